@@ -1,0 +1,67 @@
+# Two commands matter: `make demo` and `make test`. Both set up what they need and may be run again at any time.
+
+PYTHON ?= python3
+VENV   ?= .venv
+PY     := $(VENV)/bin/python
+TORCH  ?= torch==2.13.0
+ROCM   ?= .rocm
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check test-slow test-amd test-nvidia test-vendor rocm-debian docs bench clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+# Stamps hold the files they were made from, so a second run does nothing and a changed pyproject.toml sets up anew.
+$(VENV)/.base: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "Python 3.10 or newer is needed; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12 ..."; exit 2; }
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --upgrade pip
+	$(PY) -m pip install --quiet --editable '.[toolchain]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.base
+	$(PY) -m pip install --quiet '$(TORCH)'
+	$(PY) -m pip install --quiet --editable '.[toolchain,dev]'
+	@touch $@
+
+setup: $(VENV)/.dev  ## a virtual environment with everything the tests need
+
+demo: $(VENV)/.base  ## the main job end to end on bundled samples
+	$(PY) examples/demo.py
+
+check: $(VENV)/.dev  ## format, lint, types
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(PY) scripts/module_sizes.py
+
+test: check  ## set up and pass all tests that need no GPU
+	$(PY) -m pytest -n auto -m 'not amd and not nvidia and not slow and not rocm_headers'
+
+test-slow: $(VENV)/.dev  ## the full matrices: minutes
+	$(PY) -m pytest -n auto -m 'slow and not amd and not nvidia'
+
+rocm-debian: $(VENV)/.base  ## unpack Debian's clang and ROCm headers into .rocm (no root, nothing installed)
+	$(PY) scripts/fetch_rocm_debian.py $(ROCM)
+
+test-vendor: $(VENV)/.dev rocm-debian  ## tests against ROCm's own headers and LLVM's own tools
+	KPT_ROCM_ROOT=$(abspath $(ROCM)) $(PY) -m pytest -n auto -m 'rocm_headers'
+
+# On a GPU machine the torch that is there is the one to test: no virtual environment, nothing is installed.
+test-amd:  ## on a machine with an AMD GPU and a ROCm torch: what could not be run elsewhere
+	PYTHONPATH=src $(PYTHON) -m pytest -m amd tests/hw
+
+test-nvidia:  ## on a machine with an NVIDIA GPU
+	PYTHONPATH=src $(PYTHON) -m pytest -m nvidia tests/hw
+
+docs: $(VENV)/.dev  ## regenerate the pages that come from docstrings
+	$(PY) scripts/generate_rule_docs.py
+
+bench: $(VENV)/.dev  ## measurements, as ratios to a peer in the same run
+	$(PY) benchmarks/start_up.py
+	$(PY) benchmarks/compile_cache.py
+
+clean:  ## remove what make made
+	rm -rf $(VENV) $(ROCM) build dist demo-out .mypy_cache .ruff_cache .pytest_cache

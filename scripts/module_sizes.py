@@ -1,0 +1,29 @@
+"""Prints the largest modules and fails when one is past its limit: past it, a module does more than one thing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+LIMIT = 400
+# A raised limit is a reviewed line with its reason.
+RAISED: dict[str, int] = {}
+
+SOURCE = Path(__file__).parents[1] / "src" / "kernel_pytorch"
+
+
+def main() -> int:
+    sizes = {
+        path.relative_to(SOURCE).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in SOURCE.rglob("*.py")
+    }
+    for name, lines in sorted(sizes.items(), key=lambda item: -item[1])[:5]:
+        print(f"{lines:5d}  {name}")
+    too_long = {name: lines for name, lines in sizes.items() if lines > RAISED.get(name, LIMIT)}
+    for name, lines in too_long.items():
+        print(f"{name}: {lines} lines, the limit is {RAISED.get(name, LIMIT)}: split it", file=sys.stderr)
+    return 1 if too_long else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The `kpt` command: one file per verb."""

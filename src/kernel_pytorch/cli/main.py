@@ -1,0 +1,107 @@
+"""`kpt VERB ...`: finds the verbs by file name and imports only the one that is asked for.
+
+A verb is a module in this folder with `SUMMARY`, `add_arguments(parser)` and `run(args) -> int`. Its one-line
+summary is read from the source without importing it, so that `kpt --help` stays fast however heavy a verb gets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernel_pytorch.core.errors import AMDBackendError, UsageError
+from kernel_pytorch.version import VERSION
+
+EXIT_USAGE = 2
+NOT_VERBS = {"__init__", "main"}
+
+EPILOG = """\
+exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error
+`kpt VERB --help` tells more about a verb."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs a verb and returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except (UsageError, AMDBackendError) as error:
+        print(f"kpt: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except BrokenPipeError:
+        # `kpt ... | head`: the reader has gone, which is its right. Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        print("kpt: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments: list[str]) -> int:
+    verbs = verb_summaries()
+    parser = _top_parser(verbs)
+    verb = next((word for word in arguments if not word.startswith("-")), None)
+    if verb is None or arguments[0] != verb:
+        return _exit_status(parser, arguments)
+    if verb not in verbs:
+        near = difflib.get_close_matches(verb, verbs, n=1)
+        hint = f"did you mean `kpt {near[0]}`?" if near else f"the verbs are: {', '.join(verbs)}"
+        raise UsageError(f"no verb {verb!r}; {hint}")
+    module = importlib.import_module(f"kernel_pytorch.cli.{verb}")
+    verb_parser = argparse.ArgumentParser(
+        prog=f"kpt {verb}",
+        description=module.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    module.add_arguments(verb_parser)
+    try:
+        parsed = verb_parser.parse_args(arguments[1:])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return int(module.run(parsed))
+
+
+def _top_parser(verbs: dict[str, str]) -> argparse.ArgumentParser:
+    width = max(map(len, verbs), default=0)
+    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())
+    parser = argparse.ArgumentParser(
+        prog="kpt",
+        description=f"Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast.\n\nverbs:\n{listing}",
+        epilog=EPILOG,
+        usage="kpt [-h] [--version] VERB ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"kpt {VERSION}")
+    return parser
+
+
+def _exit_status(parser: argparse.ArgumentParser, arguments: list[str]) -> int:
+    """Handles `kpt`, `kpt --help`, `kpt --version` and options that no verb owns."""
+    try:
+        parser.parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    parser.print_help(sys.stderr)
+    return EXIT_USAGE
+
+
+def verb_summaries() -> dict[str, str]:
+    """Every verb with its one-line summary, in alphabetical order."""
+    folder = Path(__file__).parent
+    files = sorted(path for path in folder.glob("*.py") if path.stem not in NOT_VERBS)
+    return {path.stem: _summary(path) for path in files}
+
+
+def _summary(path: Path) -> str:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant):
+            names = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(name, ast.Name) and name.id == "SUMMARY" for name in names):
+                return str(node.value.value)
+    raise AssertionError(f"{path.name}: a verb needs a SUMMARY string")

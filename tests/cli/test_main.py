@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kernel_pytorch.cli.main import main, verb_summaries
+from kernel_pytorch.version import VERSION
+
+
+def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    out = capsys.readouterr().out
+    for verb, summary in verb_summaries().items():
+        assert f"  {verb} " in out
+        assert summary in out
+
+
+@pytest.mark.parametrize("verb", verb_summaries())
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    assert f"usage: kpt {verb}" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kpt {VERSION}\n"
+
+
+def test_no_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "verbs:" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["doktor"], "did you mean `kpt doctor`?"), (["frobnicate"], "the verbs are:"), (["--frob"], "unrecognized")],
+)
+def test_wrong_words_exit_2(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_wrong_option_of_a_verb_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--frob"]) == 2
+    assert "unrecognized arguments: --frob" in capsys.readouterr().err
+
+
+def test_module_is_the_command() -> None:
+    result = subprocess.run([sys.executable, "-m", "kernel_pytorch", "--version"], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert result.stdout == f"kpt {VERSION}\n"
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    result = subprocess.run(
+        f"{sys.executable} -m kernel_pytorch --help | head -1", shell=True, capture_output=True, text=True
+    )
+    assert result.stdout.startswith("usage: kpt")
+    assert "Traceback" not in result.stderr

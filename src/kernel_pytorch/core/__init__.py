@@ -1,0 +1,1 @@
+"""What every room shares: hardware table, configuration, platform detection, the dataclasses in between."""

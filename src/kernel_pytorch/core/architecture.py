@@ -1,0 +1,23 @@
+"""The AMD architecture families that configuration and defaults speak about."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class AMDArchitecture(Enum):
+    """AMD GPU families. AUTO asks the device.
+
+    Seed 003 names AUTO, CDNA, CDNA2, CDNA3, RDNA2 and RDNA3, and counts MI50/MI60 as CDNA. They are GCN 5.1
+    without matrix cores; CDNA is MI100 (gfx908), which has them. RDNA3 includes RDNA 3.5 (gfx115x).
+    """
+
+    AUTO = "auto"
+    GCN5 = "gcn5"
+    CDNA = "cdna"
+    CDNA2 = "cdna2"
+    CDNA3 = "cdna3"
+    CDNA4 = "cdna4"
+    RDNA2 = "rdna2"
+    RDNA3 = "rdna3"
+    RDNA4 = "rdna4"

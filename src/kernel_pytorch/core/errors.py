@@ -1,0 +1,77 @@
+"""Every exception of the package.
+
+They live in the room that imports nothing, so that any other room may raise them. The names of seed 003 are
+re-exported from `kernel_pytorch.backends.amd.amd_exceptions`, where its users expect them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class UsageError(ValueError):
+    """Bad input from the person at the keyboard: `kpt` prints the message and exits 2."""
+
+
+class AMDBackendError(Exception):
+    """Base of all device and back-end errors. `details` holds machine-readable facts about the failure."""
+
+    def __init__(self, message: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details: dict[str, Any] = dict(details or {})
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The default reduce replays `args`, which is only the message: subclasses with other signatures
+        # (HIPCompilationError) could not be sent between processes.
+        return (_rebuild, (type(self), self.__dict__.copy()))
+
+
+def _rebuild(kind: type[AMDBackendError], state: dict[str, Any]) -> AMDBackendError:
+    error = kind.__new__(kind)
+    Exception.__init__(error, state["message"])
+    error.__dict__.update(state)
+    return error
+
+
+class ROCmNotAvailableError(AMDBackendError):
+    """No ROCm device or no ROCm build of torch, and the caller asked for strictness."""
+
+
+class AMDDeviceError(AMDBackendError):
+    """A device is missing, unsupported, or answered with an error."""
+
+
+class HIPCompilationError(AMDBackendError):
+    """A kernel did not compile. `error_message` is the compiler's own words."""
+
+    def __init__(self, kernel_name: str, error_message: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(f"HIP kernel {kernel_name!r} did not compile:\n{error_message}", details)
+        self.kernel_name = kernel_name
+        self.error_message = error_message
+
+
+class ROCmMemoryError(AMDBackendError):
+    """An allocation failed or would exceed the configured limit."""
+
+
+class MatrixCoreError(AMDBackendError):
+    """Matrix cores were demanded where the device has none, or for a type they do not take."""
+
+
+class AMDOptimizationError(AMDBackendError):
+    """An optimisation could not be applied."""
+
+
+class AMDConfigurationError(AMDBackendError, ValueError):
+    """A configuration value is not allowed. Names the parameter, the value and what is allowed."""
+
+    def __init__(self, parameter: str, value: object, allowed: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(f"{parameter}={value!r} is not allowed: {allowed}", details)
+        self.parameter = parameter
+        self.value = value
+        self.allowed = allowed

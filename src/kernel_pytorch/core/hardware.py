@@ -1,0 +1,288 @@
+"""The hardware table: what a target can do, and which product a device is.
+
+Two data files. `data/targets.csv` holds facts of an instruction set (wave width, registers, LDS), one row per
+gfx or sm target. `data/gpus.csv` holds facts of a product (clock, bandwidth, peak rates), one row per GPU, each
+figure for one device as torch sees it: an MI250X board is two devices. Both carry their sources.
+
+Code asks this table, never "AMD means 64".
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+from kernel_pytorch.core.architecture import AMDArchitecture
+from kernel_pytorch.core.errors import UsageError
+
+KIB = 1024
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+
+class UnknownTargetError(UsageError):
+    """A gfx or sm target, or a GPU alias, that the hardware table does not have."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the instruction set of one gfx (or sm) target fixes, whatever the product.
+
+    `vgprs_per_simd` counts registers of one lane: a wave that uses 128 of 512 leaves room for four.
+    `sgprs_per_simd` is 0 where scalar registers never limit occupancy (RDNA, NVIDIA).
+    On RDNA the figures are those of one compute unit; a workgroup in WGP mode has two of them.
+    """
+
+    name: str
+    vendor: str
+    arch: str
+    wave_size: int
+    simds_per_cu: int
+    vgprs_per_simd: int
+    vgpr_granule: int
+    max_vgprs_per_wave: int
+    agprs: str  # "none", "separate" (gfx908: a file of their own) or "unified" (gfx90a on: out of the VGPR file)
+    sgprs_per_simd: int
+    sgpr_granule: int
+    max_waves_per_simd: int
+    barriers_per_cu: int
+    lds_bytes_per_cu: int
+    lds_granule_bytes: int
+    max_lds_bytes_per_workgroup: int
+    max_threads_per_workgroup: int
+    matrix: str  # "mfma", "wmma", "tensor" or "none"
+    fp8_format: str | None
+    source: str
+
+    @property
+    def has_matrix_units(self) -> bool:
+        return self.matrix != "none"
+
+    @property
+    def amd_architecture(self) -> AMDArchitecture:
+        """The configuration family of an AMD target."""
+        if self.vendor != "amd":
+            raise UnknownTargetError(f"{self.name} is an {self.vendor} target: it has no AMD architecture")
+        return AMDArchitecture[self.arch]
+
+
+@dataclass(frozen=True)
+class GPU:
+    """One product. Rates are dense TFLOP/s (TOP/s for int8) at boost clock; None where the unit is missing.
+
+    `achievable` holds measured ceilings (vendor or third party, see `source`) where someone published them.
+    """
+
+    name: str
+    alias: str
+    vendor: str
+    target: Target
+    name_hint: str
+    devices_per_board: int
+    memory_gib: float
+    memory_type: str
+    bandwidth_gbs: float
+    compute_units: int
+    boost_mhz: float
+    l2_mib: float
+    mall_mib: float
+    peak: Mapping[str, float] = field(hash=False)  # "fp64_vector", "fp16_matrix", ... -> TFLOP/s
+    matrix_units: int
+    achievable: Mapping[str, float] = field(hash=False)  # "fp16", "bf16", "fp8" -> TFLOP/s
+    source: str
+    confidence: str
+
+    @property
+    def cache_flush_bytes(self) -> int:
+        """How much to touch so that nothing of a previous run is left in L2 or MALL: more than twice both."""
+        return int(2 * (self.l2_mib + self.mall_mib) * MIB) + MIB
+
+    def peak_tflops(self, dtype: str, *, matrix: bool = True) -> float | None:
+        """Dense peak for a dtype such as "bf16"; matrix units if it has them, vector units otherwise."""
+        if matrix and f"{dtype}_matrix" in self.peak:
+            return self.peak[f"{dtype}_matrix"]
+        return self.peak.get(f"{dtype}_vector")
+
+
+@dataclass(frozen=True)
+class GPUMatch:
+    """Which product a device is.
+
+    `share` is the part of the product's compute units the device shows: below 1 for a partition (CPX mode of an
+    MI300X shows 38 of 304) or for a cut-down product that has no row of its own. `certain` is False where
+    another product fits as well, or none fits exactly.
+    """
+
+    gpu: GPU
+    share: float
+    certain: bool
+
+
+def base_target(name: str) -> str:
+    """`gfx942:sramecc+:xnack-` and `amdgcn-amd-amdhsa--gfx942` are gfx942."""
+    match = re.search(r"(gfx[0-9a-f]+|sm_[0-9]+)", name.strip().lower())
+    return match.group(1) if match else name.strip().lower()
+
+
+def target(name: str) -> Target:
+    """The facts of a target, given with or without feature suffixes. Raises UnknownTargetError."""
+    table = _target_table()
+    found = table.get(base_target(name))
+    if found is None:
+        raise UnknownTargetError(_unknown("target", name, base_target(name), list(table)))
+    return found
+
+
+def targets(vendor: str | None = None) -> tuple[Target, ...]:
+    """Every target of the table, or of one vendor."""
+    return tuple(row for row in _target_table().values() if vendor in (None, row.vendor))
+
+
+def gpus(vendor: str | None = None) -> tuple[GPU, ...]:
+    """Every product of the table, or of one vendor."""
+    return tuple(row for row in _gpu_table() if vendor in (None, row.vendor))
+
+
+def gpu_by_alias(alias: str) -> GPU:
+    """`mi300x`, `MI300X`, `RX 7900 XTX` and `rx7900xtx` name the same rows on a command line."""
+    wanted = re.sub(r"[^a-z0-9]", "", alias.lower())
+    for row in _gpu_table():
+        if wanted in (row.alias, re.sub(r"[^a-z0-9]", "", row.name.lower())):
+            return row
+    raise UnknownTargetError(_unknown("GPU", alias, wanted, [row.alias for row in _gpu_table()]))
+
+
+def find_gpu(
+    target_name: str,
+    compute_units: int | None = None,
+    memory_gib: float | None = None,
+    *,
+    clock_mhz: float | None = None,
+    name: str | None = None,
+) -> GPUMatch | None:
+    """The product behind a device, from its target, then its size, then its clock.
+
+    The marketing name comes last and only breaks a tie: drivers, containers and virtual machines change it.
+    None where the table has no product with that target.
+    """
+    rows = [row for row in _gpu_table() if row.target.name == base_target(target_name)]
+    if not rows:
+        return None
+
+    def distance(row: GPU) -> tuple[float, float, float, int]:
+        return (
+            _unit_distance(row, compute_units),
+            _memory_distance(row, compute_units, memory_gib),
+            _bucket(abs(row.boost_mhz - clock_mhz) / row.boost_mhz) if clock_mhz else 0.0,
+            0 if name and re.search(row.name_hint, name, re.IGNORECASE) else 1,
+        )
+
+    ranked = sorted(rows, key=lambda row: (distance(row), row.bandwidth_gbs, row.boost_mhz))
+    best = ranked[0]
+    tied = len(ranked) > 1 and distance(ranked[1]) == distance(best)
+    share = compute_units / best.compute_units if compute_units else 1.0
+    exact = compute_units in (None, best.compute_units) and _memory_distance(best, compute_units, memory_gib) == 0
+    return GPUMatch(best, min(share, 1.0), certain=exact and not tied)
+
+
+def _unit_distance(row: GPU, compute_units: int | None) -> float:
+    if not compute_units or compute_units == row.compute_units:
+        return 0.0
+    if row.compute_units % compute_units == 0:
+        return 0.5  # a partition of this product fits better than a product of another size
+    return 1.0 + abs(row.compute_units - compute_units) / row.compute_units
+
+
+def _memory_distance(row: GPU, compute_units: int | None, memory_gib: float | None) -> float:
+    if not memory_gib:
+        return 0.0
+    # A partition may see all of the memory (NPS1) or only its part of it (NPS4).
+    part = compute_units / row.compute_units if compute_units else 1.0
+    possible = (row.memory_gib, row.memory_gib * part)
+    return min(_bucket(abs(size - memory_gib) / size) for size in possible)
+
+
+def _bucket(relative: float) -> float:
+    """Firmware keeps a few per cent of memory and clock for itself: such differences decide nothing."""
+    return 0.0 if relative < 0.05 else round(relative, 2)
+
+
+def _unknown(kind: str, given: str, normalised: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(normalised, known, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"unknown {kind} {given!r}{hint} Known: {', '.join(known)}"
+
+
+def _rows(file_name: str) -> list[dict[str, str]]:
+    text = resources.files("kernel_pytorch.core").joinpath("data").joinpath(file_name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
+
+
+@cache
+def _target_table() -> dict[str, Target]:
+    return {row["target"]: _target_row(row) for row in _rows("targets.csv")}
+
+
+def _target_row(row: dict[str, str]) -> Target:
+    return Target(
+        name=row["target"],
+        vendor=row["vendor"],
+        arch=row["arch"],
+        wave_size=int(row["wave_size"]),
+        simds_per_cu=int(row["simds_per_cu"]),
+        vgprs_per_simd=int(row["vgprs_per_simd"]),
+        vgpr_granule=int(row["vgpr_granule"]),
+        max_vgprs_per_wave=int(row["max_vgprs_per_wave"]),
+        agprs=row["agprs"],
+        sgprs_per_simd=int(row["sgprs_per_simd"]),
+        sgpr_granule=int(row["sgpr_granule"]),
+        max_waves_per_simd=int(row["max_waves_per_simd"]),
+        barriers_per_cu=int(row["barriers_per_cu"]),
+        lds_bytes_per_cu=int(row["lds_kib_per_cu"]) * KIB,
+        lds_granule_bytes=int(row["lds_granule_bytes"]),
+        max_lds_bytes_per_workgroup=int(row["max_lds_kib_per_workgroup"]) * KIB,
+        max_threads_per_workgroup=int(row["max_threads_per_workgroup"]),
+        matrix=row["matrix"],
+        fp8_format=row["fp8_format"] or None,
+        source=row["source"],
+    )
+
+
+@cache
+def _gpu_table() -> tuple[GPU, ...]:
+    return tuple(_gpu_row(row) for row in _rows("gpus.csv"))
+
+
+def _gpu_row(row: dict[str, str]) -> GPU:
+    def filled(suffixes: tuple[str, ...]) -> dict[str, float]:
+        return {key: float(row[key]) for key in row if key.endswith(suffixes) and row[key]}
+
+    return GPU(
+        name=row["name"],
+        alias=row["alias"],
+        vendor=row["vendor"],
+        target=_target_table()[row["target"]],
+        name_hint=row["name_hint"],
+        devices_per_board=int(row["devices_per_board"]),
+        memory_gib=float(row["memory_gib"]),
+        memory_type=row["memory_type"],
+        bandwidth_gbs=float(row["bandwidth_gbs"]),
+        compute_units=int(row["compute_units"]),
+        boost_mhz=float(row["boost_mhz"]),
+        l2_mib=float(row["l2_mib"]),
+        mall_mib=float(row["mall_mib"] or 0),
+        peak=filled(("_vector", "_matrix")),
+        matrix_units=int(row["matrix_units"]),
+        achievable={
+            key.removeprefix("achievable_"): float(row[key])
+            for key in row
+            if key.startswith("achievable_") and row[key]
+        },
+        source=row["source"],
+        confidence=row["confidence"],
+    )

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from kernel_pytorch.core import errors
+
+SAMPLES = [
+    errors.AMDBackendError("x", {"a": 1}),
+    errors.ROCmNotAvailableError("no ROCm"),
+    errors.AMDDeviceError("gone", {"index": 3}),
+    errors.HIPCompilationError("add", "line 1: error", {"target": "gfx942"}),
+    errors.ROCmMemoryError("full"),
+    errors.MatrixCoreError("none"),
+    errors.AMDOptimizationError("no"),
+    errors.AMDConfigurationError("device_id", -1, "0 or more"),
+]
+
+
+@pytest.mark.parametrize("error", SAMPLES, ids=lambda error: type(error).__name__)
+def test_errors_pickle_with_all_they_know(error: errors.AMDBackendError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert again.__dict__ == error.__dict__
+
+
+def test_hierarchy() -> None:
+    assert all(isinstance(error, errors.AMDBackendError) for error in SAMPLES)
+    assert isinstance(SAMPLES[-1], ValueError)
+
+
+def test_compilation_error_has_the_compilers_words() -> None:
+    error = errors.HIPCompilationError("add", "line 1: error")
+    assert error.kernel_name == "add"
+    assert error.error_message == "line 1: error"
+    assert "line 1: error" in str(error)

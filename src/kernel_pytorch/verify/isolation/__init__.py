@@ -1,0 +1,12 @@
+"""Proof that a change leaves the NVIDIA path alone.
+
+Fold every gate to "not ROCm" in the old and in the new revision; what is left must be the same. Works on any two
+revisions or folders, ours or a stranger's pull request, and shares no code with the rewriter.
+"""
+
+from __future__ import annotations
+
+from kernel_pytorch.verify.isolation.compare import compare_trees
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
+
+__all__ = ["FileVerdict", "IsolationReport", "Verdict", "compare_trees"]

@@ -1,0 +1,122 @@
+"""Two trees, file by file: is the NVIDIA path the same?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import PurePosixPath
+
+from kernel_pytorch.verify.isolation.cmake import compare_cmake
+from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
+from kernel_pytorch.verify.isolation.cxx import compare_cxx, fold_source
+from kernel_pytorch.verify.isolation.python_fold import fold_module
+from kernel_pytorch.verify.isolation.python_source import compare_python
+from kernel_pytorch.verify.isolation.trees import Tree
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
+
+_PROSE = frozenset({".md", ".rst", ".adoc"})
+_PROSE_NAMES = frozenset({"CHANGELOG", "AUTHORS", "CONTRIBUTORS", "LICENSE", "README"})
+
+
+def compare_trees(old: Tree, new: Tree) -> IsolationReport:
+    """The verdict on every file that is not byte for byte the same on both sides."""
+    before, after = old.paths(), new.paths()
+    verdicts: list[FileVerdict] = []
+    identical = 0
+    changed: dict[str, bytes] = {}
+    for path in sorted(before & after):
+        if old.identity(path) == new.identity(path):
+            identical += 1
+            continue
+        changed[path] = new.read(path)
+        verdicts.append(_compare_file(path, old.read(path), changed[path]))
+    verdicts += [FileVerdict(path, Verdict.CHANGED, "the file is gone") for path in sorted(before - after)]
+    added = {path: new.read(path) for path in sorted(after - before)}
+    reached = _names_on_nvidia_path({**changed, **added})
+    verdicts += [_new_file(path, reached) for path in added]
+    return IsolationReport(tuple(verdicts), identical)
+
+
+def _compare_file(path: str, old: bytes, new: bytes) -> FileVerdict:
+    name = PurePosixPath(path)
+    if name.suffix in (".py", ".pyi"):
+        return compare_python(path, old, new)
+    if name.suffix in CXX_SUFFIXES:
+        return compare_cxx(path, old, new)
+    if name.name == "CMakeLists.txt" or name.suffix == ".cmake":
+        return compare_cmake(path, old, new)
+    if _is_prose(name):
+        return FileVerdict(path, Verdict.PROVEN, "documentation: no program reads it")
+    return FileVerdict(path, Verdict.CHANGED, "this kind of file is not folded: only identical bytes are a proof")
+
+
+def _is_prose(name: PurePosixPath) -> bool:
+    return name.suffix in _PROSE or (name.suffix in ("", ".txt") and name.stem.upper() in _PROSE_NAMES)
+
+
+def _new_file(path: str, reached: dict[str, str]) -> FileVerdict:
+    name = PurePosixPath(path)
+    if _is_prose(name):
+        return FileVerdict(path, Verdict.PROVEN, "new documentation: no program reads it")
+    keys = {name.name, name.stem} if name.suffix == ".py" and name.stem != "__init__" else {name.name}
+    if name.name == "__init__.py":
+        keys = {name.parent.name}
+    for key in sorted(keys):
+        if key in reached and reached[key] != path:
+            return FileVerdict(path, Verdict.NOT_PROVEN, f"new, and named on the NVIDIA path of {reached[key]}")
+    return FileVerdict(path, Verdict.PROVEN, "new, and nothing on the NVIDIA path names it")
+
+
+def _names_on_nvidia_path(files: dict[str, bytes]) -> dict[str, str]:
+    """What changed and new files still name once folded: imported modules, included headers, words of other files.
+
+    A file that is the same on both sides cannot name a file that was not there before, except by a pattern.
+    """
+    named: dict[str, str] = {}
+    for path, data in files.items():
+        for name in _named_by(path, data):
+            named.setdefault(name, path)
+    return named
+
+
+def _named_by(path: str, data: bytes) -> set[str]:
+    suffix = PurePosixPath(path).suffix
+    if suffix == ".py":
+        return _python_names(data)
+    if suffix in CXX_SUFFIXES:
+        return _included(data)
+    if _is_prose(PurePosixPath(path)):
+        return set()
+    # A new build or deployment file speaks of what it builds; it is reached only if something names it.
+    return set()
+
+
+def _python_names(data: bytes) -> set[str]:
+    try:
+        tree = fold_module(ast.parse(data))
+    except (SyntaxError, ValueError):
+        return set()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.rsplit(".", 1)[-1] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.update((node.module or "").split(".")[-1:])
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 300:
+            names.update(re.findall(r"[\w.-]+\.\w+", node.value))
+    return names - {""}
+
+
+def _included(data: bytes) -> set[str]:
+    tokens = fold_source(data)
+    names: set[str] = set()
+    for index, token in enumerate(tokens):
+        if token.text == b"#include":
+            line = b""
+            for follower in tokens[index + 1 :]:
+                if follower.text == b"\n":
+                    break
+                line += follower.text
+            names.add(PurePosixPath(line.decode("utf-8", "replace").strip('"<>')).name)
+    return names

@@ -1,0 +1,125 @@
+"""Python: the syntax tree as it runs on NVIDIA, every gate decided and what it shut off removed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues
+
+
+def fold_module(tree: ast.Module) -> ast.Module:
+    """The tree on the NVIDIA path. The given tree is changed in place."""
+    folder = _Folder(GateValues(tree))
+    tree.body = folder.block(tree.body)
+    return tree
+
+
+class _Folder(ast.NodeTransformer):
+    def __init__(self, gates: GateValues) -> None:
+        self.gates = gates
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for statement in statements:
+            visited = self.visit(statement)
+            if visited is None:
+                continue
+            out.extend(visited if isinstance(visited, list) else [visited])
+            if out and isinstance(out[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break)):
+                break  # what follows is dead: an `else` that a gate turned into the rest of the block
+        return out
+
+    def _body(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return self.block(statements) or [ast.Pass()]
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
+        known = self.gates.value(node.test)
+        if known is not UNKNOWN:
+            return self.block(node.body if known else node.orelse) or None
+        node.test = self.visit(node.test)
+        node.body = self._body(node.body)
+        node.orelse = self.block(node.orelse)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        known = self.gates.value(node.test)
+        if known is not UNKNOWN:
+            kept: ast.AST = self.visit(node.body if known else node.orelse)
+            return kept
+        return self.generic_visit(node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        is_and = isinstance(node.op, ast.And)
+        values: list[ast.expr] = []
+        for item in node.values:
+            known = self.gates.value(item)
+            if known is UNKNOWN:
+                values.append(self.visit(item))
+            elif bool(known) is not is_and:
+                values.append(item if not isinstance(known, bool) else ast.Constant(known))
+                break  # decides: nothing behind it is evaluated
+        if not values:
+            return ast.Constant(is_and)
+        if len(values) == 1:
+            return values[0]
+        node.values = values
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt] | None:
+        known = self.gates.value(node.test)
+        if known is not UNKNOWN and not known:
+            return self.block(node.orelse) or None
+        node.test = self.visit(node.test)
+        node.body, node.orelse = self._body(node.body), self.block(node.orelse)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        target = node.targets[0] if len(node.targets) == 1 else None
+        if isinstance(target, ast.Name) and self.gates.own.get(target.id, UNKNOWN) is not UNKNOWN:
+            return None  # the gate's own definition
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if isinstance(node.target, ast.Name) and self.gates.own.get(node.target.id, UNKNOWN) is not UNKNOWN:
+            return None
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
+        if self.gates.own.get(node.name, UNKNOWN) is not UNKNOWN and node.col_offset == 0:
+            return None  # a helper that only answers whether this is ROCm
+        return self._function(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._function(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        node.args = self.visit(node.args)
+        node.returns = self.visit(node.returns) if node.returns else None
+        node.body = self._body(node.body)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        node.bases = [self.visit(item) for item in node.bases]
+        node.keywords = [self.visit(item) for item in node.keywords]
+        node.body = self._body(node.body)
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        node.items = [self.visit(item) for item in node.items]
+        node.body = self._body(node.body)
+        return node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        node.target, node.iter = self.visit(node.target), self.visit(node.iter)
+        node.body, node.orelse = self._body(node.body), self.block(node.orelse)
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        node.body = self._body(node.body)
+        for handler in node.handlers:
+            handler.body = self._body(handler.body)
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
+        return node

@@ -1,0 +1,163 @@
+"""Python: compare two sources after folding, and say where they part."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from kernel_pytorch.verify.isolation.python_fold import fold_module
+from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, gate_name_value, looks_like_gate
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
+
+_IGNORED_FIELDS = {
+    "lineno",
+    "col_offset",
+    "end_lineno",
+    "end_col_offset",
+    "type_comment",
+    "kind",
+    "type_ignores",
+    "ctx",
+}
+
+
+def compare_python(path: str, old: bytes, new: bytes) -> FileVerdict:
+    """Whether both sources are the same program where `torch.version.hip` is None."""
+    trees = []
+    for source, which in ((old, "old"), (new, "new")):
+        try:
+            trees.append(ast.parse(source))
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None)
+            reason = f"the {which} file does not parse ({error.msg if isinstance(error, SyntaxError) else error})"
+            return FileVerdict(path, Verdict.NOT_PROVEN, reason, line if which == "new" else None)
+    before, after = fold_module(trees[0]), fold_module(trees[1])
+    assumptions: list[str] = []
+    after.body = list(_without_what_serves_rocm_only(before, after, assumptions))
+    difference = _first_difference(before, after)
+    if difference is None:
+        return FileVerdict(
+            path, Verdict.PROVEN, "the same syntax tree where torch.version.hip is None", assumptions=tuple(assumptions)
+        )
+    left, right, reason = difference
+    undecided = any(isinstance(node, ast.AST) and _mentions_gate(node) for node in (left, right))
+    verdict = Verdict.NOT_PROVEN if undecided else Verdict.CHANGED
+    return FileVerdict(path, verdict, reason, _line(right), _line(left), tuple(assumptions))
+
+
+def _mentions_gate(node: ast.AST) -> bool:
+    if isinstance(node, (ast.If, ast.IfExp, ast.While)):
+        return looks_like_gate(node.test)
+    return looks_like_gate(node)
+
+
+def _without_what_serves_rocm_only(before: ast.Module, after: ast.Module, assumptions: list[str]) -> Iterator[ast.stmt]:
+    """Drops from the new module what cannot act on NVIDIA: unused new functions and imports of gate names.
+
+    A plain import that became `try: import x except ImportError: ...` is the import again, provided that it works.
+    """
+    old_names = _defined_names(before)
+    old_imports = {ast.dump(node) for node in ast.walk(before) if isinstance(node, (ast.Import, ast.ImportFrom))}
+    for statement in after.body:
+        if isinstance(statement, ast.Try) and _is_import_fallback(statement):
+            inner = statement.body
+            if {ast.dump(item) for item in inner} <= old_imports and not _has_same_try(before, statement):
+                names = ", ".join(ast.unparse(item) for item in inner)
+                assumptions.append(f"`{names}` succeeds on NVIDIA as it had to before")
+                yield from inner
+                continue
+        if isinstance(statement, ast.ImportFrom):
+            left = [item for item in statement.names if not _is_gate_import(item, statement, old_imports)]
+            if not left:
+                continue
+            if len(left) < len(statement.names):
+                statement.names = left
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            new = statement.name not in old_names
+            if new and not statement.decorator_list and not _is_used(after, statement):
+                continue
+        yield statement
+
+
+def _is_gate_import(item: ast.alias, statement: ast.ImportFrom, old_imports: set[str]) -> bool:
+    name = item.asname or item.name
+    return gate_name_value(name) is not UNKNOWN and ast.dump(statement) not in old_imports
+
+
+def _is_import_fallback(node: ast.Try) -> bool:
+    catches = all(
+        isinstance(handler.type, ast.Name) and handler.type.id in ("ImportError", "ModuleNotFoundError")
+        for handler in node.handlers
+    )
+    plain = all(isinstance(item, (ast.Import, ast.ImportFrom)) for item in node.body)
+    return bool(node.handlers) and catches and plain and not node.orelse and not node.finalbody
+
+
+def _has_same_try(tree: ast.Module, node: ast.Try) -> bool:
+    return any(isinstance(item, ast.Try) and ast.dump(item) == ast.dump(node) for item in tree.body)
+
+
+def _defined_names(tree: ast.Module) -> set[str]:
+    return {item.name for item in tree.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
+
+
+def _is_used(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Referred to anywhere outside itself, also as text: `getattr(module, "name")` and `__all__` count."""
+    inside = set(map(id, ast.walk(function)))
+    for node in ast.walk(tree):
+        if id(node) in inside:
+            continue
+        if isinstance(node, ast.Name) and node.id == function.name:
+            return True
+        if isinstance(node, ast.Attribute) and node.attr == function.name:
+            return True
+        text = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(text, str) and re.search(rf"\b{re.escape(function.name)}\b", text):
+            return True
+    return False
+
+
+def _first_difference(left: object, right: object) -> tuple[object, object, str] | None:
+    """The innermost pair of nodes that differ, outermost statement first."""
+    if isinstance(left, ast.AST) and isinstance(right, ast.AST):
+        if type(left) is not type(right):
+            return left, right, f"{_shown(left)} became {_shown(right)}"
+        for name in left._fields:
+            if name in _IGNORED_FIELDS:
+                continue
+            found = _first_difference(getattr(left, name, None), getattr(right, name, None))
+            if found is not None:
+                # A bare value has no line of its own: name the node that holds it.
+                if not isinstance(found[0], ast.AST) and not isinstance(found[1], ast.AST):
+                    return left, right, f"{_shown(left)} became {_shown(right)}"
+                return found
+        return None
+    if isinstance(left, list) and isinstance(right, list):
+        for a, b in zip(left, right, strict=False):
+            found = _first_difference(a, b)
+            if found is not None:
+                return found
+        if len(left) < len(right):
+            return None, right[len(left)], f"{_shown(right[len(left)])} is new"
+        if len(left) > len(right):
+            return left[len(right)], None, f"{_shown(left[len(right)])} is gone"
+        return None
+    if isinstance(left, ast.AST) or isinstance(right, ast.AST):
+        return left, right, f"{_shown(left)} became {_shown(right)}"
+    same = type(left) is type(right) and left == right
+    return None if same else (left, right, f"{left!r} became {right!r}")
+
+
+def _line(node: object) -> int | None:
+    return getattr(node, "lineno", None)
+
+
+def _shown(node: object) -> str:
+    if not isinstance(node, ast.AST):
+        return "nothing" if node is None else repr(node)
+    try:
+        text = ast.unparse(ast.fix_missing_locations(node)).split("\n")[0]
+    except (AttributeError, ValueError, RecursionError):
+        text = type(node).__name__
+    return f"`{text if len(text) < 70 else text[:67] + '...'}`"

@@ -1,0 +1,99 @@
+"""The two sides of a comparison: a folder, or a revision of a git repository."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from kernel_pytorch.core.errors import UsageError
+
+_SKIPPED = {".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+
+
+class Tree(Protocol):
+    """Paths and contents; `name` is what a person calls it."""
+
+    name: str
+
+    def paths(self) -> frozenset[str]: ...
+
+    def identity(self, path: str) -> str:
+        """The id git gives to the content: equal ids are equal bytes, without reading both."""
+
+    def read(self, path: str) -> bytes: ...
+
+
+class FolderTree:
+    """A folder as it lies on disk. In a git work tree, what git ignores is left out."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise UsageError(f"{root}: no such folder")
+        self.root = root
+        self.name = str(root)
+
+    def paths(self) -> frozenset[str]:
+        listed = _git(self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        if listed is not None:
+            names = [name for name in listed.decode("utf-8", "surrogateescape").split("\0") if name]
+            return frozenset(name for name in names if (self.root / name).is_file())
+        return frozenset(
+            path.relative_to(self.root).as_posix()
+            for path in self.root.rglob("*")
+            if path.is_file() and not _SKIPPED & set(path.relative_to(self.root).parts)
+        )
+
+    def identity(self, path: str) -> str:
+        data = self.read(path)
+        return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+    def read(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+
+class GitTree:
+    """One revision of a git repository, seen from a folder in it."""
+
+    def __init__(self, repository: Path, revision: str) -> None:
+        if (
+            revision.startswith("-")
+            or _git(repository, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") is None
+        ):
+            raise UsageError(f"{revision!r} is not a revision of the git repository at {repository}")
+        self.repository = repository
+        self.revision = revision
+        self.name = revision
+
+    @cached_property
+    def _entries(self) -> dict[str, str]:
+        # Without --full-tree git lists what lies under the folder it is asked from, by names relative to it.
+        listed = _git(self.repository, "ls-tree", "-r", "-z", self.revision) or b""
+        entries = {}
+        for row in listed.decode("utf-8", "surrogateescape").split("\0"):
+            facts, _, path = row.partition("\t")
+            if path and facts.split()[1] == "blob":
+                entries[path] = facts.split()[2]
+        return entries
+
+    def paths(self) -> frozenset[str]:
+        return frozenset(self._entries)
+
+    def identity(self, path: str) -> str:
+        return self._entries[path]
+
+    def read(self, path: str) -> bytes:
+        content = _git(self.repository, "cat-file", "blob", self._entries[path])
+        if content is None:
+            raise UsageError(f"{path}: git cannot read it at {self.revision}")
+        return content
+
+
+def _git(folder: Path, *arguments: str) -> bytes | None:
+    try:
+        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False, timeout=120)
+    except FileNotFoundError:
+        return None
+    return done.stdout if done.returncode == 0 else None

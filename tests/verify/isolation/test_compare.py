@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.cli.main import main
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.verify.isolation import Verdict, compare_trees
+from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
+
+KERNEL = "__global__ void k(float* x) { x[0] = __shfl_sync(0xffffffff, x[0], 0); }\n"
+PORTED = (
+    "#if defined(USE_ROCM)\n__global__ void k(float* x) { x[0] = __shfl(x[0], 0, 32); }\n#else\n" + KERNEL + "#endif\n"
+)
+
+
+def write(root: Path, files: dict[str, str]) -> FolderTree:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return FolderTree(root)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    root = tmp_path / "repo"
+    write(root, {"a.cu": KERNEL, "pkg/model.py": "import torch\nrun()\n", "data.json": "{}"})
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", str(root), *command], check=True)
+    return root
+
+
+def test_folders(tmp_path: Path) -> None:
+    old = write(tmp_path / "old", {"a.cu": KERNEL, "b.py": "x = 1\n", "same.txt": "s"})
+    new = write(tmp_path / "new", {"a.cu": PORTED, "b.py": "x = 2\n", "same.txt": "s", "Dockerfile.rocm": "FROM x"})
+    report = compare_trees(old, new)
+    verdicts = {item.path: item.verdict for item in report.files}
+    assert verdicts == {"a.cu": Verdict.PROVEN, "b.py": Verdict.CHANGED, "Dockerfile.rocm": Verdict.PROVEN}
+    assert report.identical == 1
+    assert report.verdict is Verdict.CHANGED
+    assert not report.proven
+
+
+def test_a_new_module_must_be_out_of_reach(tmp_path: Path) -> None:
+    old = write(tmp_path / "old", {"m.py": "import torch\nrun()\n"})
+    gated = "import torch\nif torch.version.hip:\n    import amd_only\nrun()\n"
+    report = compare_trees(old, write(tmp_path / "new", {"m.py": gated, "amd_only.py": "boom()\n"}))
+    assert report.verdict is Verdict.PROVEN
+    ungated = "import torch\nimport amd_only\nrun()\n"
+    report = compare_trees(old, write(tmp_path / "other", {"m.py": ungated, "amd_only.py": "boom()\n"}))
+    assert {item.path: item.verdict for item in report.files} == {
+        "m.py": Verdict.CHANGED,
+        "amd_only.py": Verdict.NOT_PROVEN,
+    }
+
+
+def test_a_new_header_must_be_out_of_reach(tmp_path: Path) -> None:
+    old = write(tmp_path / "old", {"a.cu": KERNEL})
+    gated = '#ifdef USE_ROCM\n#include "sub/compat.h"\n#endif\n' + KERNEL
+    report = compare_trees(old, write(tmp_path / "new", {"a.cu": gated, "sub/compat.h": "int x;"}))
+    assert report.verdict is Verdict.PROVEN
+    ungated = '#include "sub/compat.h"\n' + KERNEL
+    report = compare_trees(old, write(tmp_path / "other", {"a.cu": ungated, "sub/compat.h": "int x;"}))
+    assert {item.verdict for item in report.files} == {Verdict.CHANGED, Verdict.NOT_PROVEN}
+
+
+def test_gone_files_and_unknown_kinds(tmp_path: Path) -> None:
+    old = write(tmp_path / "old", {"a.py": "", "conf.json": "{}", "README.md": "a"})
+    new = write(tmp_path / "new", {"conf.json": "[]", "README.md": "b"})
+    verdicts = {item.path: item.verdict for item in compare_trees(old, new).files}
+    assert verdicts == {"a.py": Verdict.CHANGED, "conf.json": Verdict.CHANGED, "README.md": Verdict.PROVEN}
+
+
+def test_revisions_and_work_tree(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(repository), "--isolation"]) == 0
+    (repository / "a.cu").write_text(PORTED)
+    assert main(["verify", str(repository), "--isolation", "--base", "HEAD", "-v"]) == 0
+    assert "a.cu: proven" in capsys.readouterr().out
+    (repository / "pkg/model.py").write_text("import torch\nrun(1)\n")
+    assert main(["verify", str(repository), "--isolation", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == "changed"
+    assert [item["path"] for item in document["files"]] == ["a.cu", "pkg/model.py"]
+    # from a folder inside the repository the paths are relative to it
+    assert GitTree(repository / "pkg", "HEAD").paths() == {"model.py"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--isolation", "--base", "no-such-rev"], "is not a revision"),
+        (["--isolation", "--base=--upload-pack=x"], "is not a revision"),
+        (["--isolation", "--old", "absent-folder"], "no such folder"),
+        (["--isolation", "--old", ".", "--base", "HEAD"], "one or the other"),
+        ([], "nothing to check"),
+    ],
+)
+def test_bad_arguments(
+    repository: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verify", str(repository), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_missing_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(tmp_path / "absent"), "--isolation"]) == 2
+    assert "no such folder" in capsys.readouterr().err
+
+
+def test_outside_git(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a revision"):
+        GitTree(tmp_path, "HEAD")

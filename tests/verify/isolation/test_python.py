@@ -65,6 +65,14 @@ PROVEN = {
         "@compile\ndef f():\n    a()",
         "@(identity if IS_ROCM else compile)\ndef f():\n    a()",
     ),
+    "torch is loaded already": (
+        "from torch import nn\na()",
+        "from torch import nn\nimport torch\nIS_ROCM = torch.version.hip is not None\nif IS_ROCM:\n    b()\na()",
+    ),
+    "gate without torch": (
+        "import os\na()",
+        "def _is_rocm():\n    return probe()\nIS_ROCM = _is_rocm()\nimport os\nif IS_ROCM:\n    b()\na()",
+    ),
     "comments and layout": ("a(1,2)", "# new\na(1,\n  2)"),
     "while": ("a()", "while is_rocm:\n    b()\na()"),
     "empty body gets pass": ("def f():\n    pass", "def f():\n    if is_rocm:\n        b()"),
@@ -81,6 +89,10 @@ CHANGED = {
     "ungated addition": ("a()", "a()\nb()"),
     "removed": ("a()\nb()", "a()"),
     "new import": ("a()", "import os\na()"),
+    "new import of a loaded package that is used": (
+        "from torch import nn\ntorch = 1\na(torch)",
+        "from torch import nn\nimport torch\na(torch)",
+    ),
     "gate that is not one": ("flag = True\na()", "flag = True\nif flag:\n    b()\nelse:\n    a()"),
     "argument added": ("def f(x): pass", "def f(x, y=None): pass"),
     "else forgotten": ("a()", "if is_rocm:\n    a()"),

@@ -59,7 +59,15 @@ def _without_what_serves_rocm_only(before: ast.Module, after: ast.Module, assump
     """
     old_names = _defined_names(before)
     old_imports = {ast.dump(node) for node in ast.walk(before) if isinstance(node, (ast.Import, ast.ImportFrom))}
+    loaded = _loaded_packages(before)
     for statement in after.body:
+        if isinstance(statement, ast.Import) and ast.dump(statement) not in old_imports:
+            # `import torch` beside `from torch import nn` loads nothing; it only binds the name the gate asks.
+            unused = not any(
+                _name_is_used(after, alias.asname or alias.name.split(".")[0]) for alias in statement.names
+            )
+            if unused and all(alias.name in loaded for alias in statement.names):
+                continue
         if isinstance(statement, ast.Try) and _is_import_fallback(statement):
             inner = statement.body
             if {ast.dump(item) for item in inner} <= old_imports and not _has_same_try(before, statement):
@@ -78,6 +86,21 @@ def _without_what_serves_rocm_only(before: ast.Module, after: ast.Module, assump
             if new and not statement.decorator_list and not _is_used(after, statement):
                 continue
         yield statement
+
+
+def _loaded_packages(tree: ast.Module) -> set[str]:
+    """Every package that the module-level imports load: `torch.nn` loads torch as well."""
+    names: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            names.add(node.module)
+    return {".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 2)}
+
+
+def _name_is_used(tree: ast.Module, name: str) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
 
 
 def _is_gate_import(item: ast.alias, statement: ast.ImportFrom, old_imports: set[str]) -> bool:

@@ -1,0 +1,218 @@
+"""A Python file as the rules see it: syntax tree, byte spans, names resolved through imports, gates known."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import PurePosixPath
+
+from kernel_pytorch.core.findings import Span
+from kernel_pytorch.port.python.gates import rocm_value
+from kernel_pytorch.port.python.scopes import Scope, build_scopes
+from kernel_pytorch.port.source import SourceFile
+
+_BOM = b"\xef\xbb\xbf"
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, eq=False)
+class PythonModule:
+    """A parsed file. `package` is its dotted package inside the project, which relative imports count from."""
+
+    src: SourceFile
+    tree: ast.Module
+    package: str
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(match.end() for match in _LINE_END.finditer(self.src.data))]
+
+    @cached_property
+    def _scopes(self) -> dict[ast.AST, Scope]:
+        return build_scopes(self.tree, self.package)
+
+    @cached_property
+    def _parents(self) -> dict[ast.AST, ast.AST]:
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    def offset(self, line: int, column: int) -> int:
+        """The byte offset of a position as `ast` gives it: lines from 1, columns in UTF-8 bytes."""
+        # The parser does not count a byte order mark, which the file has.
+        shift = len(_BOM) if line == 1 and self.src.data.startswith(_BOM) else 0
+        return self._line_starts[line - 1] + column + shift
+
+    def span(self, node: ast.expr | ast.stmt | ast.keyword | ast.arg | ast.alias) -> Span:
+        """The bytes of a node."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return Span(self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset))
+
+    def text(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> bytes:
+        """The source of a node, as written."""
+        span = self.span(node)
+        return self.src.data[span.start : span.end]
+
+    def line_span(self, line: int) -> Span:
+        """A whole line, its end included."""
+        starts = self._line_starts
+        return Span(starts[line - 1], starts[line] if line < len(starts) else len(self.src.data))
+
+    def indent(self, line: int) -> bytes:
+        """The white space a line starts with."""
+        span = self.line_span(line)
+        match = re.match(rb"[ \t]*", self.src.data[span.start : span.end])
+        return match.group() if match else b""
+
+    @cached_property
+    def newline(self) -> bytes:
+        """The file's own line end."""
+        match = _LINE_END.search(self.src.data)
+        return match.group() if match else b"\n"
+
+    def parents(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around a node, innermost first."""
+        current = self._parents.get(node)
+        while current is not None:
+            yield current
+            current = self._parents.get(current)
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope a node lies in."""
+        for parent in (node, *self.parents(node)):
+            # A function's decorators, defaults and bases belong to the scope around it.
+            if parent in self._scopes and (parent is not node):
+                return self._scopes[parent]
+        return self._scopes[self.tree]
+
+    def qualified(self, node: ast.expr) -> str | None:
+        """`torch.compile` for any spelling that means it through imports; None for what is not imported."""
+        parts: list[str] = []
+        current = node
+        while isinstance(current, ast.Attribute):
+            parts.append(current.attr)
+            current = current.value
+        if not isinstance(current, ast.Name):
+            return None
+        base = self.scope(current).resolve(current.id)
+        return ".".join([base, *reversed(parts)]) if base is not None else None
+
+    @cached_property
+    def _calls(self) -> dict[str, list[ast.Call]]:
+        found: dict[str, list[ast.Call]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call):
+                name = self.qualified(node.func)
+                if name is not None:
+                    found.setdefault(name, []).append(node)
+        return found
+
+    def calls(self, *names: str) -> Iterator[ast.Call]:
+        """Calls of functions by their dotted names, wherever ROCm gets to."""
+        for name in names:
+            for call in self._calls.get(name, ()):
+                if self.reached_on_rocm(call):
+                    yield call
+
+    def imports(self, *modules: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+        """Import statements of the given modules or anything below them, wherever ROCm gets to."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            else:
+                continue
+            for name in names:
+                if any(name == module or name.startswith(module + ".") for module in modules) and self.reached_on_rocm(
+                    node
+                ):
+                    yield node, name
+
+    def is_import_guarded(self, node: ast.AST) -> bool:
+        """Inside the body of a `try` that catches ImportError (or everything)."""
+        child = node
+        for parent in self.parents(node):
+            if (
+                isinstance(parent, ast.Try)
+                and child in parent.body
+                and any(map(_catches_import_error, parent.handlers))
+            ):
+                return True
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                return False
+            child = parent
+        return False
+
+    def is_type_checking_only(self, node: ast.AST) -> bool:
+        """Under `if TYPE_CHECKING:`, which never runs."""
+        return any(
+            isinstance(parent, ast.If) and "TYPE_CHECKING" in ast.unparse(parent.test) for parent in self.parents(node)
+        )
+
+    def reached_on_rocm(self, node: ast.AST) -> bool:
+        """False behind a gate that ROCm does not pass: such code needs no rewrite."""
+        child: ast.AST = node
+        for parent in self.parents(node):
+            if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
+                value = rocm_value(parent.test)
+                orelse = parent.orelse if isinstance(parent.orelse, list) else [parent.orelse]
+                if value is not None and (child in orelse) is value:
+                    return False
+            if isinstance(parent, ast.BoolOp) and _shut_off(parent, child):
+                return False
+            if _after_early_exit(parent, child):
+                return False
+            child = parent
+        return True
+
+
+def _shut_off(node: ast.BoolOp, child: ast.AST) -> bool:
+    """`not is_rocm and X`: X is not evaluated on ROCm."""
+    stops = isinstance(node.op, ast.Or)
+    for item in node.values:
+        if item is child:
+            return False
+        if rocm_value(item) is stops:
+            return True
+    return False
+
+
+def _after_early_exit(parent: ast.AST, child: ast.AST) -> bool:
+    """Behind `if is_rocm: return ...` in the same block."""
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(parent, name, None)
+        if not isinstance(block, list) or child not in block:
+            continue
+        for statement in block[: block.index(child)]:
+            leaves = isinstance(statement, ast.If) and isinstance(
+                statement.body[-1], (ast.Return, ast.Raise, ast.Continue)
+            )
+            if leaves and isinstance(statement, ast.If) and rocm_value(statement.test) is True:
+                return True
+    return False
+
+
+def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    names = {kind.id for kind in kinds if isinstance(kind, ast.Name)}
+    return bool(names & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+@lru_cache(maxsize=256)
+def python_module(src: SourceFile) -> PythonModule | None:
+    """The parsed file, or None where Python itself cannot parse it (or it is not UTF-8)."""
+    try:
+        src.data.decode("utf-8")
+        tree = ast.parse(src.data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return PythonModule(src, tree, _package(src.path))
+
+
+def _package(path: str) -> str:
+    parts = [part for part in PurePosixPath(path).parts[:-1] if part not in (".", "..", "/", "src")]
+    return ".".join(parts)

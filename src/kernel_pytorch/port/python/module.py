@@ -115,6 +115,13 @@ class PythonModule:
                 if self.reached_on_rocm(call):
                     yield call
 
+    def calls_and_partials(self, *names: str) -> Iterator[ast.Call]:
+        """Like `calls`, and `functools.partial(f, ...)` of the same functions: keywords mean the same in both."""
+        yield from self.calls(*names)
+        for call in self.calls("functools.partial"):
+            if call.args and self.qualified(call.args[0]) in names:
+                yield call
+
     def imports(self, *modules: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
         """Import statements of the given modules or anything below them, wherever ROCm gets to."""
         for node in ast.walk(self.tree):

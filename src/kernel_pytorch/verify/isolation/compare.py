@@ -29,7 +29,7 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
             identical += 1
             continue
         changed[path] = new.read(path)
-        verdicts.append(_compare_file(path, old.read(path), changed[path]))
+        verdicts.append(compare_file(path, old.read(path), changed[path]))
     verdicts += [FileVerdict(path, Verdict.CHANGED, "the file is gone") for path in sorted(before - after)]
     added = {path: new.read(path) for path in sorted(after - before)}
     reached = _names_on_nvidia_path({**changed, **added})
@@ -37,7 +37,8 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
     return IsolationReport(tuple(verdicts), identical)
 
 
-def _compare_file(path: str, old: bytes, new: bytes) -> FileVerdict:
+def compare_file(path: str, old: bytes, new: bytes) -> FileVerdict:
+    """The verdict on one file that both sides have, by its kind."""
     name = PurePosixPath(path)
     if name.suffix in (".py", ".pyi"):
         return compare_python(path, old, new)

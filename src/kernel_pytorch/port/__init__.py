@@ -1,0 +1,1 @@
+"""CUDA and PyTorch source to ROCm source. This room never imports torch."""

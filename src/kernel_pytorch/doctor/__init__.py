@@ -1,0 +1,1 @@
+"""Is this machine fit, and what will bite: the checks behind `kpt doctor`."""

@@ -1,0 +1,1 @@
+"""One file per check. The folder is the list."""

@@ -1,0 +1,30 @@
+"""Torch does not import
+
+What: `import torch` in a fresh process of this Python raised, crashed or did not come back.
+Why: typical causes are a missing library (an uninstalled nvidia-* or rocm-* package), two torches mixed (KP104), or a
+GPU driver that does not answer.
+Fix: read the message; `python -X faulthandler -c "import torch"` shows where a crash happens.
+Source: seed 000 phase 0 step 5 (dependency debugging).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import CheckResult
+from kernel_pytorch.doctor.check import Applies, Check
+from kernel_pytorch.doctor.machine import Machine
+
+CHECK = Check("KP110", "torch-import-fails", "torch", Applies.TORCH)
+
+
+def check(machine: Machine) -> Iterator[CheckResult]:
+    answer = machine.torch_probe
+    python = machine.probe.python or "python3"
+    if answer.outcome == "ok":
+        yield CHECK.ok(f"torch {answer.facts.get('version')} imports")
+    elif answer.outcome == "skipped":
+        yield CHECK.not_run(answer.detail)
+    else:
+        verb = "does not come back from its import" if answer.outcome == "hangs" else "does not import"
+        yield CHECK.red(f"torch {verb}: {answer.detail}", f'{python} -X faulthandler -c "import torch"')

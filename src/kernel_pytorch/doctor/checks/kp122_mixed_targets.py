@@ -1,0 +1,41 @@
+"""GPUs of different targets in one machine
+
+What: the AMD GPUs do not all have the same target; most often one is the processor's own (gfx1036, gfx1103).
+Why: device 0 may be the wrong one; libraries that initialise every device crash on one they have no code for; a
+build for "the" target covers only one of them.
+Fix: show programs only the GPU they should use: HIP_VISIBLE_DEVICES, or switch the integrated one off in firmware.
+Source: ROCm/TheRock issue 5543 (a 7900 XT beside gfx1036: masking it helps); seed 000 phase 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import CheckResult
+from kernel_pytorch.doctor.check import Applies, Check
+from kernel_pytorch.doctor.machine import Machine
+
+CHECK = Check("KP122", "mixed-targets", "gpu", Applies.AMD_GPU)
+
+
+def check(machine: Machine) -> Iterator[CheckResult]:
+    devices = machine.amd_devices
+    targets = list(dict.fromkeys(device.target for device in devices if device.target))
+    if not devices:
+        yield CHECK.not_run("no source lists the GPUs")
+        return
+    if len(targets) < 2:
+        yield CHECK.ok(f"{len(devices)} x {targets[0] if targets else 'unknown target'}")
+        return
+    discrete = [str(device.index) for device in devices if not device.is_integrated]
+    listed = ", ".join(f"{device.index}: {device.target}" for device in devices)
+    shown = machine.probe.env.get("HIP_VISIBLE_DEVICES") or machine.probe.env.get("ROCR_VISIBLE_DEVICES")
+    if len(discrete) == len(devices) or not discrete:
+        yield CHECK.warn(f"GPUs of {len(targets)} targets ({listed}): build and tune for each")
+    elif shown is not None:
+        yield CHECK.note(f"an integrated GPU beside others ({listed}); visible devices are set to {shown}")
+    else:
+        yield CHECK.warn(
+            f"an integrated GPU beside others ({listed}): programs may pick it or crash on it",
+            f"export HIP_VISIBLE_DEVICES={','.join(discrete)}",
+        )

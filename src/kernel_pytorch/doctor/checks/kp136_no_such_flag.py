@@ -1,0 +1,27 @@
+"""A variable that no part of ROCm reads
+
+What: a variable from a guide or a script that ROCm's runtime does not have.
+Why: it does nothing, and whoever set it believes the opposite. HIP_CACHE_ENABLED is one; the compile cache that
+exists is AMD_COMGR_CACHE, on by default in current ROCm.
+Fix: remove it from scripts and images; nothing needs to take its place.
+Source: seed 004 names it; ROCm's runtime flags and its environment-variable reference do not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import CheckResult
+from kernel_pytorch.doctor.check import Applies, Check
+from kernel_pytorch.doctor.environment import variables
+from kernel_pytorch.doctor.machine import Machine
+
+CHECK = Check("KP136", "no-such-flag", "environment", Applies.NOT_NVIDIA_ONLY)
+
+
+def check(machine: Machine) -> Iterator[CheckResult]:
+    found = [row for row in variables("no-such-flag") if row.name in machine.probe.env]
+    for row in found:
+        yield CHECK.warn(f"{row.name}={machine.probe.env[row.name]}: {row.what}", f"unset {row.name}")
+    if not found:
+        yield CHECK.ok("no variable that ROCm does not know")

@@ -22,6 +22,7 @@ PROVEN = {
     "and with another": ("x()", "if(USE_HIP AND FOO)\n y()\nendif()\nx()"),
     "case, comments, layout": ("Add_Library(a b)", "# c\nadd_library( a\n  b ) #[[ d ]]"),
     "variable reference": ("x()", "if(${USE_HIP})\n y()\nendif()\nx()"),
+    "language by name": ("x()", 'if(GPU_LANG STREQUAL "HIP")\n y()\nelseif(GPU_LANG STREQUAL "CUDA")\n x()\nendif()'),
     "nested": ("x()", "if(USE_HIP)\n if(Q)\n  y()\n else()\n  z()\n endif()\nendif()\nx()"),
 }
 CHANGED = {

@@ -68,6 +68,34 @@ def test_a_new_header_must_be_out_of_reach(tmp_path: Path) -> None:
     assert {item.verdict for item in report.files} == {Verdict.CHANGED, Verdict.NOT_PROVEN}
 
 
+def test_a_file_of_rocm_alone_may_change(tmp_path: Path) -> None:
+    gated = "import torch\nif torch.version.hip:\n    from ops import rocm_attention\nrun()\n"
+    old = write(tmp_path / "old", {"m.py": gated, "ops/rocm_attention.py": "a = 1\n"})
+    new = write(tmp_path / "new", {"m.py": gated, "ops/rocm_attention.py": "a = 2\n"})
+    report = compare_trees(old, new)
+    assert report.verdict is Verdict.PROVEN
+    assert report.files[0].assumptions
+    ungated = "import torch\nfrom ops import rocm_attention\nrun()\n"
+    old = write(tmp_path / "old2", {"m.py": ungated, "ops/rocm_attention.py": "a = 1\n"})
+    new = write(tmp_path / "new2", {"m.py": ungated, "ops/rocm_attention.py": "a = 2\n"})
+    assert compare_trees(old, new).verdict is Verdict.CHANGED
+    # another name is no excuse, gated or not
+    old = write(tmp_path / "old3", {"m.py": "run()\n", "ops/attention.py": "a = 1\n"})
+    new = write(tmp_path / "new3", {"m.py": "run()\n", "ops/attention.py": "a = 2\n"})
+    assert compare_trees(old, new).verdict is Verdict.CHANGED
+
+
+def test_a_kernel_of_rocm_alone_may_change(tmp_path: Path) -> None:
+    build = "if(USE_HIP)\n  add_library(k csrc/rocm/skinny.cu)\nendif()\n"
+    old = write(tmp_path / "old", {"CMakeLists.txt": build, "csrc/rocm/skinny.cu": "int a;"})
+    new = write(tmp_path / "new", {"CMakeLists.txt": build, "csrc/rocm/skinny.cu": "int b;"})
+    assert compare_trees(old, new).verdict is Verdict.PROVEN
+    open_build = "add_library(k csrc/rocm/skinny.cu)\n"
+    old = write(tmp_path / "old2", {"CMakeLists.txt": open_build, "csrc/rocm/skinny.cu": "int a;"})
+    new = write(tmp_path / "new2", {"CMakeLists.txt": open_build, "csrc/rocm/skinny.cu": "int b;"})
+    assert compare_trees(old, new).verdict is Verdict.CHANGED
+
+
 def test_gone_files_and_unknown_kinds(tmp_path: Path) -> None:
     old = write(tmp_path / "old", {"a.py": "", "conf.json": "{}", "README.md": "a"})
     new = write(tmp_path / "new", {"conf.json": "[]", "README.md": "b"})

@@ -74,6 +74,11 @@ PROVEN = {
         "def _is_rocm():\n    return probe()\nIS_ROCM = _is_rocm()\nimport os\nif IS_ROCM:\n    b()\na()",
     ),
     "comments and layout": ("a(1,2)", "# new\na(1,\n  2)"),
+    "the same gate in other words": (
+        "import torch\nIS_ROCM = torch.version.hip is not None\na()",
+        "import torch\nIS_ROCM = bool(torch.version.hip)\na()",
+    ),
+    "docstring": ('"""a"""\na()', '"""b"""\na()'),
     "while": ("a()", "while is_rocm:\n    b()\na()"),
     "empty body gets pass": ("def f():\n    pass", "def f():\n    if is_rocm:\n        b()"),
 }
@@ -108,7 +113,11 @@ CHANGED = {
         "try:\n    import x\nexcept Exception:\n    x = None\na()",
     ),
     "own definition of the gate": ("a()", "is_rocm = True\nif is_rocm:\n    b()\nelse:\n    a()"),
-    "docstring": ('"""a"""', '"""b"""'),
+    "a gate that both have": (
+        "def is_amd():\n    return probe(1)\na()",
+        "def is_amd():\n    return probe(2)\na()",
+    ),
+    "a gate that is gone": ("is_rocm = torch.version.hip\na()", "a()"),
     "order": ("a()\nb()", "b()\na()"),
     "star": ("f(*x)", "f(x)"),
     "await": ("async def f():\n    await g()", "async def f():\n    g()"),
@@ -139,6 +148,11 @@ def test_an_import_fallback_is_an_assumption() -> None:
     old, new = PROVEN["import fallback"]
     verdict = compare_python("a.py", old.encode(), new.encode())
     assert verdict.assumptions == ("`import pynvml` succeeds on NVIDIA as it had to before",)
+
+
+def test_a_changed_docstring_is_an_assumption() -> None:
+    verdict = compare_python("a.py", b'def f():\n    """a"""\n    g()', b'def f():\n    """b"""\n    g()')
+    assert verdict.assumptions == ("nothing reads docstrings at run time",)
 
 
 def test_place() -> None:

@@ -5,7 +5,7 @@ Why: a torch wheel carries its own ROCm libraries, so running torch is fine. But
 system's hipcc and headers and then loaded into torch's runtime: across a major release that does not work.
 Fix: for building extensions, install the ROCm that torch was built with, or the torch built for the ROCm you have.
 Where the system's ROCm or torch's is too old for the GPU, take a newer one.
-Source: seed 000 phase 0. The first ROCm release of a GPU is from general knowledge of the release notes, not re-checked.
+Source: seed 000 phase 0. The first ROCm release of each GPU is general knowledge of the release notes, not re-checked.
 """
 
 from __future__ import annotations

@@ -64,6 +64,10 @@ def _value(arguments: tuple[str, ...]) -> bool | None:
     words = list(arguments)
     if len(words) == 1:
         return False if _GATES.match(words[0].strip('"').removeprefix("${").removesuffix("}")) else None
+    if len(words) == 3 and words[1].upper() == "STREQUAL":
+        # `if(GPU_LANG STREQUAL "HIP")`: a variable that names the language of the build.
+        language = words[2].strip('"').upper()
+        return False if language in ("HIP", "ROCM") else True if language == "CUDA" else None
     if words and words[0].upper() == "NOT":
         inner = _value(tuple(words[1:]))
         return None if inner is None else not inner

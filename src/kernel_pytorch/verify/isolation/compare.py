@@ -11,6 +11,7 @@ from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
 from kernel_pytorch.verify.isolation.cxx import compare_cxx, fold_source
 from kernel_pytorch.verify.isolation.python_fold import fold_module
 from kernel_pytorch.verify.isolation.python_source import compare_python
+from kernel_pytorch.verify.isolation.rocm_only import is_named_for_rocm, who_reaches
 from kernel_pytorch.verify.isolation.trees import Tree
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
 
@@ -31,9 +32,10 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
         changed[path] = new.read(path)
         verdicts.append(compare_file(path, old.read(path), changed[path]))
     verdicts += [FileVerdict(path, Verdict.CHANGED, "the file is gone") for path in sorted(before - after)]
+    verdicts = [_excused(item, old if item.path not in after else new) for item in verdicts]
     added = {path: new.read(path) for path in sorted(after - before)}
     reached = _names_on_nvidia_path({**changed, **added})
-    verdicts += [_new_file(path, reached) for path in added]
+    verdicts += [_excused(_new_file(path, reached), new) for path in added]
     return IsolationReport(tuple(verdicts), identical)
 
 
@@ -49,6 +51,18 @@ def compare_file(path: str, old: bytes, new: bytes) -> FileVerdict:
     if _is_prose(name):
         return FileVerdict(path, Verdict.PROVEN, "documentation: no program reads it")
     return FileVerdict(path, Verdict.CHANGED, "this kind of file is not folded: only identical bytes are a proof")
+
+
+def _excused(item: FileVerdict, tree: Tree) -> FileVerdict:
+    """A change in a file that only ROCm loads is no change on the NVIDIA path."""
+    if item.verdict is Verdict.PROVEN or not is_named_for_rocm(item.path):
+        return item
+    reacher = who_reaches(item.path, tree)
+    if reacher is not None:
+        return item
+    reason = f"only ROCm loads it ({item.reason})"
+    taken = ("it is not loaded by a name put together at run time",)
+    return FileVerdict(item.path, Verdict.PROVEN, reason, item.line, item.old_line, taken)
 
 
 def _is_prose(name: PurePosixPath) -> bool:

@@ -1,4 +1,7 @@
-"""Python: the syntax tree as it runs on NVIDIA, every gate decided and what it shut off removed."""
+"""Python: the syntax tree as it runs on NVIDIA, every gate decided and what it shut off removed.
+
+The definitions of gates stay: whether one may be left out of a comparison depends on the other side having it.
+"""
 
 from __future__ import annotations
 
@@ -74,20 +77,7 @@ class _Folder(ast.NodeTransformer):
         node.body, node.orelse = self._body(node.body), self.block(node.orelse)
         return node
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
-        target = node.targets[0] if len(node.targets) == 1 else None
-        if isinstance(target, ast.Name) and self.gates.own.get(target.id, UNKNOWN) is not UNKNOWN:
-            return None  # the gate's own definition
-        return self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        if isinstance(node.target, ast.Name) and self.gates.own.get(node.target.id, UNKNOWN) is not UNKNOWN:
-            return None
-        return self.generic_visit(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST | None:
-        if self.gates.own.get(node.name, UNKNOWN) is not UNKNOWN and node.col_offset == 0:
-            return None  # a helper that only answers whether this is ROCm
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._function(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.verify.isolation.python_fold import fold_module
-from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, gate_name_value, looks_like_gate
+from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues, gate_name_value, looks_like_gate
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
 
 _IGNORED_FIELDS = {
@@ -32,8 +32,12 @@ def compare_python(path: str, old: bytes, new: bytes) -> FileVerdict:
             line = getattr(error, "lineno", None)
             reason = f"the {which} file does not parse ({error.msg if isinstance(error, SyntaxError) else error})"
             return FileVerdict(path, Verdict.NOT_PROVEN, reason, line if which == "new" else None)
+    gates = [GateValues(tree).own for tree in trees]
     before, after = fold_module(trees[0]), fold_module(trees[1])
     assumptions: list[str] = []
+    _drop_gate_definitions(before, after, *gates)
+    if _strip_docstrings(before) != _strip_docstrings(after):
+        assumptions.append("nothing reads docstrings at run time")
     after.body = list(_without_what_serves_rocm_only(before, after, assumptions))
     difference = _first_difference(before, after)
     if difference is None:
@@ -44,6 +48,56 @@ def compare_python(path: str, old: bytes, new: bytes) -> FileVerdict:
     undecided = any(isinstance(node, ast.AST) and _mentions_gate(node) for node in (left, right))
     verdict = Verdict.NOT_PROVEN if undecided else Verdict.CHANGED
     return FileVerdict(path, verdict, reason, _line(right), _line(left), tuple(assumptions))
+
+
+def _drop_gate_definitions(
+    before: ast.Module, after: ast.Module, old_gates: dict[str, object], new_gates: dict[str, object]
+) -> None:
+    """Leaves out gates that only the new file defines, and assignments that give the same gate the same value.
+
+    A function that both files have is compared like any other, whatever its name promises.
+    """
+    old_names = {name for statement in before.body for name in _bound_here(statement)}
+    agreed = {
+        name
+        for name, value in new_gates.items()
+        if value is not UNKNOWN and name in old_gates and old_gates[name] is value
+    }
+
+    def is_agreed(statement: ast.stmt) -> bool:
+        is_assignment = isinstance(statement, (ast.Assign, ast.AnnAssign))
+        return is_assignment and bool(_bound_here(statement)) and _bound_here(statement) <= agreed
+
+    def is_new_gate(statement: ast.stmt) -> bool:
+        names = _bound_here(statement)
+        return bool(names) and all(
+            new_gates.get(name, UNKNOWN) is not UNKNOWN and name not in old_names for name in names
+        )
+
+    before.body = [statement for statement in before.body if not is_agreed(statement)]
+    after.body = [statement for statement in after.body if not is_agreed(statement) and not is_new_gate(statement)]
+
+
+def _bound_here(statement: ast.stmt) -> set[str]:
+    """The plain names a module-level definition binds."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    if isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def _strip_docstrings(tree: ast.Module) -> list[str]:
+    """Takes the docstrings out and returns them: they are no part of what runs."""
+    taken = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = ast.get_docstring(node, clean=False)
+            if text is not None:
+                taken.append(text)
+                node.body = node.body[1:] or [ast.Pass()]
+    return taken
 
 
 def _mentions_gate(node: ast.AST) -> bool:

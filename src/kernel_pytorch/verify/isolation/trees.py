@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,9 @@ class Tree(Protocol):
         """The id git gives to the content: equal ids are equal bytes, without reading both."""
 
     def read(self, path: str) -> bytes: ...
+
+    def mentioning(self, word: str) -> frozenset[str]:
+        """The files that hold a word."""
 
 
 class FolderTree:
@@ -52,6 +56,10 @@ class FolderTree:
 
     def read(self, path: str) -> bytes:
         return (self.root / path).read_bytes()
+
+    def mentioning(self, word: str) -> frozenset[str]:
+        pattern = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
+        return frozenset(path for path in self.paths() if pattern.search(self.read(path)))
 
 
 class GitTree:
@@ -89,6 +97,11 @@ class GitTree:
         if content is None:
             raise UsageError(f"{path}: git cannot read it at {self.revision}")
         return content
+
+    def mentioning(self, word: str) -> frozenset[str]:
+        found = _git(self.repository, "grep", "-l", "-z", "-w", "-F", "-e", word, self.revision) or b""
+        names = found.decode("utf-8", "surrogateescape").split("\0")
+        return frozenset(name.partition(":")[2] for name in names if name)
 
 
 def _git(folder: Path, *arguments: str) -> bytes | None:

@@ -1,0 +1,31 @@
+"""Cooperative groups that ROCm has late or not at all
+
+What: reduce, scans, memcpy_async, labeled_partition, invoke_one and wait_prior of cooperative groups.
+Why: reduce came about ROCm 7.13 and the scans 7.14; others are missing. tiled_partition<32> is right as it is.
+Fix: a sum, minimum, maximum or bitwise reduction of a tile becomes a butterfly of the tile's shuffles; the rest is
+  for a person.
+Source: catalogue rows 23 and 24; hip/amd_detail/amd_hip_cooperative_groups.h of ROCm 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cuda.unit import Unit
+from kernel_pytorch.port.cuda.wave.analysis import wave_findings
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP321",
+    "cooperative-group-features",
+    languages=("cuda",),
+    safety=Safety.SAFE,
+    triggers=(b"cooperative_groups", b"cg::"),
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Cooperative groups that ROCm has late or not at all."""
+    yield from wave_findings(src, unit, RULE)

@@ -1,0 +1,2 @@
+// kernel: walk; arguments: next start; block: 128 1; after: buggy_any_loop.cu
+

@@ -1,0 +1,13 @@
+#include <hip/hip_runtime.h>
+
+template <int N>
+__device__ int chunk(int i) {
+  return i / N;
+}
+
+__global__ void stage(int* out) {
+  __shared__ int tile[32];
+  tile[threadIdx.x & 31] = chunk<32>(threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = tile[0];
+}

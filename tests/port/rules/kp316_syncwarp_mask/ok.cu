@@ -1,0 +1,8 @@
+#include <cuda_runtime.h>
+
+__global__ void hand_over(int* out) {
+  __shared__ int s[32];
+  s[threadIdx.x & 31] = threadIdx.x;
+  __syncwarp();
+  out[threadIdx.x] = s[31 - (threadIdx.x & 31)];
+}

@@ -1,0 +1,7 @@
+#include <hip/hip_runtime.h>
+
+__global__ void totals(const int* in, const unsigned* words, int* sum, unsigned* any) {
+  sum[threadIdx.x] = [](auto kpt_r) { for (int kpt_o = 16; kpt_o > 0; kpt_o >>= 1) kpt_r += __shfl_xor(kpt_r, kpt_o, 32); return kpt_r; }(in[threadIdx.x]);
+  sum[threadIdx.x] += [](auto kpt_r) { for (int kpt_o = 16; kpt_o > 0; kpt_o >>= 1) { auto kpt_s = __shfl_xor(kpt_r, kpt_o, 32); kpt_r = kpt_r < kpt_s ? kpt_s : kpt_r; }; return kpt_r; }(in[threadIdx.x]);
+  any[threadIdx.x] = [](auto kpt_r) { for (int kpt_o = 16; kpt_o > 0; kpt_o >>= 1) kpt_r |= __shfl_xor(kpt_r, kpt_o, 32); return kpt_r; }(words[threadIdx.x]);
+}

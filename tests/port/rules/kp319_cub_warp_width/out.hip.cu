@@ -1,0 +1,9 @@
+#include <hip/hip_runtime.h>
+#include <hipcub/hipcub.hpp>
+
+__global__ void warp_total(const int* in, int* out) {
+  using Reduce = hipcub::WarpReduce<int, 32>;
+  __shared__ typename Reduce::TempStorage storage[4];
+  int sum = Reduce(storage[threadIdx.x / 32]).Sum(in[threadIdx.x]);
+  if (threadIdx.x % 32 == 0) out[threadIdx.x / 32] = sum;
+}

@@ -1,0 +1,35 @@
+#include <hip/hip_runtime.h>
+#ifndef KPT_SHIM_CG_REDUCE
+#define KPT_SHIM_CG_REDUCE
+#include <hip/hip_cooperative_groups.h>
+namespace cooperative_groups {
+template <typename T> struct plus { __device__ T operator()(T a, T b) const { return a + b; } };
+template <typename T> struct less { __device__ T operator()(T a, T b) const { return b < a ? b : a; } };
+template <typename T> struct greater { __device__ T operator()(T a, T b) const { return a < b ? b : a; } };
+template <typename T> struct bit_and { __device__ T operator()(T a, T b) const { return a & b; } };
+template <typename T> struct bit_or { __device__ T operator()(T a, T b) const { return a | b; } };
+template <typename T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
+template <unsigned int N, typename Parent, typename T, typename Op>
+__device__ inline T reduce(const thread_block_tile<N, Parent>& group, T value, Op op) {
+  for (unsigned int o = N / 2; o > 0; o /= 2) value = op(value, group.shfl_xor(value, o));
+  return value;
+}
+template <typename T, typename Op>
+__device__ inline T reduce(const coalesced_group& group, T value, Op op) {
+  T result = group.shfl(value, 0);
+  for (unsigned int i = 1; i < group.size(); ++i) result = op(result, group.shfl(value, i));
+  return result;
+}
+}  // namespace cooperative_groups
+#endif
+#include <hip/hip_cooperative_groups.h>
+#include <hip/hip_cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+__global__ void tile_sum(const float* in, float* out) {
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  float sum = [](auto kpt_g, auto kpt_r) { for (int kpt_o = kpt_g.size() / 2; kpt_o > 0; kpt_o >>= 1) kpt_r += kpt_g.shfl_xor(kpt_r, kpt_o); return kpt_r; }(tile, in[threadIdx.x]);
+  float top = [](auto kpt_g, auto kpt_r) { for (int kpt_o = kpt_g.size() / 2; kpt_o > 0; kpt_o >>= 1) { auto kpt_s = kpt_g.shfl_xor(kpt_r, kpt_o); kpt_r = kpt_r < kpt_s ? kpt_s : kpt_r; }; return kpt_r; }(tile, in[threadIdx.x]);
+  if (tile.thread_rank() == 0) out[threadIdx.x / 32] = sum / top;
+}

@@ -1,0 +1,1 @@
+"""Finds a HIP compiler, builds code objects, reads what is in them, caches them."""

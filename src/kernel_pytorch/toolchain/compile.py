@@ -1,0 +1,331 @@
+"""Compiles HIP source for AMD targets, and checks a translation unit for host and device.
+
+Every failure is a CompileFailed that carries the compiler's own words. Nothing is simulated: what comes back
+are bytes a compiler wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.hardware import UnknownTargetError, base_target, target
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
+from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
+from kernel_pytorch.toolchain.oclc import control_constants, wave_size
+from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, OWN_INCLUDE
+
+OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
+_SHOWN_ERRORS = 20
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How to compile. `defines` are NAME or NAME=VALUE; `extra` goes to the compiler as it is."""
+
+    optimization: str = "-O3"
+    defines: tuple[str, ...] = ()
+    include_dirs: tuple[Path, ...] = ()
+    extra: tuple[str, ...] = ()
+    std: str = "c++17"
+    debug: bool = False
+    timeout_s: float = 600.0
+
+
+class CompileFailed(Exception):
+    """The compiler or the linker refused. `messages` are parsed, `stderr` is everything they said."""
+
+    def __init__(self, messages: tuple[CompilerMessage, ...], stderr: str, command: tuple[str, ...]) -> None:
+        shown = errors(messages) or messages
+        text = "\n".join(str(message) for message in shown[:_SHOWN_ERRORS])
+        if len(shown) > _SHOWN_ERRORS:
+            text += f"\n... and {len(shown) - _SHOWN_ERRORS} more errors"
+        super().__init__(text or stderr.strip() or "the compiler failed without a message")
+        self.messages = messages
+        self.stderr = stderr
+        self.command = command
+
+    def __reduce__(self) -> tuple[type[CompileFailed], tuple[object, ...]]:
+        return (CompileFailed, (self.messages, self.stderr, self.command))
+
+
+def compile_device(
+    source: Path,
+    target_name: str,
+    toolchain: Toolchain,
+    options: CompileOptions | None = None,
+    output: str = "code-object",
+) -> bytes:
+    """The device side of a HIP source for one target.
+
+    `output` is "code-object" (a linked .hsaco), "object" (not yet linked: for -fgpu-rdc), "assembly", "llvm-ir" or
+    "preprocessed". The same input gives the same bytes. Raises CompileFailed, or UsageError for bad arguments.
+    """
+    options = options or CompileOptions()
+    if not source.is_file():
+        raise UsageError(f"{source}: no such file")
+    with tempfile.TemporaryDirectory(prefix="kpt-build-") as scratch:
+        payload = source.read_bytes()
+        return _compile(_argument(source), payload, target_name, toolchain, options, output, Path(scratch), None)
+
+
+def compile_device_text(
+    text: str,
+    target_name: str,
+    toolchain: Toolchain,
+    options: CompileOptions | None = None,
+    output: str = "code-object",
+    name: str = "kernel.hip",
+) -> bytes:
+    """Like `compile_device`, for source in memory. Messages call it `name`; no temporary path gets into the output."""
+    options = options or CompileOptions()
+    if not name or Path(name).name != name or name.startswith(("-", "@")):
+        raise UsageError(f"{name!r} is not a plain file name")
+    payload = text.encode("utf-8", errors="surrogateescape")
+    with tempfile.TemporaryDirectory(prefix="kpt-build-") as scratch:
+        # The compiler runs in that directory, so includes are made absolute to keep meaning what the caller meant.
+        (Path(scratch) / name).write_bytes(payload)
+        absolute = replace(options, include_dirs=tuple(path.absolute() for path in options.include_dirs))
+        return _compile(name, payload, target_name, toolchain, absolute, output, Path(scratch), Path(scratch))
+
+
+def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float = 600.0) -> bytes:
+    """One code object out of several relocatable ones (`output="object"` with -fgpu-rdc)."""
+    if not objects:
+        raise UsageError("nothing to link: no device objects were given")
+    with tempfile.TemporaryDirectory(prefix="kpt-link-") as scratch:
+        paths = []
+        for index, payload in enumerate(objects):
+            path = Path(scratch) / f"{index}.o"
+            path.write_bytes(payload)
+            paths.append(path)
+        return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s, Path(scratch))
+
+
+def check_host(
+    source: Path, toolchain: Toolchain, options: CompileOptions | None = None, target_name: str = "gfx942"
+) -> None:
+    """Checks the host side of a HIP source: parsing and types, no code. Raises CompileFailed."""
+    options = options or CompileOptions()
+    if not source.is_file():
+        raise UsageError(f"{source}: no such file")
+    command = [*_common(toolchain, options, target_name), "--cuda-host-only", "-fsyntax-only", _argument(source)]
+    _run(command, options.timeout_s, None, header_directories(toolchain))
+
+
+def compile_host(
+    source: Path, toolchain: Toolchain, options: CompileOptions | None = None, target_name: str = "gfx942"
+) -> bytes:
+    """The host side of a HIP source as a relocatable object of this machine, without the device code in it.
+
+    Position independent. Kernel launches call the HIP runtime, which whoever links the object must bring.
+    """
+    options = options or CompileOptions()
+    if not source.is_file():
+        raise UsageError(f"{source}: no such file")
+    with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
+        destination = Path(scratch) / "host.o"
+        command = [*_common(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
+        command += ["-c", "-o", str(destination), _argument(source)]
+        said = _run(command, options.timeout_s, None, header_directories(toolchain))
+        if not destination.is_file():
+            raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
+        return destination.read_bytes()
+
+
+def check_unit(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> bytes:
+    """Both passes of a translation unit: builds the device side, checks the host side. Returns the code object."""
+    built = compile_device(source, target_name, toolchain, options)
+    check_host(source, toolchain, options, target_name)
+    return built
+
+
+def device_command(
+    source: str,
+    target_name: str,
+    toolchain: Toolchain,
+    options: CompileOptions,
+    output: str,
+    destination: Path,
+    constants: Path | None,
+) -> list[str]:
+    """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
+    command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    command += {
+        # The driver's own -c would call a linker of its choice and bundle the result.
+        "code-object": ["-S", "-Xclang", "-emit-obj"],
+        "object": ["-S", "-Xclang", "-emit-obj"],
+        "assembly": ["-S"],
+        "llvm-ir": ["-S", "-emit-llvm"],
+        "preprocessed": ["-E"],
+    }[output]
+    if constants is not None:
+        command.append("-nogpulib")
+        for library in (*toolchain.device_libs, constants):
+            command += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
+    elif toolchain.device_lib_dir is not None:
+        command.append(f"--rocm-device-lib-path={toolchain.device_lib_dir}")
+    if options.debug:
+        command += ["-g", "-fdebug-compilation-dir=."]
+    return [*command, "-o", str(destination), source]
+
+
+def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> list[str]:
+    command = [*toolchain.compiler, "-x", "hip", f"--offload-arch={target_name}", f"-std={options.std}"]
+    command += ["-fno-color-diagnostics", "-Wno-unused-command-line-argument"]
+    if toolchain.rocm_path is not None:
+        command.append(f"--rocm-path={toolchain.rocm_path}")
+    else:
+        command.append("-nogpuinc")
+    # The caller's directories come first: a project's own header wins over one of ours of the same name.
+    for directory in options.include_dirs:
+        command += ["-I", str(directory)]
+    for directory in toolchain.include_dirs:
+        if directory != Path("/usr/include"):
+            command += ["-isystem", str(directory)]
+    # After ours: the wrapper's <complex> stands in front of the C++ library's.
+    command += toolchain.host_flags
+    command += ["-idirafter", str(FALLBACK_INCLUDE)]
+    if toolchain.kind != "rocm" and base_target(target_name).startswith("gfx11"):
+        command += ["-include", str(FALLBACK_INCLUDE / "kpt_gfx11_trap.h")]
+    if toolchain.wrapper is not None:
+        command += ["-include", toolchain.wrapper]
+    command.append("-D__HIP_PLATFORM_AMD__=1")
+    command += [f"-D{define}" for define in options.defines]
+    return [*command, *options.extra]
+
+
+def _compile(
+    source: str,
+    payload: bytes,
+    target_name: str,
+    toolchain: Toolchain,
+    options: CompileOptions,
+    output: str,
+    scratch: Path,
+    directory: Path | None,
+) -> bytes:
+    _check_arguments(target_name, options, output)
+    constants = None
+    if toolchain.device_libs:
+        constants = scratch / "oclc.bc"
+        text = control_constants(target_name, (options.optimization, *options.extra))
+        constants.write_bytes(_assembled(text, toolchain.compiler))
+    destination = scratch / "device.out"
+    command = device_command(source, target_name, toolchain, options, output, destination, constants)
+    # Without this clang makes the name of a symbol in the code object out of the path of the source.
+    command.append(f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}")
+    said = _run(command, options.timeout_s, directory, header_directories(toolchain))
+    if not destination.is_file():
+        raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
+    if output != "code-object":
+        return destination.read_bytes()
+    return _link([destination], toolchain, scratch / "device.hsaco", options.timeout_s, scratch)
+
+
+@functools.cache
+def _assembled(text: str, compiler: tuple[str, ...]) -> bytes:
+    """LLVM IR as bitcode: device libraries are linked in that form only."""
+    with tempfile.TemporaryDirectory(prefix="kpt-oclc-") as scratch:
+        (Path(scratch) / "oclc.ll").write_text(text)
+        # The name in the bitcode is the relative one given here, so that the result does not depend on the directory.
+        command = [*compiler, "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "ir", "-emit-llvm", "-c", "oclc.ll"]
+        _run([*command, "-o", "oclc.bc"], 60.0, Path(scratch))
+        return (Path(scratch) / "oclc.bc").read_bytes()
+
+
+def _check_arguments(target_name: str, options: CompileOptions, output: str) -> None:
+    if output not in OUTPUTS:
+        raise UsageError(f"{output!r} is not an output: expected one of {', '.join(OUTPUTS)}")
+    if target(target_name).vendor != "amd":
+        raise UnknownTargetError(f"{target_name} is not an AMD target: expected a gfx name such as gfx942")
+    if options.optimization not in ("-O0", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Og", "-Ofast"):
+        raise UsageError(f"optimization {options.optimization!r} is not known: expected -O0 to -O3, -Os, -Oz or -Ofast")
+    if wave_size(target_name, options.extra) == 32 and target(target_name).wave_size == 64:
+        raise UsageError(f"{target_name} has 64-lane waves only: -mno-wavefrontsize64 cannot be used")
+
+
+def _link(objects: Sequence[Path], toolchain: Toolchain, destination: Path, timeout_s: float, directory: Path) -> bytes:
+    if toolchain.linker is None:
+        raise ToolchainNotFoundError(
+            f"{toolchain.compiler[0]} has no ld.lld beside it: install lld, or PyPI's ziglang, to link code objects"
+        )
+    command = [*toolchain.linker, "-shared", "--no-undefined", "-o", str(destination), *map(str, objects)]
+    try:
+        said = _run(command, timeout_s, directory)
+    except CompileFailed as failure:
+        missing = undefined_symbols(failure.stderr)
+        if not missing:
+            raise
+        text = (
+            f"undefined in device code: {', '.join(missing)}. Each is called by a kernel but defined nowhere: link the "
+            "file that defines it (-fgpu-rdc), or call a function that exists on the device"
+        )
+        raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), failure.stderr, failure.command) from None
+    if not destination.is_file():
+        raise CompileFailed(parse_messages(said), said or "the linker wrote no output", tuple(command))
+    return destination.read_bytes()
+
+
+def _argument(source: Path) -> str:
+    # A name that starts like an option or a response file would be read as one.
+    text = os.fspath(source)
+    return os.path.join(".", text) if text.startswith(("-", "@")) else text  # noqa: PTH118 (Path drops "./")
+
+
+def header_directories(toolchain: Toolchain) -> tuple[str, ...]:
+    """Directories whose files are not the user's: an error there is reported at the place that led to it."""
+    own = [str(OWN_INCLUDE), "/usr/include", "/usr/lib", *map(str, toolchain.include_dirs)]
+    if toolchain.rocm_path is not None:
+        own.append(str(toolchain.rocm_path))
+    compiler = Path(toolchain.compiler[0]).parent
+    return (*own, str(compiler / "lib"), str(compiler.parent / "lib"))
+
+
+def _run(command: list[str], timeout_s: float, directory: Path | None, headers: Sequence[str] = ()) -> str:
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd=directory,
+            start_new_session=True,
+            env={**os.environ, "LC_ALL": "C"},
+        )
+    except (OSError, ValueError) as problem:
+        text = f"could not start {command[0]}: {problem}"
+        raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from problem
+    try:
+        said = process.communicate(timeout=timeout_s)[1].decode("utf-8", errors="replace")
+    except subprocess.TimeoutExpired:
+        _kill_group(process)
+        text = f"the compiler did not finish within {timeout_s:g} s and was stopped"
+        raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
+    except BaseException:
+        _kill_group(process)
+        raise
+    if process.returncode != 0:
+        messages = parse_messages(said, headers)
+        if not errors(messages):
+            how = f"signal {-process.returncode}" if process.returncode < 0 else f"exit status {process.returncode}"
+            messages = (*messages, CompilerMessage(None, 0, 0, "error", f"{Path(command[0]).name} stopped with {how}"))
+        raise CompileFailed(messages, said, tuple(command))
+    return said
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    # A driver may have started the real compiler as a child: stop the whole session we gave it.
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (AttributeError, ProcessLookupError):
+        process.kill()
+    process.communicate()

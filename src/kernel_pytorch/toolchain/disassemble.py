@@ -1,0 +1,114 @@
+"""Machine code of a code object as text, through an llvm-objdump that knows the target."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.toolchain.code_object import read_code_object
+from kernel_pytorch.toolchain.roots import rocm_roots, unpacked_root
+
+OLDEST_LLVM = 18
+_NEWEST_LLVM = 23
+
+
+class DisassemblerNotFoundError(UsageError):
+    """No llvm-objdump here can disassemble that target."""
+
+
+def disassemble(code_object: bytes, kernel: str | None = None) -> str:
+    """The instructions of a code object with addresses and encodings; of one kernel (by symbol) if asked.
+
+    Raises CodeObjectError for what is not a code object, DisassemblerNotFoundError without a fitting llvm-objdump.
+    """
+    target = read_code_object(code_object).target
+    command = [str(find_objdump(target)), "--disassemble", "--demangle"]
+    if kernel is not None:
+        command.append(f"--disassemble-symbols={kernel}")
+    with tempfile.TemporaryDirectory(prefix="kpt-objdump-") as directory:
+        path = Path(directory) / f"{target}.hsaco"
+        path.write_bytes(code_object)
+        done = subprocess.run(
+            [*command, path.name], cwd=directory, capture_output=True, text=True, errors="replace", check=False
+        )
+    if done.returncode != 0:
+        raise UsageError(f"{command[0]} could not disassemble the {target} code object: {done.stderr.strip()}")
+    return done.stdout
+
+
+def find_objdump(target: str) -> Path:
+    """The first llvm-objdump that knows the target: of an unpacked tree, of ROCm, on PATH."""
+    looked: list[str] = []
+    for path in _objdumps():
+        version = _version(path)
+        if version < OLDEST_LLVM:
+            looked.append(f"{path} is LLVM {version or 'unknown'}")
+        elif target not in _processors(path):
+            looked.append(f"{path} (LLVM {version}) does not know {target}")
+        else:
+            return path
+    seen = f" ({'; '.join(looked)})" if looked else ""
+    raise DisassemblerNotFoundError(
+        f"no llvm-objdump of LLVM {OLDEST_LLVM} or newer that knows {target}{seen}. The pip packages have none: "
+        "install ROCm or llvm, or on Debian run `python scripts/fetch_rocm_debian.py .rocm --set tools`. For a source "
+        "file --asm needs no disassembler"
+    )
+
+
+def find_readelf() -> Path | None:
+    """An llvm-readelf beside an llvm-objdump that is new enough, or None."""
+    for path in _objdumps():
+        beside = path.with_name(path.name.replace("objdump", "readelf"))
+        if beside.is_file() and _version(path) >= OLDEST_LLVM:
+            return beside
+    return None
+
+
+def _objdumps() -> Iterator[Path]:
+    roots: list[Path] = []
+    # A tree with tools only has no HIP headers, so it is not found as a ROCm root: name it here too.
+    named = os.environ.get("KPT_ROCM_ROOT")
+    roots += [Path(named)] if named else [Path.cwd() / ".rocm"]
+    unpacked = unpacked_root()
+    roots += [unpacked] if unpacked is not None else []
+    roots += list(rocm_roots())
+    seen: set[Path] = set()
+    for root in roots:
+        for place in ("llvm/bin/llvm-objdump", "lib/llvm/bin/llvm-objdump", "bin/llvm-objdump"):
+            path = root / place
+            if path.is_file() and path not in seen:
+                seen.add(path)
+                yield path
+    for name in ("llvm-objdump", *(f"llvm-objdump-{n}" for n in range(_NEWEST_LLVM, OLDEST_LLVM - 1, -1))):
+        found = shutil.which(name)
+        if found and Path(found) not in seen:
+            yield Path(found)
+
+
+@cache
+def _version(path: Path) -> int:
+    match = re.search(r"LLVM version (\d+)", _output(path, "--version"))
+    return int(match[1]) if match else 0
+
+
+@cache
+def _processors(path: Path) -> frozenset[str]:
+    said = _output(path, "--triple=amdgcn-amd-amdhsa", "--mcpu=help", "--disassemble", os.devnull)
+    return frozenset(re.findall(r"^\s+(gfx[0-9a-z-]+)\s+- Select", said, re.MULTILINE))
+
+
+def _output(path: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            [str(path), *arguments], capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr

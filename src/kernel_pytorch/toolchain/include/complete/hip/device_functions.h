@@ -1,0 +1,3 @@
+// Kept for sources that name it: everything is in hip_runtime.h.
+#pragma once
+#include <hip/hip_runtime.h>

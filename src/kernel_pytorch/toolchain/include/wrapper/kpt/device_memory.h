@@ -1,0 +1,26 @@
+// malloc, free, new and delete on the device: ROCm's device heap (OCKL).
+#ifndef KPT_DEVICE_MEMORY_H
+#define KPT_DEVICE_MEMORY_H
+
+typedef __SIZE_TYPE__ kpt_size_t;
+
+extern "C" {
+__device__ unsigned long __ockl_dm_alloc(unsigned long bytes);
+__device__ void __ockl_dm_dealloc(unsigned long address);
+}
+
+static __device__ inline void* malloc(kpt_size_t bytes) { return (void*)__ockl_dm_alloc(bytes); }
+static __device__ inline void free(void* p) { __ockl_dm_dealloc((unsigned long)p); }
+
+__device__ inline void* operator new(kpt_size_t bytes) { return ::malloc(bytes); }
+__device__ inline void* operator new[](kpt_size_t bytes) { return ::malloc(bytes); }
+__device__ inline void operator delete(void* p) noexcept { ::free(p); }
+__device__ inline void operator delete[](void* p) noexcept { ::free(p); }
+__device__ inline void operator delete(void* p, kpt_size_t) noexcept { ::free(p); }
+__device__ inline void operator delete[](void* p, kpt_size_t) noexcept { ::free(p); }
+__device__ inline void* operator new(kpt_size_t, void* p) noexcept { return p; }
+__device__ inline void* operator new[](kpt_size_t, void* p) noexcept { return p; }
+__device__ inline void operator delete(void*, void*) noexcept {}
+__device__ inline void operator delete[](void*, void*) noexcept {}
+
+#endif  // KPT_DEVICE_MEMORY_H

@@ -234,3 +234,11 @@ def test_our_kernels_are_valid_on_rocm(kernel: Path) -> None:
         except ToolchainNotFoundError as missing:
             pytest.skip(str(missing))
     check_unit(kernel, "gfx942", toolchain)
+
+
+def test_single_letter_macros_of_the_user_do_not_reach_our_wrapper() -> None:
+    """Projects pass -DA=7 and the like. (B, F and T break AMD's own headers too, so nobody can use those.)"""
+    body = "y[0] = sinf(y[1]) * A + norm3df(y[2], y[3], 1.0f);"
+    source = f"#include <hip/hip_runtime.h>\n__global__ void k(float* y) {{ {body} }}"
+    defines = tuple(f"{letter}=7" for letter in "ADKNPS")
+    compile_device_text(source, "gfx942", pip_toolchain(), CompileOptions(defines=defines))

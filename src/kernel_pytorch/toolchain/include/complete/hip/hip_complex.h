@@ -12,9 +12,9 @@ typedef double2 hipDoubleComplex;
 typedef hipFloatComplex hipComplex;
 
 // Dividing by the larger part first keeps the squares of the denominator in range.
-#define KPT_COMPLEX_API(C, T, S, SQRT, FABS, FMA)                                                           \
-  KPT_HD_COMPLEX C make_hip##S##Complex(T re, T im) {                                                       \
-    C z;                                                                                                    \
+#define KPT_COMPLEX_API(__C, __T, __S, SQRT, FABS, FMA)                                                           \
+  KPT_HD_COMPLEX __C make_hip##__S##Complex(__T re, __T im) {                                                       \
+    __C z;                                                                                                    \
     z.x = re;                                                                                               \
     z.y = im;                                                                                               \
     return z;                                                                                               \
@@ -25,28 +25,28 @@ KPT_COMPLEX_API(hipDoubleComplex, double, Double, sqrt, fabs, fma)
 #undef KPT_COMPLEX_API
 KPT_HD_COMPLEX hipComplex make_hipComplex(float re, float im) { return make_hipFloatComplex(re, im); }
 
-#define KPT_COMPLEX_API(C, T, MAKE, REAL, IMAG, CONJ, SQUARED, ABS, ADD, SUB, MUL, DIV, FMA, SQRT, FABS)    \
-  KPT_HD_COMPLEX T REAL(C z) { return z.x; }                                                                \
-  KPT_HD_COMPLEX T IMAG(C z) { return z.y; }                                                                \
-  KPT_HD_COMPLEX C CONJ(C z) { return MAKE(z.x, -z.y); }                                                    \
-  KPT_HD_COMPLEX T SQUARED(C z) { return z.x * z.x + z.y * z.y; }                                           \
-  KPT_HD_COMPLEX C ADD(C p, C q) { return MAKE(p.x + q.x, p.y + q.y); }                                     \
-  KPT_HD_COMPLEX C SUB(C p, C q) { return MAKE(p.x - q.x, p.y - q.y); }                                     \
-  KPT_HD_COMPLEX C MUL(C p, C q) { return MAKE(p.x * q.x - p.y * q.y, p.y * q.x + p.x * q.y); }             \
-  KPT_HD_COMPLEX C DIV(C p, C q) {                                                                          \
-    const T scale = T(1) / (FABS(q.x) + FABS(q.y));                                                         \
-    const T ax = p.x * scale, ay = p.y * scale, bx = q.x * scale, by = q.y * scale;                         \
-    const T inverse = T(1) / (bx * bx + by * by);                                                           \
+#define KPT_COMPLEX_API(__C, __T, MAKE, REAL, IMAG, CONJ, SQUARED, ABS, ADD, SUB, MUL, DIV, FMA, SQRT, FABS)    \
+  KPT_HD_COMPLEX __T REAL(__C z) { return z.x; }                                                                \
+  KPT_HD_COMPLEX __T IMAG(__C z) { return z.y; }                                                                \
+  KPT_HD_COMPLEX __C CONJ(__C z) { return MAKE(z.x, -z.y); }                                                    \
+  KPT_HD_COMPLEX __T SQUARED(__C z) { return z.x * z.x + z.y * z.y; }                                           \
+  KPT_HD_COMPLEX __C ADD(__C p, __C q) { return MAKE(p.x + q.x, p.y + q.y); }                                     \
+  KPT_HD_COMPLEX __C SUB(__C p, __C q) { return MAKE(p.x - q.x, p.y - q.y); }                                     \
+  KPT_HD_COMPLEX __C MUL(__C p, __C q) { return MAKE(p.x * q.x - p.y * q.y, p.y * q.x + p.x * q.y); }             \
+  KPT_HD_COMPLEX __C DIV(__C p, __C q) {                                                                          \
+    const __T scale = __T(1) / (FABS(q.x) + FABS(q.y));                                                         \
+    const __T ax = p.x * scale, ay = p.y * scale, bx = q.x * scale, by = q.y * scale;                         \
+    const __T inverse = __T(1) / (bx * bx + by * by);                                                           \
     return MAKE((ax * bx + ay * by) * inverse, (ay * bx - ax * by) * inverse);                              \
   }                                                                                                         \
-  KPT_HD_COMPLEX T ABS(C z) {                                                                               \
-    const T a = FABS(z.x), b = FABS(z.y);                                                                   \
-    const T large = a > b ? a : b, small = a > b ? b : a;                                                   \
-    if (large == T(0) || large - large != T(0)) return large + small;                                       \
-    const T ratio = small / large;                                                                          \
-    return large * SQRT(T(1) + ratio * ratio);                                                              \
+  KPT_HD_COMPLEX __T ABS(__C z) {                                                                               \
+    const __T a = FABS(z.x), b = FABS(z.y);                                                                   \
+    const __T large = a > b ? a : b, small = a > b ? b : a;                                                   \
+    if (large == __T(0) || large - large != __T(0)) return large + small;                                       \
+    const __T ratio = small / large;                                                                          \
+    return large * SQRT(__T(1) + ratio * ratio);                                                              \
   }                                                                                                         \
-  KPT_HD_COMPLEX C FMA(C p, C q, C r) {                                                                     \
+  KPT_HD_COMPLEX __C FMA(__C p, __C q, __C r) {                                                                     \
     return MAKE(p.x * q.x + r.x - p.y * q.y, q.x * p.y + r.y + p.x * q.y);                                  \
   }
 

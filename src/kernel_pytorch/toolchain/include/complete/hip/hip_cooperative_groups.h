@@ -111,24 +111,24 @@ class coalesced_group : public thread_group {
   KPT_CG unsigned meta_group_rank() const { return meta_rank_; }
   KPT_CG unsigned meta_group_size() const { return meta_size_; }
 
-  template <class T> KPT_CG T shfl(T value, int rank) const {
+  template <class __T> KPT_CG __T shfl(__T value, int rank) const {
     return kpt::shuffle(value, kpt::lane_of_rank(mask_, unsigned(rank) % size_));
   }
-  template <class T> KPT_CG T shfl_up(T value, unsigned delta) const {
+  template <class __T> KPT_CG __T shfl_up(__T value, unsigned delta) const {
     const unsigned rank = thread_rank();
     return kpt::shuffle(value, delta <= rank ? kpt::lane_of_rank(mask_, rank - delta) : int(__lane_id()));
   }
-  template <class T> KPT_CG T shfl_down(T value, unsigned delta) const {
+  template <class __T> KPT_CG __T shfl_down(__T value, unsigned delta) const {
     const unsigned rank = thread_rank();
     return kpt::shuffle(value, rank + delta < size_ ? kpt::lane_of_rank(mask_, rank + delta) : int(__lane_id()));
   }
   KPT_CG unsigned long long ballot(int predicate) const { return kpt::gathered(mask_, __ballot64(predicate)); }
   KPT_CG int any(int predicate) const { return (__ballot64(predicate) & mask_) != 0; }
   KPT_CG int all(int predicate) const { return (__ballot64(predicate) & mask_) == mask_; }
-  template <class T> KPT_CG unsigned long long match_any(T value) const {
+  template <class __T> KPT_CG unsigned long long match_any(__T value) const {
     return kpt::gathered(mask_, kpt::equal_lanes(mask_, value));
   }
-  template <class T> KPT_CG unsigned long long match_all(T value, int& predicate) const {
+  template <class __T> KPT_CG unsigned long long match_all(__T value, int& predicate) const {
     predicate = kpt::equal_lanes(mask_, value) == mask_;
     return predicate ? kpt::gathered(mask_, mask_) : 0;
   }
@@ -144,7 +144,7 @@ class coalesced_group : public thread_group {
   friend __device__ coalesced_group tiled_partition(const coalesced_group&, unsigned);
   friend __device__ coalesced_group binary_partition(const coalesced_group&, bool);
   template <unsigned, class> friend class thread_block_tile;
-  template <unsigned N, class P> friend __device__ coalesced_group binary_partition(const thread_block_tile<N, P>&, bool);
+  template <unsigned __N, class __P> friend __device__ coalesced_group binary_partition(const thread_block_tile<__N, __P>&, bool);
 };
 KPT_CG_FN coalesced_group coalesced_threads() { return coalesced_group(__ballot64(1)); }
 KPT_CG_FN coalesced_group binary_partition(const coalesced_group& group, bool predicate) {
@@ -176,23 +176,23 @@ template <unsigned SIZE, class PARENT> class thread_block_tile : public thread_g
   KPT_CG unsigned meta_group_rank() const { return meta_rank_; }
   KPT_CG unsigned meta_group_size() const { return meta_size_; }
 
-  template <class T> KPT_CG T shfl(T value, int rank) const { return kpt::shuffle(value, base() + (rank & int(SIZE - 1))); }
-  template <class T> KPT_CG T shfl_up(T value, unsigned delta) const {
+  template <class __T> KPT_CG __T shfl(__T value, int rank) const { return kpt::shuffle(value, base() + (rank & int(SIZE - 1))); }
+  template <class __T> KPT_CG __T shfl_up(__T value, unsigned delta) const {
     const int rank = int(thread_rank());
     return kpt::shuffle(value, base() + (int(delta) <= rank ? rank - int(delta) : rank));
   }
-  template <class T> KPT_CG T shfl_down(T value, unsigned delta) const {
+  template <class __T> KPT_CG __T shfl_down(__T value, unsigned delta) const {
     const int rank = int(thread_rank());
     return kpt::shuffle(value, base() + (rank + int(delta) < int(SIZE) ? rank + int(delta) : rank));
   }
-  template <class T> KPT_CG T shfl_xor(T value, unsigned mask) const {
+  template <class __T> KPT_CG __T shfl_xor(__T value, unsigned mask) const {
     return kpt::shuffle(value, base() + int((thread_rank() ^ mask) & (SIZE - 1)));
   }
   KPT_CG unsigned long long ballot(int predicate) const { return (__ballot64(predicate) & mask_) >> base(); }
   KPT_CG int any(int predicate) const { return (__ballot64(predicate) & mask_) != 0; }
   KPT_CG int all(int predicate) const { return (~__ballot64(predicate) & mask_) == 0; }
-  template <class T> KPT_CG unsigned long long match_any(T value) const { return kpt::equal_lanes(mask_, value) >> base(); }
-  template <class T> KPT_CG unsigned long long match_all(T value, int& predicate) const {
+  template <class __T> KPT_CG unsigned long long match_any(__T value) const { return kpt::equal_lanes(mask_, value) >> base(); }
+  template <class __T> KPT_CG unsigned long long match_all(__T value, int& predicate) const {
     predicate = kpt::equal_lanes(mask_, value) == mask_;
     return predicate ? mask_ >> base() : 0;
   }
@@ -205,15 +205,15 @@ template <unsigned SIZE, class PARENT> class thread_block_tile : public thread_g
   unsigned meta_rank_;
   unsigned meta_size_;
 
-  template <unsigned N, class P> friend __device__ thread_block_tile<N, P> tiled_partition(const P&);
-  template <unsigned N, class P> friend __device__ coalesced_group binary_partition(const thread_block_tile<N, P>&, bool);
+  template <unsigned __N, class __P> friend __device__ thread_block_tile<__N, __P> tiled_partition(const __P&);
+  template <unsigned __N, class __P> friend __device__ coalesced_group binary_partition(const thread_block_tile<__N, __P>&, bool);
 };
 
 template <unsigned SIZE, class PARENT> KPT_CG_FN thread_block_tile<SIZE, PARENT> tiled_partition(const PARENT& parent) {
   return thread_block_tile<SIZE, PARENT>(parent.thread_rank() / SIZE, (parent.size() + SIZE - 1) / SIZE);
 }
-template <unsigned N, class P> KPT_CG_FN coalesced_group binary_partition(const thread_block_tile<N, P>& tile, bool predicate) {
-  const kpt::lane_mask all = kpt::tile_mask(N), yes = __ballot64(predicate) & all;
+template <unsigned __N, class __P> KPT_CG_FN coalesced_group binary_partition(const thread_block_tile<__N, __P>& tile, bool predicate) {
+  const kpt::lane_mask all = kpt::tile_mask(__N), yes = __ballot64(predicate) & all;
   return predicate ? coalesced_group(yes, 1, 2) : coalesced_group(all & ~yes, 0, 2);
 }
 KPT_CG_FN thread_group tiled_partition(const thread_group& parent, unsigned tile_size) {
@@ -223,10 +223,10 @@ KPT_CG_FN thread_group tiled_partition(const thread_block& parent, unsigned tile
   return kpt_lane_group(tile_size < parent.size() ? tile_size : parent.size(), kpt::tile_mask(tile_size));
 }
 
-template <class G> KPT_CG_FN unsigned group_size(const G& group) { return group.size(); }
-template <class G> KPT_CG_FN unsigned thread_rank(const G& group) { return group.thread_rank(); }
-template <class G> KPT_CG_FN bool is_valid(const G& group) { return group.is_valid(); }
-template <class G> KPT_CG_FN void sync(const G& group) { group.sync(); }
+template <class __G> KPT_CG_FN unsigned group_size(const __G& group) { return group.size(); }
+template <class __G> KPT_CG_FN unsigned thread_rank(const __G& group) { return group.thread_rank(); }
+template <class __G> KPT_CG_FN bool is_valid(const __G& group) { return group.is_valid(); }
+template <class __G> KPT_CG_FN void sync(const __G& group) { group.sync(); }
 
 }  // namespace cooperative_groups
 

@@ -13,8 +13,8 @@ extern "C" hipError_t hipExtLaunchKernel(const void* function, dim3 blocks, dim3
                                          size_t shared_bytes, hipStream_t stream, hipEvent_t start, hipEvent_t stop,
                                          int flags);
 
-template <class... Args, class F = void (*)(Args...)>
-inline void hipExtLaunchKernelGGL(F kernel, const dim3& blocks, const dim3& threads, uint32_t shared_bytes,
+template <class... Args, class __F = void (*)(Args...)>
+inline void hipExtLaunchKernelGGL(__F kernel, const dim3& blocks, const dim3& threads, uint32_t shared_bytes,
                                   hipStream_t stream, hipEvent_t start, hipEvent_t stop, uint32_t flags, Args... args) {
   void* addresses[] = {(void*)&args..., nullptr};
   (void)hipExtLaunchKernel(reinterpret_cast<const void*>(kernel), blocks, threads, addresses, shared_bytes, stream, start,

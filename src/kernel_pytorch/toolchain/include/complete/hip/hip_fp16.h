@@ -101,15 +101,15 @@ KPT_HD __half __short_as_half(short x) { return __half(__half_raw{(unsigned shor
 KPT_HD __half __ushort_as_half(unsigned short x) { return __half(__half_raw{x}); }
 
 // Integers: the suffix is the rounding of the conversion to an integer.
-#define KPT_HALF_INTEGER(NAME, I)                                                                           \
-  KPT_HD I __half2##NAME##_rn(__half x) { return kpt::saturated<I>(__builtin_rintf(float(x))); }            \
-  KPT_HD I __half2##NAME##_rz(__half x) { return kpt::saturated<I>(__builtin_truncf(float(x))); }           \
-  KPT_HD I __half2##NAME##_rd(__half x) { return kpt::saturated<I>(__builtin_floorf(float(x))); }           \
-  KPT_HD I __half2##NAME##_ru(__half x) { return kpt::saturated<I>(__builtin_ceilf(float(x))); }            \
-  KPT_HD __half __##NAME##2half_rn(I x) { return __half(x); }                                               \
-  KPT_DEV __half __##NAME##2half_rz(I x) { return __float2half_rz(float(x)); }                              \
-  KPT_DEV __half __##NAME##2half_rd(I x) { return __float2half_rd(float(x)); }                              \
-  KPT_DEV __half __##NAME##2half_ru(I x) { return __float2half_ru(float(x)); }
+#define KPT_HALF_INTEGER(NAME, __I)                                                                           \
+  KPT_HD __I __half2##NAME##_rn(__half x) { return kpt::saturated<__I>(__builtin_rintf(float(x))); }            \
+  KPT_HD __I __half2##NAME##_rz(__half x) { return kpt::saturated<__I>(__builtin_truncf(float(x))); }           \
+  KPT_HD __I __half2##NAME##_rd(__half x) { return kpt::saturated<__I>(__builtin_floorf(float(x))); }           \
+  KPT_HD __I __half2##NAME##_ru(__half x) { return kpt::saturated<__I>(__builtin_ceilf(float(x))); }            \
+  KPT_HD __half __##NAME##2half_rn(__I x) { return __half(x); }                                               \
+  KPT_DEV __half __##NAME##2half_rz(__I x) { return __float2half_rz(float(x)); }                              \
+  KPT_DEV __half __##NAME##2half_rd(__I x) { return __float2half_rd(float(x)); }                              \
+  KPT_DEV __half __##NAME##2half_ru(__I x) { return __float2half_ru(float(x)); }
 KPT_HALF_INTEGER(int, int)
 KPT_HALF_INTEGER(uint, unsigned int)
 KPT_HALF_INTEGER(short, short)

@@ -87,8 +87,8 @@ KPT_HD __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x, __hip_fp
     static constexpr __hip_saturation_t __default_saturation = __HIP_SATFINITE;                             \
     static constexpr __hip_fp8_interpretation_t __default_interpret = AS;                                   \
     __hip_fp8_##NAME() = default;                                                                           \
-    template <class T, kpt::if_number<T> = 0>                                                               \
-    SIDES explicit __hip_fp8_##NAME(T x)                                                                    \
+    template <class __T, kpt::if_number<__T> = 0>                                                               \
+    SIDES explicit __hip_fp8_##NAME(__T x)                                                                    \
         : __x(__hip_cvt_float_to_fp8(static_cast<float>(x), __HIP_SATFINITE, AS)) {}                        \
     SIDES explicit __hip_fp8_##NAME(__half x)                                                               \
         : __x(__hip_cvt_float_to_fp8(float(x), __HIP_SATFINITE, AS)) {}                                     \
@@ -101,9 +101,9 @@ KPT_HD __half2_raw __hip_cvt_fp8x2_to_halfraw2(__hip_fp8x2_storage_t x, __hip_fp
     SIDES explicit operator __hip_bfloat16() const {                                                        \
       return __hip_bfloat16(kpt::fp8_to_float(__x, AS));                                                    \
     }                                                                                                       \
-    template <class I, typename std::enable_if<std::is_integral<I>::value && !std::is_same<I, bool>::value, int>::type = 0> \
-    SIDES explicit operator I() const {                                                                     \
-      return kpt::saturated<I>(kpt::fp8_to_float(__x, AS));                                                 \
+    template <class __I, typename std::enable_if<std::is_integral<__I>::value && !std::is_same<__I, bool>::value, int>::type = 0> \
+    SIDES explicit operator __I() const {                                                                     \
+      return kpt::saturated<__I>(kpt::fp8_to_float(__x, AS));                                                 \
     }                                                                                                       \
   };                                                                                                        \
   struct __hip_fp8x2_##NAME {                                                                               \

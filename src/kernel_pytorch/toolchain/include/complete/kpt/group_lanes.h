@@ -54,20 +54,20 @@ KPT_CG void sync_lanes() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-template <class T> KPT_CG T shuffle(T value, int lane) {
-  constexpr int words = (sizeof(T) + 3) / 4;
+template <class __T> KPT_CG __T shuffle(__T value, int lane) {
+  constexpr int words = (sizeof(__T) + 3) / 4;
   int bits[words] = {};
-  __builtin_memcpy(bits, &value, sizeof(T));
+  __builtin_memcpy(bits, &value, sizeof(__T));
   for (int i = 0; i < words; ++i) bits[i] = __builtin_amdgcn_ds_bpermute(lane << 2, bits[i]);
-  __builtin_memcpy(&value, bits, sizeof(T));
+  __builtin_memcpy(&value, bits, sizeof(__T));
   return value;
 }
 
 // The lanes of the mask whose value has the same bits as this lane's.
-template <class T> KPT_CG lane_mask equal_lanes(lane_mask mask, T value) {
-  constexpr int words = (sizeof(T) + 3) / 4;
+template <class __T> KPT_CG lane_mask equal_lanes(lane_mask mask, __T value) {
+  constexpr int words = (sizeof(__T) + 3) / 4;
   int mine[words] = {};
-  __builtin_memcpy(mine, &value, sizeof(T));
+  __builtin_memcpy(mine, &value, sizeof(__T));
   lane_mask result = 0;
   for (lane_mask rest = mask; rest != 0; rest &= rest - 1) {
     const int lane = __builtin_ctzll(rest);

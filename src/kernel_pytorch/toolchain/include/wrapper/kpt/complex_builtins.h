@@ -3,77 +3,77 @@
 #define KPT_COMPLEX_BUILTINS_H
 
 // Infinite operands first become +-1 or +-0 so that inf * finite stays infinite (C11 annex G).
-#define KPT_COMPLEX(T, MUL, DIV, FABS, COPYSIGN, LOGB, SCALBN, FMAX)                                        \
-  extern "C" inline __device__ T _Complex MUL(T a, T b, T c, T d) {                                         \
-    T ac = a * c, bd = b * d, ad = a * d, bc = b * c;                                                       \
-    T re = ac - bd, im = ad + bc;                                                                           \
+#define KPT_COMPLEX(__T, MUL, DIV, FABS, COPYSIGN, LOGB, SCALBN, FMAX)                                        \
+  extern "C" inline __device__ __T _Complex MUL(__T __a, __T __b, __T __c, __T __d) {                                         \
+    __T ac = __a * __c, bd = __b * __d, ad = __a * __d, bc = __b * __c;                                                       \
+    __T re = ac - bd, im = ad + bc;                                                                           \
     if (__builtin_isnan(re) && __builtin_isnan(im)) {                                                       \
       bool again = false;                                                                                   \
-      if (__builtin_isinf(a) || __builtin_isinf(b)) {                                                       \
-        a = COPYSIGN(__builtin_isinf(a) ? (T)1 : (T)0, a);                                                  \
-        b = COPYSIGN(__builtin_isinf(b) ? (T)1 : (T)0, b);                                                  \
-        if (__builtin_isnan(c)) c = COPYSIGN((T)0, c);                                                      \
-        if (__builtin_isnan(d)) d = COPYSIGN((T)0, d);                                                      \
+      if (__builtin_isinf(__a) || __builtin_isinf(__b)) {                                                       \
+        __a = COPYSIGN(__builtin_isinf(__a) ? (__T)1 : (__T)0, __a);                                                  \
+        __b = COPYSIGN(__builtin_isinf(__b) ? (__T)1 : (__T)0, __b);                                                  \
+        if (__builtin_isnan(__c)) __c = COPYSIGN((__T)0, __c);                                                      \
+        if (__builtin_isnan(__d)) __d = COPYSIGN((__T)0, __d);                                                      \
         again = true;                                                                                       \
       }                                                                                                     \
-      if (__builtin_isinf(c) || __builtin_isinf(d)) {                                                       \
-        c = COPYSIGN(__builtin_isinf(c) ? (T)1 : (T)0, c);                                                  \
-        d = COPYSIGN(__builtin_isinf(d) ? (T)1 : (T)0, d);                                                  \
-        if (__builtin_isnan(a)) a = COPYSIGN((T)0, a);                                                      \
-        if (__builtin_isnan(b)) b = COPYSIGN((T)0, b);                                                      \
+      if (__builtin_isinf(__c) || __builtin_isinf(__d)) {                                                       \
+        __c = COPYSIGN(__builtin_isinf(__c) ? (__T)1 : (__T)0, __c);                                                  \
+        __d = COPYSIGN(__builtin_isinf(__d) ? (__T)1 : (__T)0, __d);                                                  \
+        if (__builtin_isnan(__a)) __a = COPYSIGN((__T)0, __a);                                                      \
+        if (__builtin_isnan(__b)) __b = COPYSIGN((__T)0, __b);                                                      \
         again = true;                                                                                       \
       }                                                                                                     \
       if (!again && (__builtin_isinf(ac) || __builtin_isinf(bd) || __builtin_isinf(ad) ||                   \
                      __builtin_isinf(bc))) {                                                                \
-        if (__builtin_isnan(a)) a = COPYSIGN((T)0, a);                                                      \
-        if (__builtin_isnan(b)) b = COPYSIGN((T)0, b);                                                      \
-        if (__builtin_isnan(c)) c = COPYSIGN((T)0, c);                                                      \
-        if (__builtin_isnan(d)) d = COPYSIGN((T)0, d);                                                      \
+        if (__builtin_isnan(__a)) __a = COPYSIGN((__T)0, __a);                                                      \
+        if (__builtin_isnan(__b)) __b = COPYSIGN((__T)0, __b);                                                      \
+        if (__builtin_isnan(__c)) __c = COPYSIGN((__T)0, __c);                                                      \
+        if (__builtin_isnan(__d)) __d = COPYSIGN((__T)0, __d);                                                      \
         again = true;                                                                                       \
       }                                                                                                     \
       if (again) {                                                                                          \
-        re = (T)__builtin_inf() * (a * c - b * d);                                                          \
-        im = (T)__builtin_inf() * (a * d + b * c);                                                          \
+        re = (__T)__builtin_inf() * (__a * __c - __b * __d);                                                          \
+        im = (__T)__builtin_inf() * (__a * __d + __b * __c);                                                          \
       }                                                                                                     \
     }                                                                                                       \
-    T _Complex z;                                                                                           \
-    __real__ z = re;                                                                                        \
-    __imag__ z = im;                                                                                        \
-    return z;                                                                                               \
+    __T _Complex __z;                                                                                           \
+    __real__ __z = re;                                                                                        \
+    __imag__ __z = im;                                                                                        \
+    return __z;                                                                                               \
   }                                                                                                         \
-  extern "C" inline __device__ T _Complex DIV(T a, T b, T c, T d) {                                         \
+  extern "C" inline __device__ __T _Complex DIV(__T __a, __T __b, __T __c, __T __d) {                                         \
     int scale = 0;                                                                                          \
-    T exponent = LOGB(FMAX(FABS(c), FABS(d)));                                                              \
+    __T exponent = LOGB(FMAX(FABS(__c), FABS(__d)));                                                              \
     if (__builtin_isfinite(exponent)) {                                                                     \
       scale = (int)exponent;                                                                                \
-      c = SCALBN(c, -scale);                                                                                \
-      d = SCALBN(d, -scale);                                                                                \
+      __c = SCALBN(__c, -scale);                                                                                \
+      __d = SCALBN(__d, -scale);                                                                                \
     }                                                                                                       \
-    T square = c * c + d * d;                                                                               \
-    T re = SCALBN((a * c + b * d) / square, -scale);                                                        \
-    T im = SCALBN((b * c - a * d) / square, -scale);                                                        \
+    __T square = __c * __c + __d * __d;                                                                               \
+    __T re = SCALBN((__a * __c + __b * __d) / square, -scale);                                                        \
+    __T im = SCALBN((__b * __c - __a * __d) / square, -scale);                                                        \
     if (__builtin_isnan(re) && __builtin_isnan(im)) {                                                       \
-      if (square == (T)0 && (!__builtin_isnan(a) || !__builtin_isnan(b))) {                                 \
-        re = COPYSIGN((T)__builtin_inf(), c) * a;                                                           \
-        im = COPYSIGN((T)__builtin_inf(), c) * b;                                                           \
-      } else if ((__builtin_isinf(a) || __builtin_isinf(b)) && __builtin_isfinite(c) &&                     \
-                 __builtin_isfinite(d)) {                                                                   \
-        a = COPYSIGN(__builtin_isinf(a) ? (T)1 : (T)0, a);                                                  \
-        b = COPYSIGN(__builtin_isinf(b) ? (T)1 : (T)0, b);                                                  \
-        re = (T)__builtin_inf() * (a * c + b * d);                                                          \
-        im = (T)__builtin_inf() * (b * c - a * d);                                                          \
-      } else if (__builtin_isinf(exponent) && exponent > (T)0 && __builtin_isfinite(a) &&                   \
-                 __builtin_isfinite(b)) {                                                                   \
-        c = COPYSIGN(__builtin_isinf(c) ? (T)1 : (T)0, c);                                                  \
-        d = COPYSIGN(__builtin_isinf(d) ? (T)1 : (T)0, d);                                                  \
-        re = (T)0 * (a * c + b * d);                                                                        \
-        im = (T)0 * (b * c - a * d);                                                                        \
+      if (square == (__T)0 && (!__builtin_isnan(__a) || !__builtin_isnan(__b))) {                                 \
+        re = COPYSIGN((__T)__builtin_inf(), __c) * __a;                                                           \
+        im = COPYSIGN((__T)__builtin_inf(), __c) * __b;                                                           \
+      } else if ((__builtin_isinf(__a) || __builtin_isinf(__b)) && __builtin_isfinite(__c) &&                     \
+                 __builtin_isfinite(__d)) {                                                                   \
+        __a = COPYSIGN(__builtin_isinf(__a) ? (__T)1 : (__T)0, __a);                                                  \
+        __b = COPYSIGN(__builtin_isinf(__b) ? (__T)1 : (__T)0, __b);                                                  \
+        re = (__T)__builtin_inf() * (__a * __c + __b * __d);                                                          \
+        im = (__T)__builtin_inf() * (__b * __c - __a * __d);                                                          \
+      } else if (__builtin_isinf(exponent) && exponent > (__T)0 && __builtin_isfinite(__a) &&                   \
+                 __builtin_isfinite(__b)) {                                                                   \
+        __c = COPYSIGN(__builtin_isinf(__c) ? (__T)1 : (__T)0, __c);                                                  \
+        __d = COPYSIGN(__builtin_isinf(__d) ? (__T)1 : (__T)0, __d);                                                  \
+        re = (__T)0 * (__a * __c + __b * __d);                                                                        \
+        im = (__T)0 * (__b * __c - __a * __d);                                                                        \
       }                                                                                                     \
     }                                                                                                       \
-    T _Complex z;                                                                                           \
-    __real__ z = re;                                                                                        \
-    __imag__ z = im;                                                                                        \
-    return z;                                                                                               \
+    __T _Complex __z;                                                                                           \
+    __real__ __z = re;                                                                                        \
+    __imag__ __z = im;                                                                                        \
+    return __z;                                                                                               \
   }
 
 KPT_COMPLEX(float, __mulsc3, __divsc3, fabsf, copysignf, logbf, scalbnf, fmaxf)

@@ -3,13 +3,13 @@
 #define KPT_MATH_OVERLOADS_H
 
 #define KPT_OVERLOAD1(NAME)                                                                                 \
-  KPT_FN float NAME(float x) { return NAME##f(x); }                                                         \
-  template <class T> KPT_FN kpt::if_integral<T> NAME(T x) { return NAME((double)x); }
+  KPT_FN float NAME(float __x) { return NAME##f(__x); }                                                         \
+  template <class __T> KPT_FN kpt::if_integral<__T> NAME(__T __x) { return NAME((double)__x); }
 #define KPT_OVERLOAD2(NAME)                                                                                 \
-  KPT_FN float NAME(float x, float y) { return NAME##f(x, y); }                                             \
-  template <class A, class B> KPT_FN kpt::if_mixed<A, B> NAME(A x, B y) {                                   \
-    typedef kpt::if_mixed<A, B> T;                                                                          \
-    return NAME((T)x, (T)y);                                                                                \
+  KPT_FN float NAME(float __x, float __y) { return NAME##f(__x, __y); }                                             \
+  template <class __A, class __B> KPT_FN kpt::if_mixed<__A, __B> NAME(__A __x, __B __y) {                                   \
+    typedef kpt::if_mixed<__A, __B> __T;                                                                          \
+    return NAME((__T)__x, (__T)__y);                                                                                \
   }
 
 KPT_OVERLOAD1(acos)
@@ -58,56 +58,56 @@ KPT_OVERLOAD2(nextafter)
 KPT_OVERLOAD2(remainder)
 
 // CUDA's functions of no C++ standard: float overloads only.
-KPT_FN float cospi(float x) { return cospif(x); }
-KPT_FN float erfcinv(float x) { return erfcinvf(x); }
-KPT_FN float erfcx(float x) { return erfcxf(x); }
-KPT_FN float erfinv(float x) { return erfinvf(x); }
-KPT_FN float normcdf(float x) { return normcdff(x); }
-KPT_FN float normcdfinv(float x) { return normcdfinvf(x); }
-KPT_FN float rcbrt(float x) { return rcbrtf(x); }
-KPT_FN float rhypot(float x, float y) { return rhypotf(x, y); }
-KPT_FN float sinpi(float x) { return sinpif(x); }
-KPT_FN void sincos(float x, float* s, float* c) { sincosf(x, s, c); }
-KPT_FN void sincospi(float x, float* s, float* c) { sincospif(x, s, c); }
+KPT_FN float cospi(float __x) { return cospif(__x); }
+KPT_FN float erfcinv(float __x) { return erfcinvf(__x); }
+KPT_FN float erfcx(float __x) { return erfcxf(__x); }
+KPT_FN float erfinv(float __x) { return erfinvf(__x); }
+KPT_FN float normcdf(float __x) { return normcdff(__x); }
+KPT_FN float normcdfinv(float __x) { return normcdfinvf(__x); }
+KPT_FN float rcbrt(float __x) { return rcbrtf(__x); }
+KPT_FN float rhypot(float __x, float __y) { return rhypotf(__x, __y); }
+KPT_FN float sinpi(float __x) { return sinpif(__x); }
+KPT_FN void sincos(float __x, float* __s, float* __c) { sincosf(__x, __s, __c); }
+KPT_FN void sincospi(float __x, float* __s, float* __c) { sincospif(__x, __s, __c); }
 
 // An integer exponent takes the cheaper power function; other mixtures follow C++'s promotion.
-KPT_FN float pow(float x, float y) { return powf(x, y); }
-KPT_FN float pow(float x, int n) { return powif(x, n); }
-KPT_FN double pow(double x, int n) { return powi(x, n); }
-template <class A, class B> KPT_FN kpt::if_mixed<A, B> pow(A x, B y) {
-  typedef kpt::if_mixed<A, B> T;
-  return pow((T)x, (T)y);
+KPT_FN float pow(float __x, float __y) { return powf(__x, __y); }
+KPT_FN float pow(float __x, int __n) { return powif(__x, __n); }
+KPT_FN double pow(double __x, int __n) { return powi(__x, __n); }
+template <class __A, class __B> KPT_FN kpt::if_mixed<__A, __B> pow(__A __x, __B __y) {
+  typedef kpt::if_mixed<__A, __B> __T;
+  return pow((__T)__x, (__T)__y);
 }
 
-KPT_FN float fma(float x, float y, float z) { return fmaf(x, y, z); }
-template <class A, class B, class C> KPT_FN kpt::if_mixed3<A, B, C> fma(A x, B y, C z) {
-  typedef kpt::if_mixed3<A, B, C> T;
-  return fma((T)x, (T)y, (T)z);
+KPT_FN float fma(float __x, float __y, float __z) { return fmaf(__x, __y, __z); }
+template <class __A, class __B, class __C> KPT_FN kpt::if_mixed3<__A, __B, __C> fma(__A __x, __B __y, __C __z) {
+  typedef kpt::if_mixed3<__A, __B, __C> __T;
+  return fma((__T)__x, (__T)__y, (__T)__z);
 }
 
-KPT_FN long abs(long x) { return labs(x); }
-KPT_FN long long abs(long long x) { return llabs(x); }
-KPT_FN float abs(float x) { return fabsf(x); }
-KPT_FN double abs(double x) { return fabs(x); }
+KPT_FN long abs(long __x) { return labs(__x); }
+KPT_FN long long abs(long long __x) { return llabs(__x); }
+KPT_FN float abs(float __x) { return fabsf(__x); }
+KPT_FN double abs(double __x) { return fabs(__x); }
 
-KPT_FN float frexp(float x, int* exponent) { return frexpf(x, exponent); }
-KPT_FN float modf(float x, float* whole) { return modff(x, whole); }
-KPT_FN float ldexp(float x, int e) { return ldexpf(x, e); }
-KPT_FN float scalbn(float x, int e) { return scalbnf(x, e); }
-KPT_FN float scalbln(float x, long e) { return scalblnf(x, e); }
-KPT_FN float remquo(float x, float y, int* q) { return remquof(x, y, q); }
-KPT_FN int ilogb(float x) { return ilogbf(x); }
-KPT_FN long lrint(float x) { return lrintf(x); }
-KPT_FN long lround(float x) { return lroundf(x); }
-KPT_FN long long llrint(float x) { return llrintf(x); }
-KPT_FN long long llround(float x) { return llroundf(x); }
-template <class T> KPT_FN kpt::if_integral<T> ldexp(T x, int e) { return ldexp((double)x, e); }
+KPT_FN float frexp(float __x, int* exponent) { return frexpf(__x, exponent); }
+KPT_FN float modf(float __x, float* whole) { return modff(__x, whole); }
+KPT_FN float ldexp(float __x, int __e) { return ldexpf(__x, __e); }
+KPT_FN float scalbn(float __x, int __e) { return scalbnf(__x, __e); }
+KPT_FN float scalbln(float __x, long __e) { return scalblnf(__x, __e); }
+KPT_FN float remquo(float __x, float __y, int* __q) { return remquof(__x, __y, __q); }
+KPT_FN int ilogb(float __x) { return ilogbf(__x); }
+KPT_FN long lrint(float __x) { return lrintf(__x); }
+KPT_FN long lround(float __x) { return lroundf(__x); }
+KPT_FN long long llrint(float __x) { return llrintf(__x); }
+KPT_FN long long llround(float __x) { return llroundf(__x); }
+template <class __T> KPT_FN kpt::if_integral<__T> ldexp(__T __x, int __e) { return ldexp((double)__x, __e); }
 
 #define KPT_CLASSIFY(NAME)                                                                                  \
-  KPT_FN bool NAME(float x) { return __builtin_##NAME(x); }                                                 \
-  KPT_FN bool NAME(double x) { return __builtin_##NAME(x); }                                                \
-  template <class T> KPT_FN typename kpt::enable_if<kpt::is_integral<T>::value, bool>::type NAME(T x) {     \
-    return __builtin_##NAME((double)x);                                                                     \
+  KPT_FN bool NAME(float __x) { return __builtin_##NAME(__x); }                                                 \
+  KPT_FN bool NAME(double __x) { return __builtin_##NAME(__x); }                                                \
+  template <class __T> KPT_FN typename kpt::enable_if<kpt::is_integral<__T>::value, bool>::type NAME(__T __x) {     \
+    return __builtin_##NAME((double)__x);                                                                     \
   }
 KPT_CLASSIFY(isfinite)
 KPT_CLASSIFY(isinf)
@@ -117,8 +117,8 @@ KPT_CLASSIFY(signbit)
 #undef KPT_CLASSIFY
 
 #define KPT_COMPARE(NAME)                                                                                   \
-  KPT_FN bool NAME(float x, float y) { return __builtin_##NAME(x, y); }                                     \
-  KPT_FN bool NAME(double x, double y) { return __builtin_##NAME(x, y); }
+  KPT_FN bool NAME(float __x, float __y) { return __builtin_##NAME(__x, __y); }                                     \
+  KPT_FN bool NAME(double __x, double __y) { return __builtin_##NAME(__x, __y); }
 KPT_COMPARE(isgreater)
 KPT_COMPARE(isgreaterequal)
 KPT_COMPARE(isless)

@@ -2,9 +2,9 @@
 #ifndef KPT_MIN_MAX_H
 #define KPT_MIN_MAX_H
 
-#define KPT_MIN_MAX(T)                                                                                      \
-  KPT_FN T min(T x, T y) { return y < x ? y : x; }                                                          \
-  KPT_FN T max(T x, T y) { return x < y ? y : x; }
+#define KPT_MIN_MAX(__T)                                                                                      \
+  KPT_FN __T min(__T __x, __T __y) { return __y < __x ? __y : __x; }                                                          \
+  KPT_FN __T max(__T __x, __T __y) { return __x < __y ? __y : __x; }
 KPT_MIN_MAX(int)
 KPT_MIN_MAX(unsigned int)
 KPT_MIN_MAX(long)
@@ -13,30 +13,30 @@ KPT_MIN_MAX(long long)
 KPT_MIN_MAX(unsigned long long)
 #undef KPT_MIN_MAX
 
-KPT_FN float min(float x, float y) { return fminf(x, y); }
-KPT_FN float max(float x, float y) { return fmaxf(x, y); }
-KPT_FN double min(double x, double y) { return fmin(x, y); }
-KPT_FN double max(double x, double y) { return fmax(x, y); }
+KPT_FN float min(float __x, float __y) { return fminf(__x, __y); }
+KPT_FN float max(float __x, float __y) { return fmaxf(__x, __y); }
+KPT_FN double min(double __x, double __y) { return fmin(__x, __y); }
+KPT_FN double max(double __x, double __y) { return fmax(__x, __y); }
 
 namespace kpt {
 // Two integers follow the usual conversions; a floating type among them follows C++'s math functions.
-template <class A, class B, bool Integers> struct wider { typedef decltype(A() + B()) type; };
-template <class A, class B> struct wider<A, B, false> { typedef typename promoted2<A, B>::type type; };
-template <class A, class B>
-using if_differ = typename enable_if<is_arithmetic<A>::value && is_arithmetic<B>::value && !is_same<A, B>::value,
-                                     typename wider<A, B, is_integral<A>::value && is_integral<B>::value>::type>::type;
+template <class __A, class __B, bool Integers> struct wider { typedef decltype(__A() + __B()) type; };
+template <class __A, class __B> struct wider<__A, __B, false> { typedef typename promoted2<__A, __B>::type type; };
+template <class __A, class __B>
+using if_differ = typename enable_if<is_arithmetic<__A>::value && is_arithmetic<__B>::value && !is_same<__A, __B>::value,
+                                     typename wider<__A, __B, is_integral<__A>::value && is_integral<__B>::value>::type>::type;
 }  // namespace kpt
 
-template <class A, class B> KPT_FN kpt::if_differ<A, B> min(A x, B y) {
-  typedef kpt::if_differ<A, B> T;
-  return min((T)x, (T)y);
+template <class __A, class __B> KPT_FN kpt::if_differ<__A, __B> min(__A __x, __B __y) {
+  typedef kpt::if_differ<__A, __B> __T;
+  return min((__T)__x, (__T)__y);
 }
-template <class A, class B> KPT_FN kpt::if_differ<A, B> max(A x, B y) {
-  typedef kpt::if_differ<A, B> T;
-  return max((T)x, (T)y);
+template <class __A, class __B> KPT_FN kpt::if_differ<__A, __B> max(__A __x, __B __y) {
+  typedef kpt::if_differ<__A, __B> __T;
+  return max((__T)__x, (__T)__y);
 }
 
-static inline __host__ int min(int x, int y) { return y < x ? y : x; }
-static inline __host__ int max(int x, int y) { return x < y ? y : x; }
+static inline __host__ int min(int __x, int __y) { return __y < __x ? __y : __x; }
+static inline __host__ int max(int __x, int __y) { return __x < __y ? __y : __x; }
 
 #endif  // KPT_MIN_MAX_H

@@ -7,86 +7,86 @@
 #define KPT_PURE __device__ __attribute__((pure))
 #define KPT_PRIVATE __attribute__((address_space(5)))
 
-#define KPT_DECLARE(S, T)                                                                                   \
-  KPT_CONST T __ocml_acos_##S(T);                                                                           \
-  KPT_PURE T __ocml_acosh_##S(T);                                                                           \
-  KPT_CONST T __ocml_asin_##S(T);                                                                           \
-  KPT_PURE T __ocml_asinh_##S(T);                                                                           \
-  KPT_CONST T __ocml_atan_##S(T);                                                                           \
-  KPT_CONST T __ocml_atan2_##S(T, T);                                                                       \
-  KPT_PURE T __ocml_atanh_##S(T);                                                                           \
-  KPT_PURE T __ocml_cbrt_##S(T);                                                                            \
-  KPT_CONST T __ocml_ceil_##S(T);                                                                           \
-  KPT_CONST T __ocml_copysign_##S(T, T);                                                                    \
-  __device__ T __ocml_cos_##S(T);                                                                           \
-  KPT_PURE T __ocml_cosh_##S(T);                                                                            \
-  __device__ T __ocml_cospi_##S(T);                                                                         \
-  KPT_PURE T __ocml_erf_##S(T);                                                                             \
-  KPT_PURE T __ocml_erfc_##S(T);                                                                            \
-  KPT_PURE T __ocml_erfcinv_##S(T);                                                                         \
-  KPT_PURE T __ocml_erfcx_##S(T);                                                                           \
-  KPT_PURE T __ocml_erfinv_##S(T);                                                                          \
-  KPT_PURE T __ocml_exp_##S(T);                                                                             \
-  KPT_PURE T __ocml_exp10_##S(T);                                                                           \
-  KPT_PURE T __ocml_exp2_##S(T);                                                                            \
-  KPT_PURE T __ocml_expm1_##S(T);                                                                           \
-  KPT_CONST T __ocml_fdim_##S(T, T);                                                                        \
-  KPT_CONST T __ocml_fmod_##S(T, T);                                                                        \
-  __device__ T __ocml_frexp_##S(T, KPT_PRIVATE int*);                                                       \
-  KPT_CONST T __ocml_hypot_##S(T, T);                                                                       \
-  __device__ T __ocml_i0_##S(T);                                                                            \
-  __device__ T __ocml_i1_##S(T);                                                                            \
-  KPT_CONST int __ocml_ilogb_##S(T);                                                                        \
-  __device__ T __ocml_j0_##S(T);                                                                            \
-  __device__ T __ocml_j1_##S(T);                                                                            \
-  KPT_CONST T __ocml_ldexp_##S(T, int);                                                                     \
-  KPT_CONST T __ocml_len3_##S(T, T, T);                                                                     \
-  KPT_CONST T __ocml_len4_##S(T, T, T, T);                                                                  \
-  __device__ T __ocml_lgamma_##S(T);                                                                        \
-  KPT_PURE T __ocml_log_##S(T);                                                                             \
-  KPT_PURE T __ocml_log10_##S(T);                                                                           \
-  KPT_PURE T __ocml_log1p_##S(T);                                                                           \
-  KPT_PURE T __ocml_log2_##S(T);                                                                            \
-  KPT_CONST T __ocml_logb_##S(T);                                                                           \
-  __device__ T __ocml_modf_##S(T, KPT_PRIVATE T*);                                                          \
-  KPT_PURE T __ocml_ncdf_##S(T);                                                                            \
-  KPT_PURE T __ocml_ncdfinv_##S(T);                                                                         \
-  KPT_CONST T __ocml_nextafter_##S(T, T);                                                                   \
-  KPT_PURE T __ocml_pow_##S(T, T);                                                                          \
-  KPT_PURE T __ocml_pown_##S(T, int);                                                                       \
-  KPT_PURE T __ocml_rcbrt_##S(T);                                                                           \
-  KPT_CONST T __ocml_remainder_##S(T, T);                                                                   \
-  __device__ T __ocml_remquo_##S(T, T, KPT_PRIVATE int*);                                                   \
-  KPT_CONST T __ocml_rhypot_##S(T, T);                                                                      \
-  KPT_CONST T __ocml_rlen3_##S(T, T, T);                                                                    \
-  KPT_CONST T __ocml_rlen4_##S(T, T, T, T);                                                                 \
-  KPT_PURE T __ocml_rsqrt_##S(T);                                                                           \
-  KPT_CONST T __ocml_scalb_##S(T, T);                                                                       \
-  KPT_CONST T __ocml_scalbn_##S(T, int);                                                                    \
-  __device__ T __ocml_sin_##S(T);                                                                           \
-  __device__ T __ocml_sincos_##S(T, KPT_PRIVATE T*);                                                        \
-  __device__ T __ocml_sincospi_##S(T, KPT_PRIVATE T*);                                                      \
-  KPT_PURE T __ocml_sinh_##S(T);                                                                            \
-  __device__ T __ocml_sinpi_##S(T);                                                                         \
-  __device__ T __ocml_tan_##S(T);                                                                           \
-  KPT_PURE T __ocml_tanh_##S(T);                                                                            \
-  __device__ T __ocml_tgamma_##S(T);                                                                        \
-  KPT_CONST T __ocml_fabs_##S(T);                                                                           \
-  KPT_CONST T __ocml_floor_##S(T);                                                                          \
-  KPT_CONST T __ocml_fma_##S(T, T, T);                                                                      \
-  KPT_CONST T __ocml_fmax_##S(T, T);                                                                        \
-  KPT_CONST T __ocml_fmin_##S(T, T);                                                                        \
-  KPT_CONST T __ocml_nearbyint_##S(T);                                                                      \
-  KPT_CONST T __ocml_rint_##S(T);                                                                           \
-  KPT_CONST T __ocml_round_##S(T);                                                                          \
-  KPT_CONST T __ocml_sqrt_##S(T);                                                                           \
-  KPT_CONST T __ocml_trunc_##S(T);                                                                          \
-  KPT_CONST int __ocml_isfinite_##S(T);                                                                     \
-  KPT_CONST int __ocml_isinf_##S(T);                                                                        \
-  KPT_CONST int __ocml_isnan_##S(T);                                                                        \
-  KPT_CONST int __ocml_signbit_##S(T);                                                                      \
-  __device__ T __ocml_y0_##S(T);                                                                            \
-  __device__ T __ocml_y1_##S(T);
+#define KPT_DECLARE(__S, __T)                                                                                   \
+  KPT_CONST __T __ocml_acos_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_acosh_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_asin_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_asinh_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_atan_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_atan2_##__S(__T, __T);                                                                       \
+  KPT_PURE __T __ocml_atanh_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_cbrt_##__S(__T);                                                                            \
+  KPT_CONST __T __ocml_ceil_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_copysign_##__S(__T, __T);                                                                    \
+  __device__ __T __ocml_cos_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_cosh_##__S(__T);                                                                            \
+  __device__ __T __ocml_cospi_##__S(__T);                                                                         \
+  KPT_PURE __T __ocml_erf_##__S(__T);                                                                             \
+  KPT_PURE __T __ocml_erfc_##__S(__T);                                                                            \
+  KPT_PURE __T __ocml_erfcinv_##__S(__T);                                                                         \
+  KPT_PURE __T __ocml_erfcx_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_erfinv_##__S(__T);                                                                          \
+  KPT_PURE __T __ocml_exp_##__S(__T);                                                                             \
+  KPT_PURE __T __ocml_exp10_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_exp2_##__S(__T);                                                                            \
+  KPT_PURE __T __ocml_expm1_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_fdim_##__S(__T, __T);                                                                        \
+  KPT_CONST __T __ocml_fmod_##__S(__T, __T);                                                                        \
+  __device__ __T __ocml_frexp_##__S(__T, KPT_PRIVATE int*);                                                       \
+  KPT_CONST __T __ocml_hypot_##__S(__T, __T);                                                                       \
+  __device__ __T __ocml_i0_##__S(__T);                                                                            \
+  __device__ __T __ocml_i1_##__S(__T);                                                                            \
+  KPT_CONST int __ocml_ilogb_##__S(__T);                                                                        \
+  __device__ __T __ocml_j0_##__S(__T);                                                                            \
+  __device__ __T __ocml_j1_##__S(__T);                                                                            \
+  KPT_CONST __T __ocml_ldexp_##__S(__T, int);                                                                     \
+  KPT_CONST __T __ocml_len3_##__S(__T, __T, __T);                                                                     \
+  KPT_CONST __T __ocml_len4_##__S(__T, __T, __T, __T);                                                                  \
+  __device__ __T __ocml_lgamma_##__S(__T);                                                                        \
+  KPT_PURE __T __ocml_log_##__S(__T);                                                                             \
+  KPT_PURE __T __ocml_log10_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_log1p_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_log2_##__S(__T);                                                                            \
+  KPT_CONST __T __ocml_logb_##__S(__T);                                                                           \
+  __device__ __T __ocml_modf_##__S(__T, KPT_PRIVATE __T*);                                                          \
+  KPT_PURE __T __ocml_ncdf_##__S(__T);                                                                            \
+  KPT_PURE __T __ocml_ncdfinv_##__S(__T);                                                                         \
+  KPT_CONST __T __ocml_nextafter_##__S(__T, __T);                                                                   \
+  KPT_PURE __T __ocml_pow_##__S(__T, __T);                                                                          \
+  KPT_PURE __T __ocml_pown_##__S(__T, int);                                                                       \
+  KPT_PURE __T __ocml_rcbrt_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_remainder_##__S(__T, __T);                                                                   \
+  __device__ __T __ocml_remquo_##__S(__T, __T, KPT_PRIVATE int*);                                                   \
+  KPT_CONST __T __ocml_rhypot_##__S(__T, __T);                                                                      \
+  KPT_CONST __T __ocml_rlen3_##__S(__T, __T, __T);                                                                    \
+  KPT_CONST __T __ocml_rlen4_##__S(__T, __T, __T, __T);                                                                 \
+  KPT_PURE __T __ocml_rsqrt_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_scalb_##__S(__T, __T);                                                                       \
+  KPT_CONST __T __ocml_scalbn_##__S(__T, int);                                                                    \
+  __device__ __T __ocml_sin_##__S(__T);                                                                           \
+  __device__ __T __ocml_sincos_##__S(__T, KPT_PRIVATE __T*);                                                        \
+  __device__ __T __ocml_sincospi_##__S(__T, KPT_PRIVATE __T*);                                                      \
+  KPT_PURE __T __ocml_sinh_##__S(__T);                                                                            \
+  __device__ __T __ocml_sinpi_##__S(__T);                                                                         \
+  __device__ __T __ocml_tan_##__S(__T);                                                                           \
+  KPT_PURE __T __ocml_tanh_##__S(__T);                                                                            \
+  __device__ __T __ocml_tgamma_##__S(__T);                                                                        \
+  KPT_CONST __T __ocml_fabs_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_floor_##__S(__T);                                                                          \
+  KPT_CONST __T __ocml_fma_##__S(__T, __T, __T);                                                                      \
+  KPT_CONST __T __ocml_fmax_##__S(__T, __T);                                                                        \
+  KPT_CONST __T __ocml_fmin_##__S(__T, __T);                                                                        \
+  KPT_CONST __T __ocml_nearbyint_##__S(__T);                                                                      \
+  KPT_CONST __T __ocml_rint_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_round_##__S(__T);                                                                          \
+  KPT_CONST __T __ocml_sqrt_##__S(__T);                                                                           \
+  KPT_CONST __T __ocml_trunc_##__S(__T);                                                                          \
+  KPT_CONST int __ocml_isfinite_##__S(__T);                                                                     \
+  KPT_CONST int __ocml_isinf_##__S(__T);                                                                        \
+  KPT_CONST int __ocml_isnan_##__S(__T);                                                                        \
+  KPT_CONST int __ocml_signbit_##__S(__T);                                                                      \
+  __device__ __T __ocml_y0_##__S(__T);                                                                            \
+  __device__ __T __ocml_y1_##__S(__T);
 
 extern "C" {
 KPT_DECLARE(f32, float)

@@ -1,0 +1,51 @@
+"""torch.compile on ROCm: only what differs from this torch's own settings, and only for the model at hand."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from kernel_pytorch.core.errors import AMDConfigurationError
+
+# What ROCm wants of Inductor. Passed as options of one compile, so nothing global changes and nothing is to be
+# restored. Some ROCm images turn max_autotune on for everything, which makes "default" a search of minutes.
+WANTED = {
+    "max_autotune": False,
+    "max_autotune_gemm": False,
+    "max_autotune_pointwise": False,
+    "triton.cudagraphs": False,
+    "triton.cudagraph_trees": False,
+    "memory_planning": False,
+    "coordinate_descent_tuning": False,
+}
+RECOMPILE_LIMIT = 128
+_SEARCHES = {"max_autotune": True, "max_autotune_gemm_backends": "ATEN,TRITON"}
+_GRAPH_MODES = ("reduce-overhead", "max-autotune")
+
+
+def rocm_compile_arguments(mode: str | None) -> dict[str, Any]:
+    """Keyword arguments for torch.compile. Raises AMDConfigurationError for the modes that capture graphs."""
+    import torch
+    from torch._inductor import config as inductor
+
+    if mode in _GRAPH_MODES:
+        raise AMDConfigurationError(
+            "compile",
+            mode,
+            "Inductor's graph capture is unreliable on ROCm: use True, 'max-autotune-no-cudagraphs', or pass "
+            "torch.compile's own keyword arguments as a dict to have exactly those",
+        )
+    wanted = {**WANTED, **(_SEARCHES if mode == "max-autotune-no-cudagraphs" else {})}
+    options = {key: value for key, value in wanted.items() if _setting(inductor, key) not in (None, value)}
+    arguments: dict[str, Any] = {"options": options} if options else {}
+    if "recompile_limit" in inspect.signature(torch.compile).parameters:
+        arguments["recompile_limit"] = RECOMPILE_LIMIT
+    return arguments
+
+
+def _setting(inductor: Any, key: str) -> Any:
+    """The current value; None where this torch does not have the setting."""
+    value = inductor
+    for part in key.split("."):
+        value = getattr(value, part, None)
+    return value

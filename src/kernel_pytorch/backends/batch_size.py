@@ -1,0 +1,64 @@
+"""The largest batch that fits, found by bisection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_pytorch.backends.memory_figures import is_out_of_memory, release_unused
+from kernel_pytorch.core.errors import ROCmMemoryError
+
+
+@dataclass(frozen=True)
+class BatchFit:
+    """The largest batch size that ran, and every size tried with whether it fitted."""
+
+    batch_size: int
+    tried: tuple[tuple[int, bool], ...]
+
+
+def find_batch_size(step: Callable[[int], Any], largest: int, smallest: int = 1, *, device: Any) -> BatchFit:
+    """Call `step(batch_size)` with sizes from `largest` down, by bisection, until the largest that fits is known.
+
+    `step` runs out of memory by raising; any other exception ends the search and is the caller's. Raises
+    ROCmMemoryError when not even `smallest` fits.
+    """
+    if not 1 <= smallest <= largest:
+        raise ValueError(f"smallest={smallest}, largest={largest}: 1 <= smallest <= largest is wanted")
+    tried: list[tuple[int, bool]] = []
+
+    def fits(size: int) -> bool:
+        reason = _attempt(step, size)
+        if reason is not None:
+            # Only here, after the except block: an exception in flight keeps every frame, and every tensor, alive.
+            release_unused(device)
+        tried.append((size, reason is None))
+        return reason is None
+
+    if fits(largest):
+        return BatchFit(largest, tuple(tried))
+    if smallest == largest or not fits(smallest):
+        raise ROCmMemoryError(
+            f"a batch of {smallest} does not fit on {device}",
+            {"operation": "find_batch_size", "tried": tried, "smallest": smallest},
+        )
+    fitting, failing = smallest, largest
+    while failing - fitting > 1:
+        middle = (fitting + failing) // 2
+        if fits(middle):
+            fitting = middle
+        else:
+            failing = middle
+    return BatchFit(fitting, tuple(tried))
+
+
+def _attempt(step: Callable[[int], Any], size: int) -> str | None:
+    """None if the step ran, else how it ran out of memory. The result is dropped: it would count against the next."""
+    try:
+        step(size)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return str(error)
+    return None

@@ -1,0 +1,104 @@
+"""How much memory a device has, uses and has left, and the error when that is not enough."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_pytorch.backends.host import MB, host_memory
+from kernel_pytorch.core.errors import ROCmMemoryError
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """Memory of one device, in MB of 2**20 bytes.
+
+    On a GPU the figures are those of torch's allocator: `free_mb` is what can still be allocated (the device's free
+    memory and what the allocator holds unused, within max_memory_fraction), `fragmentation_percent` the part of
+    reserved memory that is free but only as pieces of used blocks. On the CPU `total_mb` and `free_mb` are the
+    host's, and the rest counts what the memory manager handed out.
+    """
+
+    total_mb: float
+    allocated_mb: float
+    reserved_mb: float
+    free_mb: float
+    peak_allocated_mb: float
+    num_allocations: int
+    num_frees: int
+    fragmentation_percent: float
+
+
+def memory_error(operation: str, required_bytes: int, available_bytes: int) -> ROCmMemoryError:
+    """A refusal before the device fails. Carries `operation`, `required_mb` and `available_mb`."""
+    required, available = required_bytes / MB, max(0, available_bytes) / MB
+    error = ROCmMemoryError(
+        f"{operation} needs {required:.1f} MB and {available:.1f} MB are available: use a smaller batch or model, "
+        "free memory, or raise max_memory_fraction",
+        {"operation": operation, "required_mb": required, "available_mb": available},
+    )
+    error.__dict__.update(operation=operation, required_mb=required, available_mb=available)
+    return error
+
+
+def device_total_bytes(device: Any) -> int:
+    """All memory of the device, or of the host."""
+    import torch
+
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[1])
+    return host_memory().total_bytes
+
+
+def available_bytes(device: Any, fraction: float, handed_out: int) -> int:
+    """What may still be allocated under `fraction`; `handed_out` is what was, where only the caller counts it."""
+    import torch
+
+    if device.type == "cuda":
+        free, total = torch.cuda.mem_get_info(device)
+        used = torch.cuda.memory_allocated(device)
+        cached = torch.cuda.memory_reserved(device) - used
+        return int(min(fraction * total - used, free + cached))
+    host = host_memory()
+    return int(min(fraction * host.total_bytes - handed_out, host.available_bytes))
+
+
+def cuda_stats(device: Any, fraction: float) -> MemoryStats:
+    """The figures of torch's allocator for a GPU."""
+    import torch
+
+    raw = torch.cuda.memory_stats(device)
+    reserved = int(raw.get("reserved_bytes.all.current", 0))
+    split = int(raw.get("inactive_split_bytes.all.current", 0))
+    return MemoryStats(
+        total_mb=device_total_bytes(device) / MB,
+        allocated_mb=raw.get("allocated_bytes.all.current", 0) / MB,
+        reserved_mb=reserved / MB,
+        free_mb=max(0, available_bytes(device, fraction, 0)) / MB,
+        peak_allocated_mb=raw.get("allocated_bytes.all.peak", 0) / MB,
+        num_allocations=int(raw.get("allocation.all.allocated", 0)),
+        num_frees=int(raw.get("allocation.all.freed", 0)),
+        fragmentation_percent=100.0 * split / reserved if reserved else 0.0,
+    )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Did a device or the host run out of memory?"""
+    import torch
+
+    if isinstance(error, (MemoryError, ROCmMemoryError, torch.OutOfMemoryError)):
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and (
+        "DefaultCPUAllocator: can't allocate memory" in text or "out of memory" in text.lower()
+    )
+
+
+def release_unused(device: Any) -> None:
+    """Drop what only garbage cycles hold, and give cached blocks back to the device."""
+    import torch
+
+    gc.collect()
+    if device.type == "cuda":
+        torch.cuda.empty_cache()

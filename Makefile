@@ -7,7 +7,7 @@ TORCH  ?= torch==2.13.0
 ROCM   ?= .rocm
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check test-slow test-amd test-nvidia test-vendor rocm-debian docs bench clean
+.PHONY: help setup demo test check fixtures test-slow test-amd test-nvidia test-vendor rocm-debian docs bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ test-nvidia:  ## on a machine with an NVIDIA GPU
 
 docs: $(VENV)/.dev  ## regenerate the pages that come from docstrings
 	$(PY) scripts/generate_rule_docs.py
+
+fixtures: $(VENV)/.dev  ## rewrite the rules' expected results; read the diff before you keep it
+	$(PY) scripts/regenerate_fixtures.py
 
 bench: $(VENV)/.dev  ## measurements, as ratios to a peer in the same run
 	$(PY) benchmarks/start_up.py

@@ -1,0 +1,1 @@
+"""Build files of C++ projects: CMake gets gated additions, a Makefile with nvcc gets a twin for hipcc."""

@@ -1,0 +1,160 @@
+"""nvcc's command-line words in hipcc's terms, from tables/nvcc_flags.csv and tables/libraries.csv."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from kernel_pytorch.port.tables import read_table
+
+HIP_ARCH = "--offload-arch=$(HIP_ARCH)"
+_CUDA_FOLDER = re.compile(
+    r"(?:^|[/({])cuda(?:[-/.\d]|$)|CUDA_(?:HOME|PATH|ROOT|DIR|INC|LIB|INSTALL|TOOLKIT)|CUDAPATH|CUDAHOME|CUDADIR",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class FlagRow:
+    """One row of the flag table."""
+
+    flag: str
+    value: str
+    action: str
+    hip: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Library:
+    """One row of the library table. `hip` is empty where nothing is linked and "?" where a person decides."""
+
+    cuda: str
+    hip: str
+    cmake_package: str
+    cmake_target: str
+    note: str
+
+
+@dataclass
+class Mapped:
+    """Words for hipcc, the reasons of what changed, and what stands against a translation."""
+
+    words: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)
+    relocatable: bool = False
+
+
+@cache
+def flag_table() -> dict[str, FlagRow]:
+    """Rows by flag."""
+    return {row["flag"]: FlagRow(**row) for row in read_table("nvcc_flags.csv")}
+
+
+@cache
+def libraries() -> dict[str, Library]:
+    """Rows by CUDA's library name."""
+    return {row["cuda"]: Library(**row) for row in read_table("libraries.csv")}
+
+
+def map_flags(words: Sequence[str], arch_flag: str = HIP_ARCH) -> Mapped:
+    """nvcc's words as hipcc's. Words the tables do not name stay as they are: clang knows the common ones."""
+    result = Mapped()
+    index = 0
+    while index < len(words):
+        index += _one(words, index, result, arch_flag)
+    return result
+
+
+def _one(words: Sequence[str], index: int, result: Mapped, arch_flag: str) -> int:
+    """Handles the word at `index`; returns how many words were used."""
+    word = words[index]
+    bare = word.strip("\"'")
+    name, joined, value = bare.partition("=")
+    row = flag_table().get(bare) or flag_table().get(name)
+    if row is None:
+        if _library(bare, result) or _cuda_path(words, index, result):
+            return 2 if bare in ("-I", "-L", "-isystem") else 1
+        result.words.append(word)
+        return 1
+    used = 1
+    if row.value == "joined-or-next" and not joined and row.flag == name:
+        if index + 1 >= len(words):
+            result.obstacles.append(f"{word} without its value")
+            return 1
+        value, used = words[index + 1].strip("\"'"), 2
+    elif row.value == "next":
+        value, used = (words[index + 1] if index + 1 < len(words) else ""), 2
+    elif row.value == "nvcc-kind":
+        # nvcc: -Werror all-warnings; everywhere else -Werror stands alone
+        following = words[index + 1] if index + 1 < len(words) else ""
+        used = (
+            2
+            if following in ("all-warnings", "cross-execution-space-call", "reorder", "deprecated-declarations")
+            else 1
+        )
+        if joined:
+            result.words.append(word)
+            return 1
+    _apply(row, word, value, result, arch_flag)
+    return used
+
+
+def _apply(row: FlagRow, word: str, value: str, result: Mapped, arch_flag: str) -> None:
+    if row.action == "replace":
+        new = arch_flag if row.hip == HIP_ARCH else row.hip
+        if new != arch_flag or arch_flag not in result.words:
+            result.words.append(new)
+    elif row.action == "unwrap":
+        result.words.extend(value.replace(",", " ").split())
+    elif row.action == "keep":
+        result.words += [word] if "=" in word or row.value == "none" else [word, value]
+        return
+    elif row.action == "relocatable":
+        if value.lower() not in ("false",):
+            result.words.append(row.hip)
+            result.relocatable = True
+    elif row.action == "default-stream":
+        result.words.append(f"{row.hip}={value}")
+    elif row.action == "language":
+        result.words += ["-x", "hip" if value == "cu" else value]
+    elif row.action == "host-compiler":
+        if "mpi" in value.lower():
+            result.obstacles.append(
+                f"{word} {value}: hipcc cannot use an MPI wrapper as host compiler; give MPI's flags instead"
+            )
+    elif row.action == "person":
+        result.obstacles.append(f"{word}: {row.reason}")
+        return
+    if row.action != "language":
+        result.notes.append(f"{word}: {row.reason}")
+
+
+def _library(word: str, result: Mapped) -> bool:
+    found = re.fullmatch(r"-l([\w-]+)", word)
+    row = libraries().get(found.group(1)) if found else None
+    if row is None:
+        return False
+    if row.hip == "?":
+        result.obstacles.append(f"{word}: {row.note}")
+    elif row.hip:
+        result.words.append(f"-l{row.hip}")
+    if row.note:
+        result.notes.append(f"{word}: {row.note}")
+    return True
+
+
+def _cuda_path(words: Sequence[str], index: int, result: Mapped) -> bool:
+    """-I and -L of the CUDA installation: hipcc knows its own."""
+    word = words[index]
+    found = re.match(r"(-I|-L|-isystem)(.*)\Z", word)
+    if not found:
+        return False
+    path = found.group(2) or (words[index + 1] if index + 1 < len(words) else "")
+    if not _CUDA_FOLDER.search(path) or not re.search(r"(?:include|lib\d*(?:/stubs)?|common/inc)/?[\"']?\Z", path):
+        return False
+    result.notes.append(f"{found.group(1)}{path}: a folder of the CUDA installation")
+    return True

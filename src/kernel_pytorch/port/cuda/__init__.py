@@ -1,0 +1,1 @@
+"""CUDA C++ to HIP C++: lexer, name table, translation units, layouts."""

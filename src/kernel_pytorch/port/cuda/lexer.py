@@ -1,0 +1,142 @@
+"""Splits C, C++ and CUDA source into tokens, byte offsets only.
+
+One regular expression cuts the whole text into pieces. Any bytes are accepted and nothing raises: text that is not
+C++ comes out as pieces that match nothing. Literals and comments that never end are cut at the end of the line
+(strings, characters) or of the file (comments, raw strings), so that no input takes more than linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
+
+
+class Token(NamedTuple):
+    """One token: `kind` is identifier, number, string, char, comment, directive or punct."""
+
+    kind: str
+    start: int
+    end: int
+
+
+# The pieces lie end to end, so their lengths give the positions: no match object is made per token, which is half
+# of the time. Group 2 is there for the back reference of raw strings alone.
+_PIECE = re.compile(
+    rb"""(
+      [ \t\r\n\v\f]+
+    | (?!(?:u8|[uUL])?R?["'])[A-Za-z_$\x80-\xff][\w$\x80-\xff]*                          # identifier
+    | [(),;{}\[\]~?@`]
+    | \.?[0-9](?:[eEpP][+-]|'?[\w.])*                                                    # number
+    | //[^\n]*(?:(?:(?<=\\)|(?<=\\\r))\n[^\n]*)*
+    | /\*[\s\S]*?(?:\*/|\Z)
+    | (?:u8|[uUL])?R"([^()\\\s"]{0,16})\([\s\S]*?(?:\)\2"|\Z)
+    | (?:u8|[uUL])?R?(?:"[^"\\\n]*(?:\\(?:\r\n|[\s\S])[^"\\\n]*)*"?|'[^'\\\n]*(?:\\(?:\r\n|[\s\S])[^'\\\n]*)*'?)
+    | \#\# | \#(?:[ \t]|\\\r?\n)*(?:include(?:_next)?|import)\b | \#[ \t]*\w*
+    | <<< | >>> | <<= | >>= | \.\.\. | ->\* | -> | :: | << | >> | <= | >= | == | != | && | \|\| | \+\+ | --
+    | [-+*/%&|^]= | [-+*/%&|^!<>=:.]
+    | [\s\S]
+    )""",
+    re.VERBOSE,
+)
+_INCLUDE_PATH = re.compile(rb"<[^>\n]*>")
+_BOM = b"\xef\xbb\xbf"
+
+
+def _kinds_by_first_byte() -> list[str]:
+    kinds = [""] * 256
+    for byte in range(256):
+        char = chr(byte)
+        if (char.isascii() and (char.isalpha() or char in "_$")) or byte >= 0x80:
+            kinds[byte] = "identifier"
+        elif char.isascii() and char.isdigit():
+            kinds[byte] = "number"
+        elif char in "(),;{}[]~?@`<>-:=!&|+*%^":
+            kinds[byte] = "punct"
+    kinds[ord('"')] = "string"
+    kinds[ord("'")] = "char"
+    for char in "/.#uULR":
+        kinds[ord(char)] = "?"
+    return kinds
+
+
+_KIND = _kinds_by_first_byte()
+
+
+def tokenize(data: bytes) -> tuple[Token, ...]:
+    """Every token of `data` in order. White space and line continuations between tokens are left out."""
+    skipped = len(_BOM) if data.startswith(_BOM) else 0
+    pieces = [found[0] for found in _PIECE.findall(data, skipped)]
+    ends = list(accumulate(map(len, pieces), initial=skipped))
+    table = _KIND
+    kinds = [table[piece[0]] for piece in pieces]
+    unsettled = [index for index, kind in enumerate(kinds) if kind == "?"]
+    for index in unsettled:
+        kinds[index] = _settled(pieces[index])
+    directives = [index for index in unsettled if kinds[index] == "#"]
+    if directives:
+        _settle_directives(kinds, pieces, directives)
+    make = partial(tuple.__new__, Token)
+    tokens = tuple(map(make, zip(kinds, ends, ends[1:], strict=False)))
+    tokens = tuple(token for token in tokens if token[0])
+    if any(pieces[index].endswith((b"include", b"include_next", b"import")) for index in directives):
+        return _with_include_paths(data, tokens)
+    return tokens
+
+
+def _settled(piece: bytes) -> str:
+    first = piece[:1]
+    if first == b"/":
+        return "comment" if piece[1:2] in (b"/", b"*") else "punct"
+    if first == b".":
+        return "number" if piece[1:2].isdigit() else "punct"
+    if first == b"#":
+        return "punct" if piece == b"##" else "#"
+    quote = re.search(rb"[\"']", piece[:4])
+    if quote is None:
+        return "identifier"
+    return "string" if quote.group() == b'"' else "char"
+
+
+def _settle_directives(kinds: list[str], pieces: list[bytes], directives: list[int]) -> None:
+    """A `#` is a directive where only white space and comments lie before it on its line."""
+    for index in directives:
+        kinds[index] = "directive" if _starts_line(kinds, pieces, index) else "punct"
+
+
+def _starts_line(kinds: list[str], pieces: list[bytes], index: int) -> bool:
+    back = index - 1
+    while back >= 0:
+        if kinds[back] == "comment" and not pieces[back].startswith(b"//"):
+            if b"\n" in pieces[back]:
+                return True
+        elif kinds[back] == "" and pieces[back].isspace():
+            if b"\n" in pieces[back]:
+                return not (back > 0 and pieces[back - 1] == b"\\" and pieces[back].startswith((b"\n", b"\r\n")))
+        else:
+            return False
+        back -= 1
+    return True
+
+
+def _with_include_paths(data: bytes, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Makes one string token of the `<path>` after an #include."""
+    result: list[Token] = []
+    until = -1
+    for index, token in enumerate(tokens):
+        if token.start < until:
+            continue
+        result.append(token)
+        if token.kind == "directive" and data[token.end - 1 : token.end] in (b"e", b"t") and index + 1 < len(tokens):
+            following = tokens[index + 1]
+            path = _INCLUDE_PATH.match(data, following.start)
+            name = data[token.start + 1 : token.end].strip(b" \t\\\r\n")
+            if (
+                path
+                and name in (b"include", b"include_next", b"import")
+                and b"\n" not in data[token.end : following.start]
+            ):
+                result.append(Token("string", path.start(), path.end()))
+                until = path.end()
+    return tuple(result)

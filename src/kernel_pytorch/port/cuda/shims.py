@@ -1,0 +1,69 @@
+"""Device functions of CUDA that HIP has no name for and a few lines can give.
+
+Each is written into the file that calls it, under its own guard, unless the project defines the name itself: the
+result of a translation needs no header of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+_MARK = "//: "
+
+
+@dataclass(frozen=True)
+class Shim:
+    """The C++ text for one or more names, with the headers it needs first."""
+
+    names: tuple[str, ...]
+    includes: tuple[str, ...]
+    text: str
+
+    def guarded(self, newline: str = "\n") -> str:
+        """The text under a guard, so that several headers of a unit may carry it."""
+        guard = self.guard.decode()
+        includes = "".join(f"#include <{path}>\n" for path in self.includes)
+        return f"#ifndef {guard}\n#define {guard}\n{includes}{self.text}#endif\n".replace("\n", newline)
+
+    @property
+    def guard(self) -> bytes:
+        """The guard's name: present in a file that has the shim already."""
+        return f"KPT_SHIM_{re.sub(r'[^A-Z0-9]+', '_', self.names[0].upper()).strip('_')}".encode()
+
+
+@lru_cache(maxsize=1)
+def shims() -> dict[bytes, Shim]:
+    """Every shim by each of the names it gives."""
+    text = files("kernel_pytorch.port.tables").joinpath("hip_shims.h").read_text(encoding="utf-8")
+    found: dict[bytes, Shim] = {}
+    for block in text.split(_MARK)[1:]:
+        head, _, body = block.partition("\n")
+        names, _, includes = head.partition(" < ")
+        shim = Shim(tuple(names.split()), tuple(includes.split()), body)
+        for name in shim.names:
+            found[name.encode()] = shim
+    return found
+
+
+# HIP has atomicAdd for float and double; CUDA for the 16-bit types as well, under the same name.
+_CALLS_ATOMIC_ADD = re.compile(rb"(?<![\w.>])atomicAdd\s*\(")
+_DEFINES_ATOMIC_ADD = re.compile(
+    rb"atomicAdd\s*\(\s*(?:volatile\s+)?(?:c10::Half|at::Half|(?:__)?half2?|(?:__)?(?:nv_|hip_)?bfloat162?)\s*\*"
+)
+_SIXTEEN_BITS = (
+    (re.compile(rb"\b(?:__)?half2?\b"), b"atomicAdd(half)"),
+    (re.compile(rb"\b(?:__)?(?:nv_|hip_)?bfloat162?\b"), b"atomicAdd(bfloat16)"),
+)
+
+
+def overloads_needed(data: bytes, project: Iterable[bytes]) -> list[Shim]:
+    """Shims that are overloads of names HIP has, for a file whose project does not define them itself."""
+    # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
+    needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
+    if not _CALLS_ATOMIC_ADD.search(data) or any(_DEFINES_ATOMIC_ADD.search(text) for text in project):
+        return needed
+    return needed + [shims()[name] for word, name in _SIXTEEN_BITS if word.search(data)]

@@ -1,0 +1,217 @@
+"""One file from CUDA to HIP: rules, names, headers, in the layout asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.findings import Edit, Finding, Held, Safety, Span
+from kernel_pytorch.port.cuda.edits import EditSet
+from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER
+from kernel_pytorch.port.cuda.implicit import half_blas, implicit_headers, includes_header
+from kernel_pytorch.port.cuda.layout import single_source
+from kernel_pytorch.port.cuda.names import Name, project_names
+from kernel_pytorch.port.cuda.naming import (
+    IsLocal,
+    Naming,
+    name_file,
+    needs_runtime_header,
+    newline_of,
+    rename_text,
+    top_of_file,
+)
+from kernel_pytorch.port.cuda.shims import overloads_needed
+from kernel_pytorch.port.cuda.unit import Include, Unit, includes_of, unit_of
+from kernel_pytorch.port.rules import rules_for
+from kernel_pytorch.port.rules.regions import dead_regions, is_dead
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.suppress import apply_suppressions
+
+LAYOUTS = ("copy", "single-source", "torch-extension")
+WAVES = ("logical32", "native")
+COMPAT_HEADER = "kpt_hip_compat.h"
+
+
+@dataclass(frozen=True)
+class TranslateOptions:
+    """How to translate. `rules` are codes to run (None: all); `unsafe` applies edits that need a review as well."""
+
+    layout: str = "copy"
+    wave: str = "logical32"
+    rules: tuple[str, ...] | None = None
+    unsafe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.layout not in LAYOUTS:
+            raise UsageError(f"layout {self.layout!r} is not known: expected one of {', '.join(LAYOUTS)}")
+        if self.wave not in WAVES:
+            raise UsageError(f"wave {self.wave!r} is not known: expected one of {', '.join(WAVES)}")
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What became of one file. `names` are table names it uses; `translated` and `untranslated` count references."""
+
+    path: str
+    before: bytes
+    after: bytes
+    findings: tuple[Finding, ...] = ()
+    held: tuple[Held, ...] = ()
+    names: tuple[Name, ...] = ()
+    headers: tuple[tuple[str, str | None], ...] = ()
+    translated: int = 0
+    untranslated: int = 0
+    applied: tuple[str, ...] = field(default=())
+
+    @property
+    def changed(self) -> bool:
+        """Whether the bytes differ."""
+        return self.before != self.after
+
+
+def translate(
+    src: SourceFile, unit: Unit | None = None, options: TranslateOptions | None = None, is_local: IsLocal | None = None
+) -> Translation:
+    """Translates one file as part of its unit. The same input gives the same bytes; a result translates to itself."""
+    options = options or TranslateOptions()
+    unit = unit or unit_of(src)
+    if src.data.find(b"\0", 0, 8192) >= 0:
+        # Binary, or UTF-16: neither is C++ as a compiler would read it.
+        message = "not text in an ASCII-compatible encoding: left as it is"
+        note = Finding("KP001", src.path, 1, 1, message, Safety.MANUAL)
+        return Translation(src.path, src.data, src.data, (note,))
+    is_local = is_local or _within(unit, src)
+    own = project_names(unit.files)
+    naming = name_file(src, own, is_local)
+    if src.language == "cuda":
+        texts = (file.data for file in unit.files)
+        naming.needed_shims += [shim for shim in overloads_needed(src.data, texts) if shim.guard not in src.data]
+    found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
+    edits = EditSet()
+    held: list[Held] = []
+    applied: list[str] = []
+    for finding in found:
+        if not finding.edits:
+            continue
+        if finding.safety is Safety.REVIEW and not options.unsafe:
+            held.append(Held(finding, "needs a review: applied only when asked for"))
+        elif edits.add(_in_layout(finding.edits, own, options.layout)):
+            applied.append(finding.code)
+        else:
+            held.append(Held(finding, "overlaps an edit already made"))
+    after, ungated = _rendered(src, unit, naming, edits, is_local, options.layout)
+    findings = (*found, *_compiled_for_rocm(src, naming.findings)) if options.layout != "torch-extension" else found
+    findings = (*findings, *(_cannot_gate(src, place) for place in ungated))
+    return Translation(
+        src.path,
+        src.data,
+        after,
+        tuple(sorted(findings, key=lambda item: (item.line, item.col, item.code))),
+        tuple(held),
+        tuple(naming.used.values()),
+        tuple((include.name, change.path) for include, change in naming.headers),
+        naming.translated,
+        naming.untranslated,
+        tuple(applied),
+    )
+
+
+def _compiled_for_rocm(src: SourceFile, findings: Iterable[Finding]) -> Iterable[Finding]:
+    """Without those on the CUDA side of a gate: a name that ROCm never sees needs no counterpart there."""
+    dead = [(src.line_col(start)[0], src.line_col(end)[0]) for start, end in dead_regions(src)]
+    return (one for one in findings if not any(first <= one.line < last for first, last in dead))
+
+
+def rule_findings(src: SourceFile, unit: Unit, options: TranslateOptions) -> Iterable[Finding]:
+    """What the rules find in a file. A file too large or too deeply nested to analyse says so."""
+    if not src.is_parsable:
+        message = f"{len(src.data)} bytes: too large to analyse, names and headers only"
+        yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+        return
+    for loaded in rules_for(src.language, options.rules):
+        try:
+            yield from loaded.run(src, unit)
+        except RecursionError:
+            message = f"nested too deeply to analyse for {loaded.rule.code}"
+            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+        except Exception as problem:
+            # One rule's fault must not cost the user the other rules, nor be silent.
+            what = f"{type(problem).__name__}: {problem}"
+            message = f"{loaded.rule.code} could not read this file and says nothing about it (a fault of kpt: {what})"
+            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+
+
+def _within(unit: Unit, src: SourceFile) -> IsLocal:
+    """An include is local if a file of the unit has that path, as seen from the includer or from any folder above."""
+    paths = {file.path for file in unit.files}
+    folder = PurePosixPath(src.path).parent
+
+    def is_local(include: Include) -> bool:
+        name = include.name
+        while name.startswith("../"):
+            name = name[3:]
+        beside = (folder / include.name).as_posix()
+        return beside in paths or any(path == name or path.endswith(f"/{name}") for path in paths)
+
+    return is_local
+
+
+def _in_layout(edits: tuple[Edit, ...], own: frozenset[bytes], layout: str) -> list[Edit]:
+    if layout != "copy":
+        return list(edits)
+    return [Edit(edit.span, rename_text(edit.text, own)) for edit in edits]
+
+
+def _rendered(
+    src: SourceFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, layout: str
+) -> tuple[bytes, tuple[int, ...]]:
+    if layout == "torch-extension":
+        gated = single_source(src, edits)
+        return gated.data, gated.dropped
+    if layout == "single-source":
+        for include, change in naming.headers:
+            if change.path is not None and not is_dead(src, include.start):
+                text = f'"{COMPAT_HEADER}"'.encode()
+                edits.add([Edit(Span(include.start, include.end), text)])
+        gated = single_source(src, edits)
+        return gated.data, gated.dropped
+    top = _top(src, unit, naming, is_local)
+    if top:
+        place = top_of_file(src)
+        edits.add([Edit(Span(place, place), top)])
+    edits.add(half_blas(src, unit, naming))
+    for group in naming.groups:
+        edits.add(group)
+    edits.add(_local_cuda_includes(src, is_local))
+    return edits.apply(src.data), ()
+
+
+def _cannot_gate(src: SourceFile, place: int) -> Finding:
+    line, col = src.line_col(place)
+    message = "the edit crosses a preprocessor conditional: no gate can stand around it, the line is left as it was"
+    return Finding("KP003", src.path, line, col, message, Safety.MANUAL)
+
+
+def _local_cuda_includes(src: SourceFile, is_local: IsLocal) -> list[Edit]:
+    """`#include "kernels.cu"` follows the file to its new name."""
+    changed = []
+    for include in includes_of(src.data):
+        if include.name.endswith(".cu") and is_local(include):
+            changed.append(Edit(Span(include.end - 4, include.end - 1), b".hip"))
+    return changed
+
+
+def _top(src: SourceFile, unit: Unit, naming: Naming, is_local: IsLocal) -> bytes:
+    newline = newline_of(src)
+    paths: list[str] = []
+    if src.path.endswith(".cu"):
+        if needs_runtime_header(src, naming, is_local):
+            paths.append(RUNTIME_HEADER)
+        paths.extend(header for header in implicit_headers(unit) if not includes_header(src, header))
+    if naming.needed_shims and RUNTIME_HEADER not in paths:
+        paths.insert(0, RUNTIME_HEADER)
+    parts = [b"#include <" + path.encode() + b">" + newline for path in paths]
+    parts.extend(shim.guarded(newline.decode()).encode() for shim in naming.needed_shims)
+    return b"".join(parts)

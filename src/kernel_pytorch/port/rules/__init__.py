@@ -1,0 +1,181 @@
+"""The rules: one file each, kpNNN_name.py, found by walking this folder. Adding one edits nothing else.
+
+A rule module holds a docstring (its page: What, Why, Fix, Source), `RULE` and
+`check(src, unit) -> Iterator[Finding]`. It sees the original source only; its edits are the ROCm form of a span.
+Names need not be renamed there (that pass runs afterwards) and nothing is gated there (the layout does that).
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cuda.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+SECTIONS = ("What", "Why", "Fix", "Source")
+
+# Lower number: less trust. A finding may lower its rule's safety, never raise it.
+_TRUST = {Safety.MANUAL: 0, Safety.REVIEW: 1, Safety.SAFE: 2}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What one rule is called, what it reads and how far its edits may be trusted.
+
+    `triggers`: byte strings one of which must occur in a file for the rule to have anything to say. They spare a
+    look at files the rule cannot concern; empty means every file is looked at.
+    """
+
+    code: str
+    slug: str
+    languages: tuple[str, ...]
+    safety: Safety
+    triggers: tuple[bytes, ...] = ()
+
+    @property
+    def file_stem(self) -> str:
+        """The name of the rule's module, which is also the name of its fixture folder."""
+        return f"{self.code.lower()}_{self.slug.replace('-', '_')}"
+
+    def concerns(self, src: SourceFile) -> bool:
+        """Whether the file can hold what the rule looks for. Cheap."""
+        if src.language not in self.languages:
+            return False
+        return not self.triggers or any(trigger in src.data for trigger in self.triggers)
+
+    def finding(
+        self,
+        src: SourceFile,
+        span: Span,
+        message: str,
+        edits: Iterable[Edit] = (),
+        safety: Safety | None = None,
+    ) -> Finding:
+        """A finding of this rule. Without edits it is for a person, whatever the rule's own safety."""
+        changes = tuple(edits)
+        trust = safety if safety is not None else (self.safety if changes else Safety.MANUAL)
+        if _TRUST[trust] > _TRUST[self.safety]:
+            raise ValueError(f"{self.code} is {self.safety.value}: a finding of it cannot be {trust.value}")
+        if changes and trust is Safety.MANUAL:
+            raise ValueError(f"{self.code}: a manual finding cannot carry edits")
+        line, col = src.line_col(span.start)
+        return Finding(self.code, src.path, line, col, message, trust, changes)
+
+
+def dead_lines(src: SourceFile) -> tuple[tuple[int, int], ...]:
+    """The preprocessor lines around code that a ROCm build leaves out: what lies between them is none of ours."""
+    # Imported here: the registry is needed by files that hold no C++.
+    from kernel_pytorch.port.rules.regions import dead_regions
+
+    return tuple((src.line_col(start)[0], src.line_col(end)[0]) for start, end in dead_regions(src))
+
+
+Check = Callable[["SourceFile", "Unit"], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class LoadedRule:
+    """A rule with its check and the text of its page."""
+
+    rule: Rule
+    check: Check
+    module: str
+    docstring: str
+
+    def run(self, src: SourceFile, unit: Unit) -> tuple[Finding, ...]:
+        """All findings in one file, in the order of the file."""
+        if not self.rule.concerns(src):
+            return ()
+        found = sorted(self.check(src, unit), key=lambda one: (one.line, one.col))
+        if not found or src.language not in ("cuda", "c++"):
+            return tuple(found)
+        dead = dead_lines(src)
+        return tuple(one for one in found if not any(start < one.line < end for start, end in dead))
+
+
+@dataclass(frozen=True)
+class Page:
+    """What `kpt explain` prints of one code."""
+
+    code: str
+    slug: str
+    title: str
+    sections: tuple[tuple[str, str], ...]
+    safety: Safety | None = None
+    languages: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """The page as plain text."""
+        head = f"{self.code} {self.slug}\n{self.title}\n"
+        return head + "".join(f"\n{name}: {body}\n" for name, body in self.sections)
+
+
+# Which hundreds of codes can read a language: one CUDA file must not wait for a hundred Python rules to load.
+_FAMILIES = {
+    "cuda": "23",
+    "c++": "23",
+    "cmake": "4",
+    "make": "4",
+    "python": "4567",
+}
+
+
+@cache
+def rule_names() -> tuple[str, ...]:
+    """The module names of all rules, by code. Nothing is imported."""
+    names = (info.name for info in pkgutil.iter_modules(__path__))
+    return tuple(sorted(name for name in names if re.fullmatch(r"kp\d{3}_\w+", name)))
+
+
+def all_rules() -> tuple[LoadedRule, ...]:
+    """Every rule of this folder, by code."""
+    return tuple(_load(name) for name in rule_names())
+
+
+@cache
+def _load(name: str) -> LoadedRule:
+    module = importlib.import_module(f"{__name__}.{name}")
+    return LoadedRule(module.RULE, module.check, name, module.__doc__ or "")
+
+
+def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[LoadedRule, ...]:
+    """The rules that read a language, all of them or those with the given codes."""
+    wanted = None if codes is None else frozenset(codes)
+    hundreds = _FAMILIES.get(language, "")
+    names = (name for name in rule_names() if name[2] in hundreds and (wanted is None or name[:5].upper() in wanted))
+    return tuple(loaded for loaded in map(_load, names) if language in loaded.rule.languages)
+
+
+def page(code: str) -> Page | None:
+    """The page of a rule's code, or None if no rule here has it."""
+    return next((one for one in all_pages() if one.code == code.upper()), None)
+
+
+def all_pages() -> tuple[Page, ...]:
+    """The pages of all rules, by code."""
+    return tuple(_page(loaded) for loaded in all_rules())
+
+
+def _page(loaded: LoadedRule) -> Page:
+    title, sections = parse_docstring(loaded.docstring)
+    rule = loaded.rule
+    return Page(rule.code, rule.slug, title, tuple(sections.items()), rule.safety, rule.languages)
+
+
+def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:
+    """The title line and the sections of a rule's docstring. Raises ValueError naming a section that is missing."""
+    title, _, rest = docstring.strip().partition("\n")
+    parts = re.split(rf"^({'|'.join(SECTIONS)}): ", rest.lstrip("\n"), flags=re.MULTILINE)
+    sections = {name: body.rstrip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
+    if tuple(sections) != SECTIONS or parts[0].strip() or not all(sections.values()):
+        raise ValueError(f"a rule's docstring has a title and the sections {', '.join(SECTIONS)} in that order")
+    return title, sections

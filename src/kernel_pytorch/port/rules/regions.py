@@ -1,0 +1,73 @@
+"""Code that is never compiled for ROCm: `#if 0`, and the CUDA side of a gate somebody wrote before us."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from kernel_pytorch.port.rules.reading import Directive, conditionals
+from kernel_pytorch.port.source import SourceFile
+
+ROCM_MACROS = frozenset({
+    b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", b"__HIPCC__", b"__HIP__",
+    b"__HIP_DEVICE_COMPILE__", b"GGML_USE_HIP", b"BUILD_HIP", b"TORCH_HIP_VERSION", b"HIP_VERSION",
+})  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def dead_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
+    """Spans of text that a ROCm build leaves out."""
+    dead: list[tuple[int, int]] = []
+    for conditional in conditionals(src):
+        first = _verdict(src, conditional.branches[0].directive)
+        if first is False:
+            dead.append((conditional.branches[0].body.start, conditional.branches[0].body.end))
+        for branch in conditional.branches[1:]:
+            verdict = None if branch.directive.name == b"else" else _verdict(src, branch.directive)
+            if first is True or verdict is False:
+                dead.append((branch.body.start, branch.body.end))
+    return tuple(sorted(dead))
+
+
+def is_dead(src: SourceFile, offset: int) -> bool:
+    """Whether an offset lies in text a ROCm build leaves out."""
+    return any(start <= offset < end for start, end in dead_regions(src))
+
+
+def _verdict(src: SourceFile, directive: Directive) -> bool | None:
+    """True or False where the condition is settled on ROCm by a single macro or a literal; None otherwise."""
+    tokens = [src.data[token.start : token.end] for token in directive.tokens]
+    if directive.name in (b"ifdef", b"elifdef", b"ifndef", b"elifndef"):
+        if len(tokens) == 1 and tokens[0] in ROCM_MACROS:
+            return directive.name.endswith(b"ifdef")
+        return None
+    negated = False
+    while tokens and tokens[0] == b"!":
+        negated = not negated
+        tokens = tokens[1:]
+    plain = [text for text in tokens if text not in (b"(", b")", b"defined")]
+    if len(plain) == 1 and plain[0] in ROCM_MACROS:
+        return not negated
+    if len(plain) == 1 and plain[0] in (b"0", b"1") and b"defined" not in tokens:
+        return (plain[0] == b"1") != negated
+    if _is_any_of(tokens) and any(text in ROCM_MACROS for text in plain):
+        return not negated
+    if tokens and b"||" not in tokens and b"&&" in tokens and _excludes_rocm(tokens):
+        return False
+    return None
+
+
+def _is_any_of(tokens: list[bytes]) -> bool:
+    """`defined(A) || defined(B)`: a plain disjunction, which one of its macros settles."""
+    words = {text for text in tokens if text not in (b"(", b")", b"defined", b"||")}
+    return b"||" in tokens and all(re.fullmatch(rb"[A-Za-z_]\w*", text) for text in words)
+
+
+def _excludes_rocm(tokens: list[bytes]) -> bool:
+    """`... && !defined(USE_ROCM)`."""
+    for index, text in enumerate(tokens):
+        if text in ROCM_MACROS:
+            back = [item for item in tokens[max(0, index - 3) : index] if item not in (b"(", b"defined")]
+            if back[-1:] == [b"!"]:
+                return True
+    return False

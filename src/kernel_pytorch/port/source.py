@@ -1,0 +1,118 @@
+"""One source file as the porting rules see it: bytes, tokens, syntax tree. All positions are byte offsets."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.port.cuda.lexer import Token, tokenize
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
+
+# A tree takes about 25 times the bytes of its source: larger files are machine-made tables, and get names only.
+MAX_PARSED_BYTES = 8_000_000
+
+CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
+C_SUFFIXES = frozenset({
+    ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++", ".inl", ".ipp", ".tpp", ".tcc", ".inc",
+    ".hip", ".cui", ".impl",
+})  # fmt: skip
+_CUDA_SIGN = re.compile(
+    rb"__(?:global|device|shared|constant|launch_bounds|shfl|ballot|syncthreads)\w*|<<<|\bcuda[A-Z_]\w|\bcu[A-Z][a-z]\w+\s*\("
+    rb"|\b(?:cublas|cufft|curand|cusparse|cusolver|cudnn|nvrtc|cub::|thrust::|nccl[A-Z])|\bCUDA_|#\s*include\s*[<\"]cuda"
+)
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file's bytes with lazily made tokens and syntax tree. `path` is as the user wrote it, with forward slashes."""
+
+    path: str
+    data: bytes
+    language: str
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """Tokens of C, C++ or CUDA source, comments included."""
+        return tokenize(self.data)
+
+    @cached_property
+    def code(self) -> tuple[Token, ...]:
+        """The tokens without comments."""
+        return tuple(token for token in self.tokens if token.kind != "comment")
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree-sitter tree, CUDA grammar. Broken code gives a tree with ERROR nodes, never an exception."""
+        if not self.is_parsable:
+            raise ValueError(f"{self.path}: {len(self.data)} bytes are too many to parse (limit {MAX_PARSED_BYTES})")
+        return _parser().parse(self.data)
+
+    @property
+    def is_parsable(self) -> bool:
+        """Whether `tree` may be asked for."""
+        return len(self.data) <= MAX_PARSED_BYTES
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        starts = [0]
+        find = self.data.find
+        position = find(b"\n")
+        while position >= 0:
+            starts.append(position + 1)
+            position = find(b"\n", position + 1)
+        return starts
+
+    def line_col(self, offset: int) -> tuple[int, int]:
+        """Line and column of a byte offset, both counted from 1, columns in bytes."""
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line_span(self, offset: int) -> tuple[int, int]:
+        """Start and end (newline included) of the physical line an offset lies in."""
+        line = bisect_right(self._line_starts, offset)
+        starts = self._line_starts
+        return starts[line - 1], starts[line] if line < len(starts) else len(self.data)
+
+    def text(self, token: Token | Node) -> bytes:
+        """The bytes of a token or tree node."""
+        if isinstance(token, tuple):
+            return self.data[token.start : token.end]
+        return self.data[token.start_byte : token.end_byte]
+
+
+def language_of(path: str, data: bytes = b"") -> str:
+    """The language by name; C and C++ files that hold CUDA are "cuda"."""
+    pure = PurePath(path)
+    suffix = pure.suffix.lower()
+    name = pure.name.lower()
+    if suffix in CUDA_SUFFIXES:
+        return "cuda"
+    if suffix in C_SUFFIXES:
+        return "cuda" if _CUDA_SIGN.search(data) else "c++"
+    if suffix in (".py", ".pyi"):
+        return "python"
+    if name == "cmakelists.txt" or suffix == ".cmake":
+        return "cmake"
+    if name.startswith(("makefile", "gnumakefile")) or suffix in (".mk", ".mak"):
+        return "make"
+    return "other"
+
+
+def source_file(path: str, data: bytes) -> SourceFile:
+    """A SourceFile with its language worked out."""
+    return SourceFile(path.replace("\\", "/"), data, language_of(path, data))
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    # Imported on first use: a plain rename of one file must not pay for it.
+    import tree_sitter
+    import tree_sitter_cuda
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))

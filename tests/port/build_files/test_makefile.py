@@ -1,0 +1,142 @@
+"""Makefile.hip: flags by table, what stops a derivation, and `make -n` of the result."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import subprocess
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
+from kernel_pytorch.port.build_files.nvcc_flags import flag_table, libraries, map_flags
+
+MAKEFILE = """\
+# nvcc build
+NVCC = /usr/local/cuda/bin/nvcc
+ARCH = sm_70
+SMS ?= 70 80
+$(foreach sm,$(SMS),$(eval GENCODE += -gencode arch=compute_$(sm),code=sm_$(sm)))
+CFLAGS = -O3 -std=c++17 -Xcompiler "-Wall -fopenmp" $(GENCODE) -L/usr/local/cuda/lib64
+LDFLAGS = -lcublas -lcurand -lm # libraries
+source = main.cu
+obj = $(source:.cu=.o)
+
+main: $(obj) Makefile
+\t$(NVCC) $(CFLAGS) $(obj) -o $@ $(LDFLAGS)
+
+%.o: %.cu
+\t$(NVCC) $(CFLAGS) -c $< -o $@
+
+run: main
+\t./main -arch 3 -t 9
+"""
+
+
+@pytest.mark.parametrize(
+    ("nvcc", "hip"),
+    [
+        ("-O3 -g -DX=1 -Iinclude", "-O3 -g -DX=1 -Iinclude"),
+        ("-arch=sm_80", "--offload-arch=$(HIP_ARCH)"),
+        ("-gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90", "--offload-arch=$(HIP_ARCH)"),
+        ("-arch sm_80 -code sm_80", "--offload-arch=$(HIP_ARCH)"),
+        ("-Xcompiler -Wall,-fPIC -Xcompiler=-fopenmp", "-Wall -fPIC -fopenmp"),
+        ("--use_fast_math", "-ffp-contract=fast -fno-math-errno"),
+        ("-Xptxas -v --ptxas-options=-O3", ""),
+        ("-rdc=true", "-fgpu-rdc"),
+        ("-rdc=false", ""),
+        ("-lineinfo -G", "-gline-tables-only -g"),
+        ("--expt-relaxed-constexpr --extended-lambda", ""),
+        ("--default-stream per-thread", "-fgpu-default-stream=per-thread"),
+        ("-lcublas -lcusparse -lcudart -lnccl -lpthread", "-lhipblas -lhipsparse -lrccl -lpthread"),
+        ("-I$(CUDA_HOME)/include -I /usr/local/cuda-12.4/include -Icuda/include_dir", "-Icuda/include_dir"),
+        ("-x cu", "-x hip"),
+        ("-Werror all-warnings -Werror", "-Werror -Werror"),
+    ],
+)
+def test_flags(nvcc: str, hip: str) -> None:
+    mapped = map_flags(nvcc.split())
+    assert " ".join(mapped.words) == hip
+    assert not mapped.obstacles
+
+
+@pytest.mark.parametrize("flag", ["-ptx", "-dlink", "-lcudnn", "-lnvidia-ml"])
+def test_flags_for_a_person(flag: str) -> None:
+    assert map_flags([flag]).obstacles
+
+
+@pytest.mark.parametrize("name", ["nvcc_flags.csv", "libraries.csv"])
+def test_tables_have_a_reason_in_every_row(name: str) -> None:
+    text = files("kernel_pytorch.port.tables").joinpath(name).read_text()
+    rows = list(csv.DictReader(text.splitlines()))
+    key = next(iter(rows[0]))
+    assert len({row[key] for row in rows}) == len(rows)
+    assert all(None not in row.values() and None not in row for row in rows)
+    if name == "nvcc_flags.csv":
+        assert all(row["reason"] for row in rows)
+        assert {row["action"] for row in rows} <= {
+            "replace", "drop", "unwrap", "keep", "relocatable", "default-stream", "language", "host-compiler", "person"
+        }  # fmt: skip
+    else:
+        assert all(row["hip"] or row["note"] for row in rows)
+    assert flag_table() and libraries()
+
+
+def test_twin() -> None:
+    derived = derive_makefile(MAKEFILE)
+    assert derived.obstacles == ()
+    text = derived.text or ""
+    assert "NVCC = hipcc\n" in text
+    assert "-gencode" not in text and "-Xcompiler" not in text
+    assert "source = main.hip\nobj = $(source:.hip=.o)\n" in text
+    assert "main: $(obj) Makefile.hip\n" in text
+    assert "%.o: %.hip\n" in text
+    assert "LDFLAGS = -lhipblas -lhiprand -lm # libraries\n" in text
+    assert "\t./main -arch 3 -t 9\n" in text  # another program's words
+    assert text.startswith("# Derived from Makefile by kpt")
+
+
+def test_relocatable_code_is_linked_by_hipcc() -> None:
+    text = derive_makefile("main: a.o\n\tnvcc a.o -o main\na.o: a.cu\n\tnvcc -dc a.cu -o a.o\n").text or ""
+    assert "\thipcc a.o -fgpu-rdc --hip-link -o main\n" in text
+    assert "\thipcc -fgpu-rdc -c a.hip -o a.o\n" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("include common.mk\nall:\n\tnvcc a.cu\n", "include common.mk"),
+        ("all:\n\t$(MAKE) -C sub\n\tnvcc a.cu\n", "another makefile"),
+        ("all:\n\tnvcc -ptx a.cu\n", "-ptx"),
+        ("all:\n\tnvcc a.cu -lcudnn\n", "MIOpen"),
+        ("define build\n\tnvcc a.cu\nendef\nall:\n\t$(build)\n", "define"),
+        ("CC = nvcc -ccbin mpicxx\nall:\n\t$(CC) a.cu\n", "MPI"),
+    ],
+)
+def test_obstacles(text: str, said: str) -> None:
+    derived = derive_makefile(text)
+    assert derived.text is None
+    assert any(said in obstacle for obstacle in derived.obstacles)
+
+
+def test_comments_do_not_count() -> None:
+    assert not uses_nvcc("# nvcc\nall:\n\tc++ a.cpp # not nvcc\n")
+    assert uses_nvcc("CC=nvcc\n")
+
+
+def test_make_accepts_the_twin(tmp_path: Path) -> None:
+    make = shutil.which("make")
+    if not make:
+        pytest.skip("make is needed")
+    (tmp_path / "Makefile.hip").write_text(derive_makefile(MAKEFILE).text or "")
+    (tmp_path / "main.hip").write_text("")
+    done = subprocess.run(
+        [make, "-n", "-f", "Makefile.hip", "HIP_ARCH=gfx942"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "nvcc" not in done.stdout
+    compile_line, link_line = [line for line in done.stdout.splitlines() if line.startswith("hipcc")]
+    assert "--offload-arch=gfx942" in compile_line and "-c main.hip" in compile_line
+    assert link_line.rstrip().endswith("-o main -lhipblas -lhiprand -lm")

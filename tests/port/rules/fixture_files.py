@@ -1,0 +1,101 @@
+"""The fixture folders of the rules: what is in them and what their generated files must say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.build_files.makefile import derive_makefile
+from kernel_pytorch.port.cuda.translate import TranslateOptions, translate
+from kernel_pytorch.port.cuda.unit import unit_of
+from kernel_pytorch.port.project import PortOptions, port_plain_file
+from kernel_pytorch.port.rules import LoadedRule, all_rules
+from kernel_pytorch.port.source import SourceFile, source_file
+
+FOLDER = Path(__file__).parent
+COMPILED = (".cu", ".cuh", ".cpp", ".h")
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """One rule's folder. `in` and `ok` are written by hand, `out` and `findings.txt` are made."""
+
+    loaded: LoadedRule
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        """The file the rule is tried on."""
+        (found,) = self.folder.glob("in.*")
+        return found
+
+    @property
+    def ok(self) -> Path:
+        """Code that looks alike and must not be reported."""
+        (found,) = self.folder.glob("ok.*")
+        return found
+
+    @property
+    def out(self) -> Path:
+        """What `in` becomes."""
+        suffix = self.source.suffix
+        return self.folder / (f"out.hip{suffix}" if suffix in COMPILED else f"out{suffix}")
+
+    @property
+    def is_compiled_source(self) -> bool:
+        """Whether the fixture is C++."""
+        return self.source.suffix in COMPILED
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `out` has to compile; a file not_compiled.txt says why it does not."""
+        return self.is_compiled_source and not (self.folder / "not_compiled.txt").exists()
+
+    @property
+    def code(self) -> str:
+        """The rule's code."""
+        return self.loaded.rule.code
+
+
+def fixtures() -> list[Fixture]:
+    """Every rule's fixture. A rule without one is caught by test_registry.py."""
+    every = [Fixture(loaded, FOLDER / loaded.rule.file_stem) for loaded in all_rules()]
+    return [fixture for fixture in every if list(fixture.folder.glob("in.*"))]
+
+
+def read(path: Path, name: str | None = None) -> SourceFile:
+    """A fixture's file as the port sees it, under its own short name."""
+    return source_file(name or path.name, path.read_bytes())
+
+
+def findings_of(fixture: Fixture, src: SourceFile) -> tuple[Finding, ...]:
+    """What the fixture's rule finds."""
+    return fixture.loaded.run(src, unit_of(src))
+
+
+def result_of(fixture: Fixture, src: SourceFile, layout: str = "copy") -> bytes:
+    """The file with the rule's safe edits: by the translator for C++, by the project's own pass otherwise."""
+    if src.language in ("cuda", "c++"):
+        return translate(src, unit_of(src), TranslateOptions(layout=layout, rules=(fixture.code,))).after
+    if src.language == "make":
+        return (derive_makefile(src.data.decode(), src.path).text or "").encode()
+    # A CMake rule whose every edit needs a review is shown with its edits made.
+    unsafe = src.language == "cmake" and fixture.loaded.rule.safety is Safety.REVIEW
+    patch = port_plain_file(src, PortOptions(select=(fixture.code,), unsafe=unsafe)).patch
+    return patch.after if patch is not None else src.data
+
+
+def findings_text(findings: tuple[Finding, ...]) -> str:
+    """The lines of findings.txt."""
+    return "".join(f"{one.line}:{one.col}: {one.code} {one.safety.value}: {one.message}\n" for one in findings)
+
+
+def generated(fixture: Fixture) -> dict[Path, bytes]:
+    """The generated files with the bytes they must have. A rule without edits has no `out`."""
+    src = read(fixture.source)
+    findings = findings_of(fixture, src)
+    files = {fixture.folder / "findings.txt": findings_text(findings).encode()}
+    if src.language == "make" or any(finding.edits for finding in findings):
+        files[fixture.out] = result_of(fixture, src)
+    return files

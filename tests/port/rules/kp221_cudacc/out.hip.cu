@@ -1,0 +1,14 @@
+#include <hip/hip_runtime.h>
+#ifdef __HIPCC__
+#define HOST_DEVICE __host__ __device__
+#else
+#define HOST_DEVICE
+#endif
+
+#if !defined(__HIPCC__) && !defined(__HIPCC__)
+inline float rsqrtf(float x) { return 1.0f / x; }
+#endif
+
+HOST_DEVICE inline int twice(int x) { return 2 * x; }
+
+__global__ void k(int *p) { *p = twice(*p); }

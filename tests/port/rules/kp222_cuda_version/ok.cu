@@ -1,0 +1,14 @@
+__device__ int all_of(int p) {
+#if CUDART_VERSION >= 9000
+  return __all_sync(0xffffffff, p);
+#else
+  return __all(p);
+#endif
+}
+#if CUDA_VERSION >= 12080 || defined(USE_ROCM)
+int modern = 1;
+#endif
+#if CUDA_VERSION >= 11000
+#define HAS_ASYNC_ALLOCATOR 1
+#endif
+const char *text = "CUDA_VERSION >= 9000";

@@ -1,0 +1,14 @@
+#define THREADS 256
+#define BLOCKS_PER_SM 4
+
+template <int Threads>
+__global__ __launch_bounds__(Threads, 2048 / Threads) void fill(int *p) {
+  p[blockIdx.x * Threads + threadIdx.x] = 1;
+}
+
+__global__ void __launch_bounds__(THREADS,
+                                  BLOCKS_PER_SM) twice(int *p) {
+  p[threadIdx.x] *= 2;
+}
+
+template __global__ void fill<128>(int *);

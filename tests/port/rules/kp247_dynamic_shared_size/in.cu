@@ -1,0 +1,12 @@
+#include <cuda_runtime.h>
+
+constexpr int kTile = 128;
+#define STAGES 3
+
+__global__ void kernel(float *p);
+
+void prepare(int bytes) {
+  cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                       STAGES * kTile * 64 * sizeof(float));
+  cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}

@@ -1,0 +1,10 @@
+#include <cuda_runtime.h>
+
+__global__ void other(int *p) { *p = 1; }
+
+int prepare() {
+  cudaFuncAttributes attributes;
+  cudaFuncGetAttributes(&attributes, (const void *)other);
+  cudaFuncSetCacheConfig(reinterpret_cast<const void *>(other), cudaFuncCachePreferL1);
+  return attributes.numRegs;
+}

@@ -1,0 +1,4 @@
+#include <cuda.h>
+
+void unload(CUmodule module) { cuModuleUnload(module); }
+// cuModuleLoadData(&module, ptx);

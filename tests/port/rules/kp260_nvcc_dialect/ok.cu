@@ -1,0 +1,16 @@
+#include <cuda_runtime.h>
+
+template <typename T>
+__global__ void fill(T *p, T v) {
+  p[threadIdx.x] = v;
+}
+
+struct Twice {
+  __device__ int operator()(int x) const { return x << 1; }
+};
+
+void run(float *p, int a, int b) {
+  fill<float><<<1, 64>>>(p, 1.0f);
+  bool less = 1 << a < b;
+  fill<<<less ? 1 : 2, 64>>>(p, 2.0f);
+}

@@ -1,0 +1,3 @@
+# find_package(CUDA)
+find_package(CUDAToolkit REQUIRED)
+add_executable(tool main.cu)

@@ -1,0 +1,5 @@
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  message(FATAL_ERROR "set CMAKE_CUDA_ARCHITECTURES")
+endif()
+add_library(parts part.cu)
+set_target_properties(parts PROPERTIES CUDA_SEPARABLE_COMPILATION ON)

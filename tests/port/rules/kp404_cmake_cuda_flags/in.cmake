@@ -1,0 +1,8 @@
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} -arch=sm_80 --expt-relaxed-constexpr -Xcompiler -fPIC --use_fast_math")
+add_library(parts part.cu)
+target_compile_options(parts PRIVATE
+  $<$<COMPILE_LANGUAGE:CUDA>:--expt-extended-lambda -lineinfo -DTILE=16>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall>)
+target_compile_definitions(parts PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:ON_GPU>)
+target_compile_features(parts PUBLIC cuda_std_17)

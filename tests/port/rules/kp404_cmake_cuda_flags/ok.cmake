@@ -1,0 +1,5 @@
+# set(CMAKE_CUDA_FLAGS "-arch=sm_80")
+set(CMAKE_CXX_STANDARD 17)
+set(NOTE "CMAKE_CUDA_FLAGS are set elsewhere")
+add_library(parts part.cpp)
+target_compile_options(parts PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>)

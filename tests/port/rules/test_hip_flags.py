@@ -1,0 +1,37 @@
+"""The function that KP420 writes into a setup.py says the same as the table it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kernel_pytorch.port.rules.kp420_nvcc_flags import HELPER, translated
+
+
+def written() -> Callable[[list[str]], list[str]]:
+    names: dict[str, Any] = {}
+    exec(HELPER.decode(), names)
+    function: Callable[[list[str]], list[str]] = names["_hip_flags"]
+    return function
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["-O3", "-std=c++17", "-DNAME=a b"],
+        ["-gencode", "arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-O3"],
+        ["--use_fast_math", "-lineinfo", "-G", "--expt-relaxed-constexpr", "--expt-extended-lambda"],
+        ["-Xcompiler", "-fPIC,-Wall", "-Xcompiler=-O2", "--threads", "4", "-Xptxas", "-v", "--ptxas-options=-v"],
+        ["-U__CUDA_NO_HALF_OPERATORS__", "-U__CUDA_NO_HALF_CONVERSIONS__", "-U__CUDA_NO_BFLOAT16_CONVERSIONS__"],
+        ["-Xptxas -O3", "-maxrregcount=50", "-res-usage", "--extra-device-vectorization", "-diag-suppress=20012"],
+    ],
+)
+def test_the_written_function_and_the_table_agree(flags: list[str]) -> None:
+    assert written()(flags) == translated(flags)
+
+
+def test_fast_math_never_becomes_clangs() -> None:
+    assert "-ffast-math" not in translated(["--use_fast_math"])
+    assert translated(["--use_fast_math"]) == ["-ffp-contract=fast", "-fno-math-errno"]

@@ -7,7 +7,9 @@ from pathlib import Path
 
 LIMIT = 400
 # A raised limit is a reviewed line with its reason.
-RAISED: dict[str, int] = {}
+RAISED: dict[str, int] = {
+    "port/templates/rocm_attention.py": 500,  # copied into users' packages as one self-contained file
+}
 
 SOURCE = Path(__file__).parents[1] / "src" / "kernel_pytorch"
 

@@ -5,6 +5,8 @@ Importing this package imports no torch and probes no GPU.
 
 from __future__ import annotations
 
-from kernel_pytorch.version import VERSION as __version__
+from kernel_pytorch.version import VERSION
+
+__version__ = VERSION
 
 __all__ = ["__version__"]

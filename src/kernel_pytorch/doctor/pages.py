@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = ("doctor/checks", "port/rules")
+FOLDERS = ("doctor/checks", "port/rules", "port/deploy")
 SECTIONS = ("What", "Why", "Fix", "Source")
 
 

@@ -10,8 +10,9 @@ import ast
 import re
 
 GATE_NAME = re.compile(
-    r"^_*(is|on|use|using|has)_?(rocm|hip|amd)(_available|_build|_gpu|_platform|_torch)?_*$", re.IGNORECASE
+    r"^_*(is|on|use|using|has)_?(rocm|hip|amd)(_available|_build|_gpu|_platform|_torch|_pytorch)?_*$", re.IGNORECASE
 )
+NVIDIA_NAME = re.compile(r"^_*(is|on)_?nvidia\w*$", re.IGNORECASE)
 
 
 def rocm_value(test: ast.expr) -> bool | None:
@@ -30,6 +31,8 @@ def rocm_value(test: ast.expr) -> bool | None:
     if _last_name(test) == "hip" and ast.unparse(test).endswith("version.hip"):
         return True
     if _last_name(test) == "cuda" and ast.unparse(test).endswith("version.cuda"):
+        return False
+    if NVIDIA_NAME.match(_last_name(test)):
         return False
     return True if GATE_NAME.match(_last_name(test)) else None
 

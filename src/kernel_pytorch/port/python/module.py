@@ -122,19 +122,22 @@ class PythonModule:
             if call.args and self.qualified(call.args[0]) in names:
                 yield call
 
-    def imports(self, *modules: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
-        """Import statements of the given modules or anything below them, wherever ROCm gets to."""
+    @cached_property
+    def _import_statements(self) -> list[tuple[ast.Import | ast.ImportFrom, list[str]]]:
+        found: list[tuple[ast.Import | ast.ImportFrom, list[str]]] = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
+                found.append((node, [alias.name for alias in node.names]))
             elif isinstance(node, ast.ImportFrom) and not node.level:
-                names = [node.module or ""]
-            else:
-                continue
+                found.append((node, [node.module or ""]))
+        return found
+
+    def imports(self, *modules: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
+        """Import statements of the given modules or anything below them, wherever ROCm gets to."""
+        below = tuple(f"{module}." for module in modules)
+        for node, names in self._import_statements:
             for name in names:
-                if any(name == module or name.startswith(module + ".") for module in modules) and self.reached_on_rocm(
-                    node
-                ):
+                if (name in modules or name.startswith(below)) and self.reached_on_rocm(node):
                     yield node, name
 
     def is_import_guarded(self, node: ast.AST) -> bool:
@@ -158,12 +161,32 @@ class PythonModule:
             isinstance(parent, ast.If) and "TYPE_CHECKING" in ast.unparse(parent.test) for parent in self.parents(node)
         )
 
+    @cached_property
+    def _own_gates(self) -> dict[str, bool]:
+        """Names that the file itself sets to a gate: `HIP_BUILD = bool(torch.version.hip)`."""
+        found: dict[str, bool] = {}
+        for statement in self.tree.body:
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+                value = rocm_value(statement.value)
+                if value is not None:
+                    found[statement.targets[0].id] = value
+        return found
+
+    def gate_value(self, test: ast.expr) -> bool | None:
+        """What a condition is on ROCm, the file's own names for it followed; None where it says nothing about ROCm."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self.gate_value(test.operand)
+            return None if inner is None else not inner
+        if isinstance(test, ast.Name) and test.id in self._own_gates:
+            return self._own_gates[test.id]
+        return _vendor_by_name(test) if isinstance(test, ast.Compare) and len(test.ops) == 1 else rocm_value(test)
+
     def reached_on_rocm(self, node: ast.AST) -> bool:
         """False behind a gate that ROCm does not pass: such code needs no rewrite."""
         child: ast.AST = node
         for parent in self.parents(node):
             if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
-                value = rocm_value(parent.test)
+                value = self.gate_value(parent.test)
                 orelse = parent.orelse if isinstance(parent.orelse, list) else [parent.orelse]
                 if value is not None and (child in orelse) is value:
                     return False
@@ -173,6 +196,21 @@ class PythonModule:
                 return False
             child = parent
         return True
+
+
+def _vendor_by_name(test: ast.Compare) -> bool | None:
+    """`SYSTEM == "rocm"`. A device or a back end is not a vendor: those are called "cuda" on ROCm too."""
+    right = test.comparators[0]
+    name = ast.unparse(test.left).lower()
+    if not (isinstance(right, ast.Constant) and isinstance(right.value, str)) or "device" in name:
+        return rocm_value(test)
+    if not re.search(r"(?:^|[._])(?:system|platform|vendor|gpu_type)(?:_?name)?$", name):
+        return None
+    on_rocm = right.value.lower() in ("rocm", "hip", "amd")
+    other = right.value.lower() in ("cuda", "nvidia", "ipex", "xpu", "hpu", "npu", "tpu", "mps", "intel")
+    if not isinstance(test.ops[0], (ast.Eq, ast.NotEq)) or not (on_rocm or other):
+        return None
+    return on_rocm is isinstance(test.ops[0], ast.Eq)
 
 
 def _shut_off(node: ast.BoolOp, child: ast.AST) -> bool:

@@ -36,9 +36,9 @@ def gate_edits(module: PythonModule, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     at = module.line_span(line).end if line else _after_docstring(module)
     newline = module.newline
     before = b"" if at == 0 or module.src.data[:at].endswith((b"\n", b"\r")) else newline
-    definition = b"import torch\n" + DEFINITION if needs_import else DEFINITION
+    definition = b"import torch\n\n" + DEFINITION if needs_import else DEFINITION
     if line == 0:
-        definition = DEFINITION_WITHOUT_TORCH
+        definition = b"\n" + DEFINITION_WITHOUT_TORCH  # two lines above a function
     definition = definition.replace(b"\n", newline)
     return (Edit(Span(at, at), before + newline + definition + newline),)
 
@@ -54,7 +54,7 @@ def _place(module: PythonModule, first_use: int) -> tuple[int, bool]:
     has_torch = False
     loads_torch = False
     for statement in module.tree.body:
-        if module.span(statement).start > first_use:
+        if module.span(statement).start >= first_use:
             break
         if isinstance(statement, (ast.Import, ast.ImportFrom)) and statement.end_lineno:
             last_import = statement.end_lineno

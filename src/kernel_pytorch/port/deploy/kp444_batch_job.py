@@ -1,0 +1,31 @@
+"""A batch job that names NVIDIA GPUs or CUDA modules
+
+What: `#SBATCH --gres=gpu:a100:4`, `--constraint=h100`, `module load cuda`; HSA_OVERRIDE_GFX_VERSION in a script.
+Why: GPU types, constraints and modules are names of one site. The override runs code built for another GPU and hides
+    faults of the wrong architecture.
+Fix: a person gives the AMD site's names, or asks for GPUs without a type. Nothing is written.
+Source: catalogue rows 117 and 180.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.port.deploy.site_settings import Patterns, named_lines
+
+CODE = "KP444"
+_GPU_NAME = r"[avhlbtp]\d{2,4}\w*"
+PATTERNS: Patterns = (
+    (r"#SBATCH\s+.*--gres=gpu:([a-z]\w*):?\d*", "the GPU type {0} is this site's name: give the AMD site's"),
+    (rf"#SBATCH\s+.*(?:--constraint|-C)[=\s]\S*\b({_GPU_NAME})\b", "the constraint {0} names an NVIDIA GPU"),
+    (r"^\s*module\s+(?:load|add)\s+(\S*(?:cuda|cudnn|nccl)\S*)", "{0} is CUDA's: load the site's ROCm module"),
+    (r"^\s*(?:export\s+)?(HSA_OVERRIDE_GFX_VERSION)=", "{0} runs code built for another GPU: a person decides"),
+)
+
+
+def batch_job_findings(path: str, text: str) -> Iterator[Finding]:
+    """The lines of a shell script or batch job that name a site's NVIDIA GPUs."""
+    if PurePosixPath(path).suffix in (".sh", ".bash", ".slurm", ".sbatch"):
+        yield from named_lines(CODE, path, text, PATTERNS)

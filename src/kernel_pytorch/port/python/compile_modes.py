@@ -1,0 +1,32 @@
+"""torch.compile's modes that capture graphs, and what each becomes on ROCm."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Edit
+from kernel_pytorch.port.python.edits import choice
+from kernel_pytorch.port.python.module import PythonModule
+
+ON_ROCM = {"reduce-overhead": b'"default"', "max-autotune": b'"max-autotune-no-cudagraphs"'}
+# The same as an expression, for a mode that is known only when the code runs.
+LOOKUP = b'{"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}'
+
+
+def capturing(module: PythonModule, node: ast.expr | None) -> Iterator[ast.Constant]:
+    """The literal modes that an argument can come to and that capture: itself, or the arms of a choice."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ON_ROCM:
+        if module.reached_on_rocm(node):
+            yield node
+    elif isinstance(node, ast.IfExp):
+        yield from capturing(module, node.body)
+        yield from capturing(module, node.orelse)
+    elif isinstance(node, ast.BoolOp):
+        for item in node.values:
+            yield from capturing(module, item)
+
+
+def gated_mode(module: PythonModule, mode: ast.Constant) -> Edit:
+    """The mode without graphs on ROCm, the original elsewhere."""
+    return choice(module, mode, ON_ROCM[str(mode.value)])

@@ -1,0 +1,250 @@
+"""New files beside a project's deploy files: what they say, and that nothing else changes."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.port.deploy import deploy_patches
+from kernel_pytorch.port.deploy.kp440_dockerfile import instructions, is_dockerfile
+from kernel_pytorch.port.deploy.places import twin_path
+
+DOCKERFILE = """\
+# syntax=docker/dockerfile:1
+ARG CUDA=12.4.1
+ARG BASE=nvidia/cuda:${CUDA}-devel-ubuntu22.04
+# the builder
+FROM python:3.11 AS tools
+RUN pip install ruff
+FROM nvidia/cuda:${CUDA}-devel-ubuntu22.04 AS build
+ENV NVIDIA_VISIBLE_DEVICES=all \\
+    LANG=C.UTF-8 \\
+    NVIDIA_DRIVER_CAPABILITIES=compute,utility
+ENV NVIDIA_REQUIRE_CUDA="cuda>=12"
+ENV LD_LIBRARY_PATH=/usr/local/cuda-12.4/lib64:${LD_LIBRARY_PATH}
+RUN apt-get update && apt-get install -y --no-install-recommends \\
+    # needed for builds
+    git libcudnn8-dev libnccl-dev=2.20.5-1+cuda12.4 \\
+    cuda-keyring && rm -rf /var/lib/apt/lists/*
+RUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/cu124
+RUN pip install einops nvidia-nccl-cu12==2.21.5 && nvcc --version
+FROM build
+COPY --from=tools /usr/local/bin/ruff /bin/
+RUN <<EOF
+echo FROM nvidia/cuda:1
+EOF
+CMD ["python", "serve.py"]
+"""
+
+
+def made(tmp_path: Path, files: dict[str, str]) -> tuple[dict[str, str], list[Finding]]:
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    patches, findings = deploy_patches(tmp_path, list(files))
+    assert all(patch.before is None for patch in patches), "new files only"
+    return {patch.path: patch.after.decode() for patch in patches}, findings
+
+
+def test_pieces_are_the_file_again() -> None:
+    assert "".join(item.text for item in instructions(DOCKERFILE)) == DOCKERFILE
+    words = [item.word for item in instructions(DOCKERFILE) if item.word]
+    assert words.count("FROM") == 3 and words.count("RUN") == 5 and words[-1] == "CMD"
+
+
+def test_dockerfile(tmp_path: Path) -> None:
+    files, findings = made(tmp_path, {"Dockerfile": DOCKERFILE})
+    text = files["Dockerfile.rocm"]
+    assert "ARG ROCM_DEV_IMAGE\n" in text and "FROM ${ROCM_DEV_IMAGE} AS build\n" in text
+    assert text.index("ARG ROCM_DEV_IMAGE\n") < text.index("FROM python:3.11"), "before all stages"
+    assert "FROM build\n" in text and "FROM python:3.11 AS tools\n" in text
+    assert "ENV LANG=C.UTF-8" in text and "NVIDIA_VISIBLE_DEVICES" not in text
+    assert "# kpt: not on ROCm: ENV NVIDIA_REQUIRE_CUDA" in text
+    assert "LD_LIBRARY_PATH=/opt/rocm/lib:${LD_LIBRARY_PATH}" in text
+    assert "git miopen-hip rccl-dev" in text and "cuda-keyring" not in text and "# needed for builds" in text
+    install = "RUN pip install torch==2.6.0 --index-url https://download.pytorch.org/whl/rocm${ROCM_VERSION}"
+    assert "ARG ROCM_VERSION\n" + install in text
+    assert "nvidia-nccl-cu12" not in text and "RUN <<EOF\necho FROM nvidia/cuda:1\nEOF\n" in text
+    said = " ".join(finding.message for finding in findings)
+    assert "rocm/dev-ubuntu-22.04" in said and "nvcc" in said and "ROCM_VERSION" in said
+    assert ":latest" not in text, "a tag is chosen, not guessed"
+
+
+def test_lines_without_nvidia_keep_their_bytes(tmp_path: Path) -> None:
+    text = "FROM nvidia/cuda:12.1.0-runtime-ubuntu22.04\n\n# hello\nWORKDIR /app\nRUN  make   all\n"
+    files, _ = made(tmp_path, {"serve.Dockerfile": text})
+    assert files["serve.rocm.Dockerfile"].endswith("FROM ${ROCM_DEV_IMAGE}\n\n# hello\nWORKDIR /app\nRUN  make   all\n")
+
+
+@pytest.mark.parametrize("text", ["FROM python:3.11\nRUN pip install torch\n", "FROM ubuntu\n", ""])
+def test_other_images_get_no_twin(tmp_path: Path, text: str) -> None:
+    files, findings = made(tmp_path, {"Dockerfile": text})
+    assert not files and not findings
+
+
+def test_a_project_with_its_own_twin_is_left_alone(tmp_path: Path) -> None:
+    nvidia = "FROM nvidia/cuda:12.1.0-runtime-ubuntu22.04\n"
+    files, _ = made(
+        tmp_path, {"Dockerfile": nvidia, "Dockerfile_amd": "FROM rocm/pytorch:x\n", "Dockerfile_gaudi": nvidia}
+    )
+    assert not files
+
+
+def test_an_image_without_a_counterpart_is_said(tmp_path: Path) -> None:
+    files, findings = made(tmp_path, {"Dockerfile": "FROM nvcr.io/nvidia/tritonserver:24.01-py3\n"})
+    assert "NVIDIA only" in files["Dockerfile.rocm"] and any("tritonserver" in one.message for one in findings)
+
+
+def test_running_again_adds_nothing(tmp_path: Path) -> None:
+    files, _ = made(tmp_path, {"Dockerfile": DOCKERFILE})
+    again, _ = made(tmp_path, {"Dockerfile": DOCKERFILE, **files})
+    assert not again
+
+
+COMPOSE = """\
+services:
+  server:
+    image: acme/server
+    build:
+      context: ..
+      dockerfile: docker/serve.Dockerfile
+    deploy:
+      resources:
+        reservations:
+          devices:
+            - driver: nvidia
+              count: 1
+              capabilities: [gpu]
+  old:
+    image: nvidia/cuda:12.1.0-base-ubuntu22.04
+    runtime: nvidia
+  database:
+    image: postgres
+"""
+
+
+def test_compose(tmp_path: Path) -> None:
+    files, findings = made(
+        tmp_path,
+        {"docker/compose.yml": COMPOSE, "docker/serve.Dockerfile": "FROM nvidia/cuda:12.1.0-runtime-ubuntu22.04\n"},
+    )
+    text = files["docker/compose.rocm.yml"]
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!reset", lambda loader, node: "reset")
+    services = yaml.load(text, Loader)["services"]
+    assert set(services) == {"server", "old"}, "services without GPUs are not mentioned"
+    server = services["server"]
+    assert server["build"]["dockerfile"] == "docker/serve.rocm.Dockerfile"
+    assert server["build"]["args"]["ROCM_DEV_IMAGE"].startswith("${ROCM_DEV_IMAGE:?")
+    assert server["devices"] == ["/dev/kfd", "/dev/dri"] and server["group_add"] == ["video", "render"]
+    assert server["deploy"]["resources"]["reservations"]["devices"] == "reset"
+    assert services["old"]["runtime"] == "reset" and "rocm/dev-ubuntu-22.04" in services["old"]["image"]
+    assert any("1 GPU(s) reserved" in one.message and one.line == 2 for one in findings)
+
+
+def test_compose_that_is_not_yaml_is_said(tmp_path: Path) -> None:
+    files, findings = made(tmp_path, {"docker-compose.yml": "services: [\n"})
+    assert not files and findings[0].code == "KP441"
+
+
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: server
+spec:
+  template:
+    spec:
+      runtimeClassName: nvidia
+      tolerations:
+        - key: nvidia.com/gpu
+          operator: Exists
+      nodeSelector:
+        nvidia.com/gpu.product: A100
+      containers:
+        - name: main
+          image: acme/server:1
+          resources:
+            limits:
+              nvidia.com/gpu: 2
+"""
+
+
+def test_kubernetes(tmp_path: Path) -> None:
+    files, findings = made(
+        tmp_path, {"k8s/server.yaml": MANIFEST, "k8s/chart.yaml": "apiVersion: v1\nx: {{ nvidia.com/gpu }}\n"}
+    )
+    assert yaml.safe_load(files["k8s/kustomization.yaml"])["resources"] == ["server.yaml"]
+    overlay = yaml.safe_load(files["k8s/rocm/kustomization.yaml"])
+    (patch,) = overlay["patches"]
+    assert overlay["resources"] == ["../"] and patch["target"] == {"kind": "Deployment", "name": "server"}
+    operations = {(one["op"], one["path"]): one.get("value") for one in yaml.safe_load(patch["patch"])}
+    limits = "/spec/template/spec/containers/0/resources/limits"
+    assert operations[("add", f"{limits}/amd.com~1gpu")] == 2 and ("remove", f"{limits}/nvidia.com~1gpu") in operations
+    assert ("remove", "/spec/template/spec/runtimeClassName") in operations
+    assert operations[("replace", "/spec/template/spec/tolerations/0/key")] == "amd.com/gpu"
+    said = " ".join(one.message for one in findings)
+    assert "gpu.product" in said and "acme/server:1" in said and "template" in said
+
+
+def test_scripts(tmp_path: Path) -> None:
+    text = (
+        "#!/bin/sh\n# docker run --gpus all x\ndocker build -f docker/Dockerfile .\n"
+        "docker run --rm --gpus all --runtime=nvidia -e NVIDIA_VISIBLE_DEVICES=all \\\n"
+        "  nvcr.io/nvidia/pytorch:24.01-py3 bash\n"
+        "docker run --gpus '\"device=0,1\"' mine:1\n"
+    )
+    files, findings = made(
+        tmp_path, {"run.sh": text, "docker/Dockerfile": "FROM pytorch/pytorch:2.6.0-cuda12.4-cudnn9-devel\n"}
+    )
+    twin = files["run.rocm.sh"]
+    assert twin.startswith("#!/bin/sh\n# docker run --gpus all x\ndocker build -f docker/Dockerfile.rocm .\n")
+    assert twin.count("--device /dev/kfd --device /dev/dri") == 2 and "NVIDIA_VISIBLE" not in twin
+    assert "--runtime" not in twin and "--gpus '" not in twin
+    assert any("rocm/pytorch" in one.message and one.line == 5 for one in findings)
+    assert any("ROCR_VISIBLE_DEVICES" in one.message for one in findings)
+    assert "run.rocm.sh" not in made(tmp_path, {"run.sh": "echo --gpus all\n"})[0]
+
+
+def test_settings_are_reported(tmp_path: Path) -> None:
+    _, findings = made(
+        tmp_path,
+        {
+            "job.sh": "#SBATCH --gres=gpu:a100:4\n#SBATCH --gres=gpu:4\n#SBATCH --constraint=h100\n"
+            "module load cuda/12.4\n",
+            ".github/workflows/ci.yml": "steps:\n  - uses: Jimver/cuda-toolkit@v0.2\n  - run: nvidia-smi\n",
+            ".devcontainer/devcontainer.json": '{"runArgs": ["--gpus", "all"]}\n',
+        },
+    )
+    assert [(one.code, one.line) for one in findings if one.path == "job.sh"] == [
+        ("KP444", 1),
+        ("KP444", 3),
+        ("KP444", 4),
+    ]
+    assert [one.code for one in findings if "workflows" in one.path] == ["KP445", "KP445"]
+    assert [one.code for one in findings if "devcontainer" in one.path] == ["KP446"]
+
+
+def test_names() -> None:
+    assert twin_path("a/Dockerfile") == "a/Dockerfile.rocm" and twin_path("x.Dockerfile") == "x.rocm.Dockerfile"
+    assert twin_path("docker-compose.yml") == "docker-compose.rocm.yml"
+    assert is_dockerfile("Dockerfile.gpu") and is_dockerfile("a/Dockerfile_gpu") and not is_dockerfile("dockerfile.py")
+    assert not is_dockerfile("docs/Dockerfile.md")
+
+
+def test_every_code_has_a_page() -> None:
+    import kernel_pytorch.port.deploy as deploy
+    from kernel_pytorch.port.rules import parse_docstring
+
+    pages = sorted(Path(deploy.__file__).parent.glob("kp4*_*.py"))
+    assert [page.stem[:5] for page in pages] == [f"kp44{digit}" for digit in range(7)]
+    for page in pages:
+        title, sections = parse_docstring(ast.get_docstring(ast.parse(page.read_text()), clean=False) or "")
+        assert title and len(sections) == 4

@@ -1,0 +1,66 @@
+import os
+
+import torch
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension, load
+
+
+def _hip_flags(flags):
+    """nvcc's flags in hipcc's terms. The architecture is torch's business: PYTORCH_ROCM_ARCH."""
+    with_value = {"-gencode", "-arch", "--generate-code", "--gpu-architecture", "-code", "-Xptxas", "--ptxas-options",
+                  "-Xcudafe", "-Xfatbin", "-Xnvlink", "--threads", "-t", "-maxrregcount", "--maxrregcount", "-ccbin",
+                  "-diag-suppress", "--diag-suppress", "--default-stream", "-ftz", "-prec-div", "-prec-sqrt"}
+    fast = ["-ffp-contract=fast", "-fno-math-errno"]  # -ffast-math would also assume that there is no NaN
+    other = {"-lineinfo": ["-gline-tables-only"], "-G": ["-g"], "--use_fast_math": fast, "-use_fast_math": fast,
+             "--expt-relaxed-constexpr": [],
+             "--expt-extended-lambda": [], "--extended-lambda": [], "-expt-relaxed-constexpr": [],
+             "-expt-extended-lambda": [], "--extra-device-vectorization": [], "--resource-usage": [], "-res-usage": []}
+    left, kept = [], []
+    for flag in map(str, flags):
+        # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
+        left += flag.split() if flag.split(" ")[0] in with_value | {"-Xcompiler", "--compiler-options"} else [flag]
+    while left:
+        word = left.pop(0)
+        name, joined, value = word.partition("=")
+        if name in ("-Xcompiler", "--compiler-options"):
+            kept += (value if joined else left.pop(0)).strip("'\"").replace(",", " ").split()
+        elif name in with_value:
+            left = left if joined else left[1:]
+        elif word in other:
+            kept += other[word]
+        else:
+            kept.append(word)
+            if "__CUDA_NO_HALF_" in word:
+                kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
+    return kept
+
+
+IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
+
+cc_flag = []
+cc_flag.append("-gencode")
+cc_flag.append("arch=compute_80,code=sm_80")
+
+inline = load(name="inline", sources=["a.cu"], extra_cuda_cflags=["-O3", "-ffp-contract=fast", "-fno-math-errno", "-gline-tables-only"] if IS_ROCM else ["-O3", "--use_fast_math", "-Xptxas -O3", "-lineinfo"])
+
+setup(
+    name="ext",
+    ext_modules=[
+        CUDAExtension(
+            "ext._C",
+            ["a.cu"],
+            extra_compile_args={
+                "cxx": ["-O3"],
+                "nvcc": ["-O3", "-U__CUDA_NO_HALF_OPERATORS__", "-U__HIP_NO_HALF_OPERATORS__", "-fPIC", "-Wall"] if IS_ROCM else [
+                    "-O3",
+                    "-U__CUDA_NO_HALF_OPERATORS__",
+                    "--expt-relaxed-constexpr",
+                    "-Xcompiler", "-fPIC,-Wall",
+                    "--threads", "4",
+                ],
+            },
+        ),
+        CUDAExtension("ext._D", ["b.cu"], extra_compile_args={"nvcc": _hip_flags(["-O3"] + cc_flag) if IS_ROCM else ["-O3"] + cc_flag}),
+    ],
+    cmdclass={"build_ext": BuildExtension},
+)

@@ -1,0 +1,3 @@
+import GPUtil
+import gpustat as stats
+from nvitop import Device

@@ -1,0 +1,6 @@
+try:
+    import GPUtil
+except ImportError:
+    GPUtil = None
+
+NOTE = "import gpustat"

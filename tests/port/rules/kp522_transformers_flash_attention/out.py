@@ -1,0 +1,13 @@
+import torch
+from transformers import AutoModel
+
+IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
+
+
+def load(name, fast, attn_implementation="sdpa" if IS_ROCM else "flash_attention_2"):
+    model = AutoModel.from_pretrained(name, attn_implementation="sdpa" if IS_ROCM else "flash_attention_2")
+    model.config._attn_implementation = "sdpa" if IS_ROCM else 'flash_attention_3'
+    other = AutoModel.from_pretrained(name, attn_implementation=("sdpa" if IS_ROCM else "flash_attention_2") if fast else "eager")
+    options = {"attn_implementation": "sdpa" if IS_ROCM else "flash_attention_2", "dtype": torch.bfloat16}
+    options["attn_implementation"] = "sdpa" if IS_ROCM else "flash_attention_2"
+    return model, other, AutoModel.from_pretrained(name, **options)

@@ -1,0 +1,23 @@
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+CONFIGS = [
+    triton.Config({"B": 64}, num_warps=4, num_ctas=2),
+    triton.Config({"B": 64}, num_warps=8, maxnreg=128),
+    triton.Config({"B": 32}, num_consumer_groups=2),
+    *[triton.Config({"B": 32}, num_warps=4, num_ctas=c) for c in (1, 2)],
+]
+
+
+@triton.jit
+def kernel(x, n, B: tl.constexpr):
+    d = tl.make_tensor_descriptor(x, [n], [1], [B])
+    e = tl.make_tensor_descriptor(x, [n], [1], [B])
+    for i in tl.range(0, n, B, warp_specialize=True):
+        d.store([i], e.load([i]))
+
+
+def run(x, limit):
+    kernel[(1,)](x, x.numel(), B=32, maxnreg=limit)
+    return TensorDescriptor.from_tensor(x, [64])

@@ -1,0 +1,11 @@
+import torch
+
+device = torch.device("cuda")
+first = torch.zeros(2, device="cuda:0")
+backend = "hip"
+backends = {"rocm": torch.device("cuda")}
+
+
+def move(model, settings):
+    settings.choose("rocm")
+    return model.to("cuda")

@@ -1,0 +1,9 @@
+import torch
+
+numbers = [int(arch.split("_")[1]) for arch in torch.cuda.get_arch_list()]
+newest = max(int(arch[3:]) for arch in torch.cuda.get_arch_list())
+
+
+def built_for():
+    for arch in torch.cuda.get_arch_list():
+        yield int(arch.replace("sm_", ""))

@@ -1,0 +1,10 @@
+import torch
+from torch._inductor import config
+
+IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
+
+config.memory_planning = False if IS_ROCM else True
+
+
+def build(model):
+    return torch.compile(model, options={"memory_planning": False if IS_ROCM else True})

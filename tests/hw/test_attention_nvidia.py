@@ -10,6 +10,7 @@ import importlib.util
 import os
 import sys
 import traceback
+import unittest
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,8 +162,7 @@ def case_decoding_is_captured_in_a_graph() -> None:
 
 def case_flash_attn_itself_agrees() -> None:
     if importlib.util.find_spec("flash_attn") is None:
-        print("flash_attn is not installed here: not compared")
-        return
+        raise unittest.SkipTest("flash_attn is not installed here")
     from flash_attn import flash_attn_func
 
     for queries, keys, heads, key_heads in SHAPES:
@@ -201,6 +201,8 @@ def main() -> int:
         try:
             case()
             print("passed", case.__name__)
+        except unittest.SkipTest as reason:
+            print("not run", case.__name__, reason)
         except Exception:
             failed.append(case)
             print("FAILED", case.__name__)

@@ -1,0 +1,133 @@
+"""A rewritten forward in place of a module's own, valid only for the kind of call it was made from.
+
+Nothing is wrapped: class, submodules, parameters and the keys of the state dict stay as they are. A call of another
+kind (other None or constant arguments, train instead of eval) takes the module's own forward.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_pytorch.backends.boundary import boundary_of
+
+Key = tuple[Any, ...]
+_CONSTANTS = (type(None), bool, int, float, str)
+
+
+class UnknownArgument(TypeError):
+    """An argument that is neither a tensor, a plain constant nor a container of those."""
+
+
+def signature_of(value: Any, tensors: list[Any]) -> Key:
+    """What kind of arguments these are, with every tensor taken out into `tensors`."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        tensors.append(value)
+        return ("tensor",)
+    if isinstance(value, _CONSTANTS):
+        return ("constant", type(value).__name__, value)
+    if type(value) in (tuple, list):
+        return (type(value).__name__, *[signature_of(item, tensors) for item in value])
+    if type(value) is dict:
+        return ("dict", *[(name, signature_of(item, tensors)) for name, item in value.items()])
+    raise UnknownArgument(f"an argument of type {type(value).__name__}")
+
+
+def arguments_of(key: Key, tensors: list[Any]) -> Any:
+    """The reverse of `signature_of`; takes its tensors from the front of the list."""
+    kind = key[0]
+    if kind == "tensor":
+        return tensors.pop(0)
+    if kind == "constant":
+        return key[2]
+    if kind == "dict":
+        return {name: arguments_of(item, tensors) for name, item in key[1:]}
+    items = [arguments_of(item, tensors) for item in key[1:]]
+    return tuple(items) if kind == "tuple" else items
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A forward for one kind of call. `function` takes the module and the tensors of the call."""
+
+    training: bool
+    key: Key
+    function: Callable[..., Any]
+    graph: Any
+    only_while_eval: tuple[Any, ...] = ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variant:
+        # The function takes its module as an argument, so that the copy of the module may share it.
+        guards = tuple(copy.deepcopy(module, memo) for module in self.only_while_eval)
+        return Variant(self.training, self.key, self.function, self.graph, guards)
+
+
+class RewrittenForward:
+    """The forward of an optimised module: a variant where one fits the call, else the module's own forward."""
+
+    def __init__(self, module: Any, variants: tuple[Variant, ...] = ()) -> None:
+        self.module = module
+        self.variants = variants
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        tensors: list[Any] = []
+        try:
+            key = signature_of((args, kwargs), tensors)
+        except UnknownArgument:
+            return type(self.module).forward(self.module, *args, **kwargs)
+        training = self.module.training
+        for variant in self.variants:
+            if variant.training == training and variant.key == key:
+                if any(module.training for module in variant.only_while_eval):
+                    break
+                return variant.function(self.module, *tensors)
+        return type(self.module).forward(self.module, *args, **kwargs)
+
+    def variant_for(self, training: bool, key: Key) -> Variant | None:
+        """The variant for that kind of call."""
+        return next((item for item in self.variants if item.training == training and item.key == key), None)
+
+    def with_variant(self, variant: Variant) -> RewrittenForward:
+        """The same with one more variant, in place of the one for the same kind of call."""
+        others = tuple(item for item in self.variants if (item.training, item.key) != (variant.training, variant.key))
+        return RewrittenForward(self.module, (*others, variant))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> RewrittenForward:
+        return RewrittenForward(copy.deepcopy(self.module, memo), copy.deepcopy(self.variants, memo))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Generated code does not pickle. Without variants it is the module's own forward, which is the same function.
+        return {"module": self.module, "variants": ()}
+
+
+def current_forward(module: Any) -> Any:
+    """The forward put on this module (inside the precision boundary of `prepare_model`), or None for its own."""
+    boundary = boundary_of(module)
+    return boundary.inner if boundary is not None else module.__dict__.get("forward")
+
+
+def set_forward(module: Any, forward: Any) -> None:
+    """Put a forward on the module, inside its precision boundary if it has one; None gives back its own."""
+    boundary = boundary_of(module)
+    if boundary is not None:
+        boundary.inner = forward
+        boundary.__wrapped__ = forward if forward is not None else type(module).forward.__get__(module)
+    elif forward is None:
+        module.__dict__.pop("forward", None)
+    else:
+        module.__dict__["forward"] = forward
+
+
+def is_plain(module: Any) -> bool:
+    """May this module's call be replaced by its arithmetic: no hooks, no forward of someone else's on it?"""
+    return not (
+        module._forward_hooks
+        or module._forward_pre_hooks
+        or module._backward_hooks
+        or module._backward_pre_hooks
+        or "forward" in module.__dict__
+    )

@@ -1,0 +1,283 @@
+"""Does the model still compute the same? Outputs, and in train mode gradients, against the original's.
+
+Running a model for a check leaves nothing behind: random state, buffers and plain attributes are put back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kernel_pytorch.backends.base import TOLERANCES, precision_name
+from kernel_pytorch.backends.prepare import preparation_of
+
+# fp64 models are held to what fp64 can do; an exact rewrite may differ in nothing.
+_FP64_TOLERANCE = (1e-9, 1e-10)
+
+# How a step is compared. Fused attention draws its random numbers in another order, so that outputs with dropout
+# cannot be compared; torch.compile neither, nor does it see what hides dropout from us; checkpointing runs again in the
+# backward pass, where dropout cannot be hidden, but draws the same numbers.
+WITHOUT_DROPOUT, IN_EVAL, WITH_DROPOUT = "without dropout", "in eval mode", "with dropout"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The largest difference between two runs, next to what it may be."""
+
+    error: float
+    limit: float
+    where: str
+
+    @property
+    def is_acceptable(self) -> bool:
+        return self.error <= self.limit
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run gave: the tensors of the output, and in train mode the gradients of the parameters."""
+
+    outputs: tuple[Any, ...]
+    gradients: Mapping[str, Any]
+
+
+class Uncheckable(Exception):
+    """The example cannot serve as a proof; the message says why."""
+
+
+class Proof:
+    """The original's outputs on an example, kept to compare with."""
+
+    def __init__(self, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        import torch
+
+        self.model, self.args, self.kwargs = model, args, dict(kwargs)
+        self._random = (
+            torch.get_rng_state(),
+            [(device, torch.cuda.get_rng_state(device)) for device in _cuda_devices(model)],
+        )
+        self._relative, self._absolute = _tolerance(model)
+        self._references = {WITHOUT_DROPOUT: self.run()}
+        if not self._references[WITHOUT_DROPOUT].outputs:
+            raise Uncheckable("the model's output holds no tensor to compare")
+        again = self.difference()
+        if not again.is_acceptable:
+            raise Uncheckable(f"the model differs from itself by {again.error:.3g} on the same input ({again.where})")
+
+    def run(self, conditions: str = WITHOUT_DROPOUT, *, gradients: bool | None = None) -> Run:
+        """The model on the example, always from the same random state."""
+        import torch
+
+        wants_gradients = self.model.training and conditions != IN_EVAL if gradients is None else gradients
+        with ExitStack() as stack:
+            stack.enter_context(undisturbed(self.model))
+            stack.enter_context(torch.set_grad_enabled(wants_gradients))
+            if conditions == IN_EVAL:
+                stack.enter_context(_in_eval(self.model))
+            elif conditions == WITHOUT_DROPOUT:
+                stack.enter_context(_mode_without_dropout()())
+            self._set_random_state()
+            args, kwargs = _fresh((self.args, self.kwargs))
+            outputs = tuple(_tensors(self.model(*args, **kwargs)))
+            found = _gradients(self.model, outputs) if wants_gradients else {}
+        return Run(tuple(item.detach() for item in outputs), found)
+
+    def note(self, conditions: str) -> None:
+        """Keep the outputs under other conditions as well, for a step that has to be compared under them."""
+        if conditions != WITHOUT_DROPOUT:
+            self._references[conditions] = self.run(conditions)
+
+    def difference(self, conditions: str = WITHOUT_DROPOUT, *, is_exact: bool = False) -> Difference:
+        """How far the model as it is now is from what was kept. Raises what the model raises."""
+        return self._compare(self._references[conditions], self.run(conditions), is_exact)
+
+    def call(self) -> None:
+        """The model as in use, for timing: a forward pass, in train mode with its backward pass."""
+        import torch
+
+        with torch.set_grad_enabled(self.model.training):
+            outputs = tuple(_tensors(self.model(*self.args, **self.kwargs)))
+            if self.model.training:
+                _gradients(self.model, outputs)
+
+    def _compare(self, reference: Run, run: Run, is_exact: bool) -> Difference:
+        relative, absolute = (0.0, 0.0) if is_exact else (self._relative, self._absolute)
+        if len(run.outputs) != len(reference.outputs):
+            return Difference(float("inf"), 0.0, "the number of outputs")
+        worst = Difference(0.0, 0.0, "outputs")
+        for index, (old, new) in enumerate(zip(reference.outputs, run.outputs, strict=True)):
+            worst = _worse(worst, _distance(old, new, relative, absolute, f"output {index}"))
+        if reference.gradients.keys() != run.gradients.keys():
+            odd = sorted(reference.gradients.keys() ^ run.gradients.keys())
+            return Difference(float("inf"), 0.0, f"the gradient of {odd[0]} is there in one and not in the other")
+        # Some gradients are zero but for rounding (a key projection's bias): measured against the largest of all.
+        largest = max((item.abs().max().item() for item in reference.gradients.values() if item.numel()), default=0.0)
+        for name, old in reference.gradients.items():
+            floor = absolute * max(largest, 1e-30)
+            worst = _worse(worst, _distance(old, run.gradients[name], relative, floor, f"gradient of {name}"))
+        return worst
+
+    def _set_random_state(self) -> None:
+        import torch
+
+        host, devices = self._random
+        torch.set_rng_state(host)
+        for device, state in devices:
+            torch.cuda.set_rng_state(state, device)
+
+
+@contextmanager
+def undisturbed(model: Any) -> Iterator[None]:
+    """Whatever happens inside, random state, buffers and plain attributes of the model are as they were after it."""
+    import torch
+
+    tables = [(module, module._buffers, dict(module._buffers)) for module in model.modules()]
+    contents = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
+    attributes = [
+        (module, {name: value for name, value in module.__dict__.items() if name not in _OURS})
+        for module in model.modules()
+    ]
+    with torch.random.fork_rng(devices=_cuda_devices(model)):
+        try:
+            yield
+        finally:
+            for _, table, before in tables:
+                table.clear()
+                table.update(before)
+            with torch.no_grad():
+                for buffer, value in contents:
+                    if not torch.equal(buffer, value):
+                        buffer.copy_(value)
+            for module, plain in attributes:
+                for name in [name for name in module.__dict__ if name not in plain and name not in _OURS]:
+                    del module.__dict__[name]
+                module.__dict__.update(plain)
+
+
+_OURS = ("forward", "_compiled_call_impl", "training")
+
+
+@contextmanager
+def _in_eval(model: Any) -> Iterator[None]:
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+@lru_cache(maxsize=1)
+def _mode_without_dropout() -> Any:
+    """Attention kernels draw random numbers in another order than F.dropout: without any, both can be compared."""
+    from torch.nn import functional
+    from torch.overrides import TorchFunctionMode
+
+    plain = {
+        function
+        for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+        if (function := getattr(functional, name, None)) is not None
+    }
+
+    class WithoutDropout(TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if func in plain:
+                return args[0] if args else kwargs["input"]
+            if func is functional.scaled_dot_product_attention:
+                args = (*args[:4], 0.0, *args[5:]) if len(args) > 4 else args
+                kwargs = {**kwargs, "dropout_p": 0.0} if "dropout_p" in kwargs else kwargs
+            return func(*args, **kwargs)
+
+    return WithoutDropout
+
+
+def _gradients(model: Any, outputs: tuple[Any, ...]) -> dict[str, Any]:
+    import torch
+
+    usable = [item for item in outputs if item.requires_grad]
+    named = [(name, parameter) for name, parameter in model.named_parameters() if parameter.requires_grad]
+    if not usable or not named:
+        return {}
+    # Weights of every size and sign, without drawing random numbers: a plain sum hides errors that cancel.
+    loss = sum((item.float() * _weights(item)).sum() for item in usable)
+    found = torch.autograd.grad(loss, [parameter for _, parameter in named], allow_unused=True)
+    return {name: value for (name, _), value in zip(named, found, strict=True) if value is not None}
+
+
+def _weights(item: Any) -> Any:
+    import torch
+
+    return torch.arange(item.numel(), device=item.device, dtype=torch.float32).mul(0.7).cos().view(item.shape)
+
+
+def _distance(old: Any, new: Any, relative: float, absolute: float, where: str) -> Difference:
+    import torch
+
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return Difference(float("inf"), 0.0, f"{where}: {old.dtype} {tuple(old.shape)} became {new.dtype}")
+    if old.numel() == 0:
+        return Difference(0.0, 0.0, where)
+    if not old.is_floating_point():
+        return Difference(0.0 if torch.equal(old, new) else float("inf"), 0.0, where)
+    finite = torch.isfinite(old)
+    same_elsewhere = torch.equal(torch.isfinite(new), finite) and torch.equal(
+        torch.nan_to_num(old.masked_fill(finite, 0.0)), torch.nan_to_num(new.masked_fill(finite, 0.0))
+    )
+    if not same_elsewhere:
+        return Difference(float("inf"), 0.0, f"{where}: infinite or NaN in other places")
+    reference = old.masked_fill(~finite, 0.0).double()
+    error = (reference - new.masked_fill(~finite, 0.0).double()).abs().max().item()
+    return Difference(error, relative * reference.abs().max().item() + absolute, where)
+
+
+def _worse(one: Difference, other: Difference) -> Difference:
+    def excess(item: Difference) -> float:
+        return item.error / item.limit if item.limit else (float("inf") if item.error else 0.0)
+
+    return other if excess(other) > excess(one) or (one.error == 0.0 and other.error >= one.error) else one
+
+
+def _tolerance(model: Any) -> tuple[float, float]:
+    import torch
+
+    names = {precision_name(item.dtype) for item in model.parameters() if item.is_floating_point()}
+    preparation = preparation_of(model)
+    if preparation is not None:
+        names.add(preparation.precision.name)
+    if torch.is_autocast_enabled():
+        names.add(precision_name(torch.get_autocast_dtype("cuda")))
+    known = [TOLERANCES[name] for name in names if name in TOLERANCES]
+    if not known:
+        wide = any(item.dtype == torch.float64 for item in model.parameters())
+        return _FP64_TOLERANCE if wide else TOLERANCES["fp32"]
+    return max(known)
+
+
+def _cuda_devices(model: Any) -> list[int]:
+    return sorted({item.device.index for item in model.parameters() if item.device.type == "cuda"})
+
+
+def _fresh(values: Any) -> Any:
+    import torch
+    from torch.utils import _pytree
+
+    def copied(leaf: Any) -> Any:
+        return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
+
+    return _pytree.tree_map(copied, values)
+
+
+def _tensors(value: Any) -> Iterator[Any]:
+    import torch
+    from torch.utils import _pytree
+
+    for leaf in _pytree.tree_leaves(value):
+        if isinstance(leaf, torch.Tensor):
+            yield leaf
+        elif hasattr(leaf, "__dataclass_fields__"):
+            yield from _tensors(list(vars(leaf).values()))

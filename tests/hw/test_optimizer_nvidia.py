@@ -1,0 +1,168 @@
+"""AMDOptimizer on an NVIDIA GPU: every level against fp64, with each step measured; training against a plain loop.
+
+With pytest: `python -m pytest tests/hw -m nvidia`. Without: `python tests/hw/test_optimizer_nvidia.py`.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "backends" / "amd" / "optimizer")]
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+from kernel_pytorch.backends.amd import AMDOptimizer  # noqa: E402
+from kernel_pytorch.backends.amd.rewrites import fused_norms, triton_kernels  # noqa: E402
+
+models: Any = importlib.import_module("models")
+HAS_GPU = torch.version.cuda is not None and torch.cuda.is_available()
+
+
+def report(optimizer: AMDOptimizer) -> dict[str, Any]:
+    summary = optimizer.get_optimization_summary()
+    for item in summary["optimizations_applied"]:
+        print(f"      + {item['name']}: {'; '.join(item['what'])}; {item['effect_is']}: {item['effect']}")
+    for item in summary["optimizations_undone"]:
+        print(f"      - {item['name']}: {item['reason']}")
+    for item in summary["optimizations_not_applied"]:
+        print(f"      . {item['name']} at {item['where']}: {item['reason']}")
+    return summary
+
+
+def check_against_fp64(model: Any, example: torch.Tensor, level: str, limit: float) -> dict[str, Any]:
+    exact_model = copy.deepcopy(model).double()
+    with torch.no_grad():
+        exact = exact_model(example.double() if example.is_floating_point() else example)
+        before = (model(example).double() - exact).abs().max().item()
+        optimizer = AMDOptimizer()
+        optimizer.optimize(model, level, example)
+        summary = report(optimizer)
+        after = (model(example).double() - exact).abs().max().item()
+    scale = exact.abs().max().item()
+    print(f"      error against fp64: {before / scale:.3g} before, {after / scale:.3g} after, of the largest output")
+    assert after <= max(3 * before, limit * scale), (before, after)
+    assert all(item["checked"] and item["effect_is"] == "measured" for item in summary["optimizations_applied"])
+    return summary
+
+
+def transformer(size: int = 512, style: str = "divide") -> Any:
+    torch.manual_seed(0)
+    return models.TiedTransformer(size=size, tokens=1024, style=style).cuda()
+
+
+def case_transformer_at_every_level() -> None:
+    ids = torch.randint(1024, (8, 512), device="cuda")
+    for level in ("conservative", "balanced", "aggressive"):
+        for dtype, limit in ((torch.float32, 1e-3), (torch.bfloat16, 3e-2)):
+            print(f"    {level}, {dtype}")
+            torch._dynamo.reset()
+            summary = check_against_fp64(transformer().to(dtype).eval(), ids, level, limit)
+            done = {item["name"] for item in summary["optimizations_applied"] + summary["optimizations_undone"]}
+            assert level == "conservative" or {"attention", "projection fusion", "compile"} <= done
+            assert level != "aggressive" or {"fused RMS norm", "gated activation"} <= done
+
+
+def case_masks_on_fused_kernels() -> None:
+    for style, length in (("buffer", 32), ("built", 96)):
+        model = transformer(style=style).bfloat16().eval()
+        ids = torch.randint(1024, (4, length), device="cuda")
+        check_against_fp64(model, ids, "balanced", 3e-2)
+
+
+def case_convolutions() -> None:
+    torch.manual_seed(0)
+    for dtype, limit in ((torch.float32, 1e-3), (torch.float16, 1e-2)):
+        torch._dynamo.reset()
+        model = models.ConvNet().cuda().to(dtype).eval()
+        summary = check_against_fp64(model, torch.randn(16, 3, 64, 64, device="cuda", dtype=dtype), "balanced", limit)
+        tried = summary["optimizations_applied"] + summary["optimizations_undone"]
+        assert {"batch norm folding", "channels_last"} <= {item["name"] for item in tried}
+
+
+def case_triton_kernels_against_fp64() -> None:
+    for dtype, limit in ((torch.float32, 1e-5), (torch.float16, 2e-3), (torch.bfloat16, 1.6e-2)):
+        for shape in ((3, 16), (2, 5, 1000), (64, 4096), (4, 16384)):
+            x, weight = torch.randn(shape, device="cuda").to(dtype), torch.rand(shape[-1], device="cuda").to(dtype)
+            exact = nn.functional.rms_norm(x.double(), shape[-1:], weight.double(), 1e-5)
+            for order in (fused_norms.ROUND_FIRST, fused_norms.WEIGHT_FIRST):
+                with torch.no_grad():
+                    result = fused_norms.norm_values(x, weight, 1e-5, order)
+                torch.testing.assert_close(result.double(), exact, rtol=limit, atol=limit)
+            up = torch.randn_like(x)
+            exact = nn.functional.silu(x.double()) * up.double()
+            torch.testing.assert_close(triton_kernels.silu_times(x, up).double(), exact, rtol=limit, atol=limit)
+
+
+def case_training_follows_the_plain_loop() -> None:
+    ids = torch.randint(1024, (8, 256), device="cuda")
+    plain = transformer().train()
+    model = copy.deepcopy(plain)
+    optimizer = AMDOptimizer()
+    optimizer.optimize(model, "aggressive", ids, gradient_checkpointing=True)
+    summary = report(optimizer)
+    assert "gradient checkpointing" in {item["name"] for item in summary["optimizations_applied"]}
+    losses: list[list[float]] = []
+    for item in (plain, model):
+        stepper = torch.optim.AdamW(item.parameters(), lr=1e-3)
+        losses.append([])
+        for _ in range(20):
+            loss = nn.functional.cross_entropy(item(ids).flatten(0, 1), ids.flatten())
+            stepper.zero_grad()
+            loss.backward()
+            stepper.step()
+            losses[-1].append(loss.item())
+    print(f"      loss of step 20: plain {losses[0][-1]:.4f}, optimized {losses[1][-1]:.4f}")
+    torch.testing.assert_close(losses[1], losses[0], rtol=2e-2, atol=2e-2)
+
+
+def case_checkpointing_is_taken_when_memory_is_short() -> None:
+    from kernel_pytorch.core.config import AMDConfig
+
+    ids = torch.randint(1024, (8, 256), device="cuda")
+    for fraction, expected in ((0.9, False), (1e-4, True)):
+        optimizer = AMDOptimizer(AMDConfig(max_memory_fraction=fraction))
+        optimizer.optimize(transformer().train(), "aggressive", ids, compile=False, gradient_checkpointing="auto")
+        applied = {item["name"] for item in optimizer.get_optimization_summary()["optimizations_applied"]}
+        assert ("gradient checkpointing" in applied) is expected
+
+
+CASES: list[Callable[[], None]] = [value for name, value in list(globals().items()) if name.startswith("case_")]
+
+try:
+    import pytest
+except ImportError:
+    pass
+else:
+    pytestmark = [
+        pytest.mark.nvidia,
+        pytest.mark.skipif(not HAS_GPU, reason="needs an NVIDIA GPU and a CUDA build of torch"),
+    ]
+
+    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("case_"))
+    def test_optimizer(case: Callable[[], None]) -> None:
+        case()
+
+
+if __name__ == "__main__":
+    if not HAS_GPU:
+        sys.exit("not run: this needs an NVIDIA GPU and a CUDA build of torch")
+    failed = 0
+    for case in CASES:
+        start = time.perf_counter()
+        try:
+            case()
+            print(f"pass  {case.__name__} ({time.perf_counter() - start:.1f} s)", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAIL  {case.__name__}\n{traceback.format_exc()}", flush=True)
+    print(f"{len(CASES) - failed} of {len(CASES)} cases passed on {torch.cuda.get_device_name()}")
+    sys.exit(min(failed, 1))

@@ -41,7 +41,7 @@ from kernel_pytorch.toolchain.compile import (
     device_command,
     link_device,
 )
-from kernel_pytorch.toolchain.diagnostics import errors, parse_messages
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
 
 TOOLS = ("kpt", "hipify-perl", "torch")
@@ -245,27 +245,31 @@ def one(farm: Farm, name: str, build: Build) -> Outcome:
     return Outcome(name, farm.tool, "pass", seconds=round(time.monotonic() - started, 1))
 
 
+COMPILER = re.compile(r"(?:^|[\s/])(?:nvcc|nvc\+\+)\s")
+
+
 def nvcc_units(folder: Path) -> list[Unit]:
-    """The sources a program's Makefile gives to nvcc, with its -D, -I and -std flags."""
-    done = subprocess.run(
-        ["make", "-n", "-B", "-k", "-w", "-C", str(folder)],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-        timeout=60,
+    """The sources a program's Makefiles give to NVIDIA's compiler, with their -D, -I and -std flags."""
+    names = ("Makefile", "makefile", "GNUmakefile")
+    places = (
+        [folder]
+        if any((folder / name).is_file() for name in names)
+        else sorted(p.parent for p in folder.rglob("Makefile"))
     )
-    directories = [folder]
     units: dict[Path, Unit] = {}
-    for line in done.stdout.replace("\\\n", " ").splitlines():
-        entering = re.match(r"make(?:\[\d+\])?: Entering directory '(.+)'", line)
-        if entering:
-            directories.append(Path(entering.group(1)))
-        elif re.match(r"make(?:\[\d+\])?: Leaving directory", line):
-            directories.pop()
-        elif re.search(r"\bnvcc\b", line):
-            for unit in nvcc_compilations(line, directories[-1]):
-                units.setdefault(unit.source, unit)
+    for place in places:
+        command = ["make", "-n", "-B", "-k", "-w", "-C", str(place)]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, timeout=60)
+        directories = [place]
+        for line in done.stdout.replace("\\\n", " ").splitlines():
+            entering = re.match(r"make(?:\[\d+\])?: Entering directory '(.+)'", line)
+            if entering:
+                directories.append(Path(entering.group(1)))
+            elif re.match(r"make(?:\[\d+\])?: Leaving directory", line):
+                directories.pop()
+            elif COMPILER.search(line):
+                for unit in nvcc_compilations(line, directories[-1]):
+                    units.setdefault(unit.source, unit)
     return list(units.values())
 
 
@@ -275,7 +279,7 @@ def nvcc_compilations(line: str, directory: Path) -> Iterator[Unit]:
         words = shlex.split(line)
     except ValueError:
         return
-    starts = [index for index, word in enumerate(words) if Path(word).name == "nvcc"]
+    starts = [index for index, word in enumerate(words) if Path(word).name in ("nvcc", "nvc++")]
     if not starts:
         return
     flags: list[str] = []
@@ -339,8 +343,12 @@ print("RESULT" + json.dumps({key: value.hipified_path for key, value in made.ite
 def with_torch(folder: Path, _: Path | None) -> dict[Path, Path]:
     """torch.utils.hipify on the copy; its own names for the results."""
     command = [sys.executable, "-c", TORCH_CALL, str(folder), " ".join(SOURCES)]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
-    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT"))
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT")), None)
+    if line is None:
+        last = done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit status {done.returncode}"
+        message = CompilerMessage(None, 0, 0, "error", f"torch.utils.hipify itself failed: {last}")
+        raise CompileFailed((message,), done.stderr, tuple(command[:1]))
     pairs = json.loads(line.removeprefix("RESULT"))
     return {Path(old).resolve(): Path(new) for old, new in pairs.items() if Path(new).is_file()}
 

@@ -169,7 +169,7 @@ def test_triton_kernel(capsys: pytest.CaptureFixture[str]) -> None:
         ([], "needs a file"),
         (["none.hip"], "none.hip: no such file"),
         (["."], "a directory"),
-        (["notes.txt"], "neither a HIP source"),
+        (["notes.txt"], "neither a HIP or CUDA source"),
         (["empty.hip", "--arch", "gfx943"], "did you mean gfx942"),
         (["empty.hip", "--arch", "sm_90"], "not an AMD target"),
         (["empty.hip", "--arch", ","], "at least one name"),

@@ -35,6 +35,7 @@ class SourceFile:
     path: str
     data: bytes
     language: str
+    project_packages: frozenset[str] = frozenset()  # the project's own top-level Python packages
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:

@@ -56,6 +56,12 @@ def test_the_gate_is_the_seeds_definition() -> None:
     assert DEFINITION.decode() in gated("import torch\nx = 1\n")
 
 
+def test_a_gate_at_the_top_of_a_file_has_no_empty_lines_above_it() -> None:
+    new = gated("import os\nos.environ['A'] = str(1)\n")
+    assert new.startswith("def _is_rocm():\n")
+    assert "IS_ROCM = _is_rocm()\n\nimport os\n" in new
+
+
 def test_an_existing_gate_is_used() -> None:
     for text in ("import torch\nIS_ROCM = probe()\nx = 1\n", "from pkg import IS_ROCM\nimport torch\nx = 1\n"):
         new = gated(text)

@@ -40,7 +40,10 @@ def gate_edits(module: PythonModule, edits: Sequence[Edit]) -> tuple[Edit, ...]:
     if line == 0:
         definition = b"\n" + DEFINITION_WITHOUT_TORCH  # two lines above a function
     definition = definition.replace(b"\n", newline)
-    return (Edit(Span(at, at), before + newline + definition + newline),)
+    text = before + newline + definition + newline
+    if at == 0:
+        text = text.lstrip(b"\r\n") + newline  # a file starts with no empty lines
+    return (Edit(Span(at, at), text),)
 
 
 def _defines_gate(module: PythonModule) -> bool:

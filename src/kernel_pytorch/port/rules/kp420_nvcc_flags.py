@@ -30,23 +30,40 @@ HALF = ("__CUDA_NO_HALF_OPERATORS__", "__CUDA_NO_HALF_CONVERSIONS__")
 HELPER = b'''\
 def _hip_flags(flags):
     """nvcc's flags in hipcc's terms. The architecture is torch's business: PYTORCH_ROCM_ARCH."""
-    with_value = {"-gencode", "-arch", "--generate-code", "--gpu-architecture", "-code", "-Xptxas", "--ptxas-options",
-                  "-Xcudafe", "-Xfatbin", "-Xnvlink", "--threads", "-t", "-maxrregcount", "--maxrregcount", "-ccbin",
-                  "-diag-suppress", "--diag-suppress", "--default-stream", "-ftz", "-prec-div", "-prec-sqrt"}
+    with_value = {"-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-Xptxas",
+                  "--ptxas-options", "-Xnvlink", "--nvlink-options", "-Xcudafe", "-Xfatbin", "-ccbin", "-t",
+                  "--threads", "--compiler-bindir", "-maxrregcount", "--maxrregcount", "-ftz", "--ftz", "-prec-div",
+                  "--prec-div", "-prec-sqrt", "--prec-sqrt", "-cudart", "--cudart", "-diag-suppress", "--diag-suppress",
+                  "-keep-dir", "--split-compile"}
     fast = ["-ffp-contract=fast", "-fno-math-errno"]  # -ffast-math would also assume that there is no NaN
-    other = {"-lineinfo": ["-gline-tables-only"], "-G": ["-g"], "--use_fast_math": fast, "-use_fast_math": fast,
-             "--expt-relaxed-constexpr": [],
-             "--expt-extended-lambda": [], "--extended-lambda": [], "-expt-relaxed-constexpr": [],
-             "-expt-extended-lambda": [], "--extra-device-vectorization": [], "--resource-usage": [], "-res-usage": []}
+    dropped = ["expt-relaxed-constexpr", "expt-extended-lambda", "extended-lambda", "restrict", "fmad=true",
+               "allow-unsupported-compiler", "forward-unknown-to-host-compiler"]
+    other = {dash + name: [] for name in dropped for dash in ("-", "--")}
+    other.update({"--extra-device-vectorization": [], "--resource-usage": [], "-res-usage": [], "-src-in-ptx": [],
+                  "--source-in-ptx": [], "-Wno-deprecated-gpu-targets": [], "-dw": [], "-use_fast_math": fast,
+                  "--use_fast_math": fast, "-fmad=false": ["-ffp-contract=off"], "--fmad=false": ["-ffp-contract=off"],
+                  "-G": ["-g"], "--device-debug": ["-g"], "-lineinfo": ["-gline-tables-only"],
+                  "--generate-line-info": ["-gline-tables-only"], "-disable-warnings": ["-w"],
+                  "--disable-warnings": ["-w"], "-keep": ["--save-temps"], "--keep": ["--save-temps"],
+                  "-dc": ["-fgpu-rdc", "-c"], "--device-c": ["-fgpu-rdc", "-c"], "-dryrun": ["-###"],
+                  "--dryrun": ["-###"]})
+    valued = ("-Xcompiler", "--compiler-options", "-rdc", "--relocatable-device-code", "-default-stream",
+              "--default-stream")
     left, kept = [], []
     for flag in map(str, flags):
         # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
-        left += flag.split() if flag.split(" ")[0] in with_value | {"-Xcompiler", "--compiler-options"} else [flag]
+        left += flag.split() if flag.split(" ")[0] in with_value.union(valued) else [flag]
     while left:
         word = left.pop(0)
         name, joined, value = word.partition("=")
-        if name in ("-Xcompiler", "--compiler-options"):
-            kept += (value if joined else left.pop(0)).strip("'\\"").replace(",", " ").split()
+        if name in valued:
+            value = (value if joined else left.pop(0)).strip("'\\"")
+            if "ompiler" in name:
+                kept += value.replace(",", " ").split()
+            elif "stream" in name:
+                kept.append("-fgpu-default-stream=" + value)
+            elif value.lower() != "false":
+                kept.append("-fgpu-rdc")
         elif name in with_value:
             left = left if joined else left[1:]
         elif word in other:

@@ -41,7 +41,7 @@ class FolderTree:
 
     def paths(self) -> frozenset[str]:
         listed = _git(self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-        if listed is not None:
+        if listed:  # empty for a folder that a repository around it ignores: then the folder itself is looked at
             names = [name for name in listed.decode("utf-8", "surrogateescape").split("\0") if name]
             return frozenset(name for name in names if (self.root / name).is_file())
         return frozenset(

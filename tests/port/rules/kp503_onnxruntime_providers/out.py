@@ -1,5 +1,3 @@
-
-
 def _is_rocm():
     from importlib.util import find_spec
     from pathlib import Path
@@ -9,6 +7,7 @@ def _is_rocm():
 
 
 IS_ROCM = _is_rocm()
+
 import onnxruntime as ort
 
 

@@ -1,5 +1,3 @@
-
-
 def _is_rocm():
     from importlib.util import find_spec
     from pathlib import Path
@@ -9,6 +7,7 @@ def _is_rocm():
 
 
 IS_ROCM = _is_rocm()
+
 import os
 
 os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True" if IS_ROCM else "max_split_size_mb:128,expandable_segments:True"

@@ -1,0 +1,68 @@
+"""The main job end to end on the bundled sample: `make demo`.
+
+Every step is a command that you can type yourself; it is printed before it runs. The sample is copied to `demo-out/`
+first, so that nothing of yours is touched. The demo ends with status 1 if a step does not do what it should.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SAMPLE = ROOT / "examples" / "fused_norm"
+OUT = ROOT / "demo-out"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of the demo. `expected`: exit 1 means findings, which a CUDA project rightly has."""
+
+    title: str
+    arguments: tuple[str, ...]
+    expected: tuple[int, ...] = (0,)
+
+
+PROJECT = "demo-out/fused_norm"
+STEPS = (
+    Step("Is this machine fit? (the demo itself needs no GPU)", ("doctor",), (0, 1)),
+    Step("What would a port have to deal with?", ("scan", PROJECT), (1,)),
+    Step("What may be installed beside a ROCm torch", ("deps", PROJECT, "--write"), (1,)),
+    Step("The port: every change gated, proven, then written", ("port", PROJECT, "--write"), (0, 1)),
+    Step(
+        "Once more, by itself: is the NVIDIA path unchanged?",
+        ("verify", PROJECT, "--isolation", "--old", "examples/fused_norm", "-v"),
+    ),
+    Step(
+        "The kernels and their test program, built for a data-centre and a desktop GPU",
+        ("build", f"{PROJECT}/csrc/selfcheck.cu", "--arch", "gfx942,gfx1100", "-o", "demo-out/code-objects"),
+    ),
+    Step("Why was that line changed?", ("explain", "KP303")),
+)
+
+
+def main() -> int:
+    shutil.rmtree(OUT, ignore_errors=True)
+    shutil.copytree(SAMPLE, OUT / "fused_norm")
+    failed = []
+    started = time.monotonic()
+    for number, step in enumerate(STEPS, 1):
+        print(f"\n== {number}. {step.title}\n$ kpt {' '.join(step.arguments)}\n", flush=True)
+        status = subprocess.run(
+            [sys.executable, "-m", "kernel_pytorch", *step.arguments], cwd=ROOT, check=False
+        ).returncode
+        if status not in step.expected:
+            failed.append(f"step {number} ({step.arguments[0]}) ended with status {status}")
+    print(f"\n== Done in {time.monotonic() - started:.0f} s. The ported project and the code objects are in demo-out/")
+    print("Nothing was run on a GPU: what is shown is translated, proven and built.")
+    for line in failed:
+        print(f"FAILED: {line}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Which files of a project are looked at, and which are not, with the reason."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.port.cuda.unit import is_third_party
+from kernel_pytorch.port.source import language_of
+
+MAX_BYTES = 50_000_000
+# Made by tools, where git does not look after them. Other hidden folders (.github, .devcontainer) are the project's.
+_SKIPPED_FOLDERS = frozenset({
+    "__pycache__", "node_modules", "site-packages", ".venv", "venv", "build", "dist", ".git", ".hg", ".svn", ".tox",
+    ".nox", ".eggs", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints", ".idea", ".vscode",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file or folder that was not looked at."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Project:
+    """The files of a project by language, as paths relative to its root, with forward slashes."""
+
+    root: Path
+    files: dict[str, tuple[str, ...]]
+    skipped: tuple[Skipped, ...] = ()
+    listed: tuple[str, ...] = ()  # every file, also those in no language we read; empty for a single file
+
+    def of(self, *languages: str) -> tuple[str, ...]:
+        """The files in any of these languages."""
+        return tuple(path for language in languages for path in self.files.get(language, ()))
+
+    @property
+    def count(self) -> int:
+        return sum(len(paths) for paths in self.files.values())
+
+
+def discover(root: Path) -> Project:
+    """Lists a project: what git tracks or would add in a work tree, else the folder. A single file is a project too."""
+    if root.is_file():
+        language = _language(root)
+        return Project(root.parent, {language: (root.name,)} if language else {})
+    if not root.is_dir():
+        raise UsageError(f"{root}: no such file or folder")
+    files: dict[str, list[str]] = {}
+    skipped: dict[str, str] = {}
+    listed = sorted(listed_files(root))
+    for name in listed:
+        path = Path(name)
+        if is_third_party(path):
+            skipped.setdefault(path.parts[0] if len(path.parts) > 1 else name, "third-party code: left alone")
+            continue
+        full = root / name
+        if full.is_symlink() or not full.is_file():
+            continue
+        if full.stat().st_size > MAX_BYTES:
+            skipped[name] = f"larger than {MAX_BYTES // 1_000_000} MB"
+            continue
+        language = _language(full)
+        if language:
+            files.setdefault(language, []).append(path.as_posix())
+    notes = tuple(Skipped(path, reason) for path, reason in skipped.items())
+    return Project(root, {language: tuple(paths) for language, paths in files.items()}, notes, tuple(listed))
+
+
+def _language(path: Path) -> str | None:
+    """The language, looking into C and C++ files only: they may or may not hold CUDA."""
+    by_name = language_of(path.name)
+    if by_name == "other":
+        return None
+    try:
+        return language_of(path.name, path.read_bytes()) if by_name == "c++" else by_name
+    except OSError:
+        return None
+
+
+def listed_files(root: Path) -> list[str]:
+    """What git tracks or would add below a folder; outside git, every file that is not hidden or built."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        names = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
+        # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.
+        if done.returncode == 0 and names:
+            return names
+    except (OSError, subprocess.TimeoutExpired):
+        pass
+    names = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
+        names += [(Path(folder) / name).relative_to(root).as_posix() for name in files]
+    return names

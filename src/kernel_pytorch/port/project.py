@@ -1,0 +1,272 @@
+"""A whole project: every rule over every file, on all cores, and the patches that come of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
+from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
+from kernel_pytorch.port.cuda.compat_header import Needs, compat_header, needs_of
+from kernel_pytorch.port.cuda.edits import EditSet
+from kernel_pytorch.port.cuda.project import Task, local_to, tasks_of, written_name
+from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, TranslateOptions, translate
+from kernel_pytorch.port.cuda.unit import Unit, unit_of
+from kernel_pytorch.port.deploy import deploy_patches
+from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.rewrite import gate_edits
+from kernel_pytorch.port.rules import rule_names, rules_for
+from kernel_pytorch.port.source import SourceFile, source_file
+from kernel_pytorch.port.suppress import apply_suppressions
+from kernel_pytorch.port.templates import placed
+from kernel_pytorch.port.user_rule_edits import user_findings
+from kernel_pytorch.port.user_rules import UserRule
+
+OTHER_LANGUAGES = ("python", "cmake", "make")
+MAX_PASSES = 4
+_REVIEW = "needs a review: applied only when asked for"
+_OVERLAPS = "overlaps an edit already made: run again"
+_CHUNK = 64  # files per process task: large enough to pay for its start, small enough to keep memory flat
+
+
+@dataclass(frozen=True)
+class PortOptions:
+    """How to port. `select` and `ignore` are codes or their beginnings: "KP3" is every wave rule."""
+
+    layout: str = "single-source"
+    wave: str = "logical32"
+    unsafe: bool = False
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    user_rules: tuple[UserRule, ...] = ()
+
+    def wants(self, code: str) -> bool:
+        """Whether findings with this code are asked for."""
+        if self.select and not code.startswith(self.select):
+            return False
+        return not (self.ignore and code.startswith(self.ignore))
+
+    @property
+    def rule_codes(self) -> tuple[str, ...]:
+        return tuple(code for code in (name[:5].upper() for name in rule_names()) if self.wants(code))
+
+
+@dataclass(frozen=True)
+class FilePort:
+    """What became of one file."""
+
+    path: str
+    findings: tuple[Finding, ...] = ()
+    held: tuple[Held, ...] = ()
+    patch: Patch | None = None
+    translated: int = 0
+    untranslated: int = 0
+    needs: Needs | None = None
+
+
+@dataclass(frozen=True)
+class ProjectPort:
+    """What became of all of them."""
+
+    files: tuple[FilePort, ...]
+    patches: tuple[Patch, ...] = field(default=())
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(finding for item in self.files for finding in item.findings)
+
+    @property
+    def held(self) -> tuple[Held, ...]:
+        return tuple(one for item in self.files for one in item.held)
+
+
+def choose_layout(project: Project) -> str:
+    """torch's own build renames names where a torch extension is built; elsewhere one source serves both."""
+    for path in project.of("python"):
+        if PurePosixPath(path).name == "setup.py" or "ext" in path or "build" in path:
+            data = (project.root / path).read_bytes()
+            if b"CUDAExtension" in data or b"cpp_extension" in data:
+                return "torch-extension"
+    return "single-source"
+
+
+def port_project(project: Project, options: PortOptions, workers: int | None = None) -> ProjectPort:
+    """Scans every file and makes the patches. Writes nothing."""
+    jobs: list[tuple[object, ...]] = []
+    cxx = [project.root / path for path in project.of("cuda")]
+    headers = [project.root / path for path in project.of("c++")]
+    wanted = set(project.of("cuda"))
+    for task in tasks_of(project.root, [*cxx, *headers]):
+        chosen = tuple(path for path in task.chosen if path in wanted)
+        if chosen:
+            jobs.append((_port_cuda, Task(task.root, task.members, chosen, task.search), options))
+    others = sorted(project.of(*OTHER_LANGUAGES))
+    own = own_packages(project)
+    jobs += [
+        (_port_others, project.root, tuple(others[at : at + _CHUNK]), options, own)
+        for at in range(0, len(others), _CHUNK)
+    ]
+    files = tuple(sorted(_run(jobs, workers), key=lambda item: item.path))
+    patches = [item.patch for item in files if item.patch is not None]
+    needs = [item.needs for item in files if item.needs is not None and item.patch is not None]
+    if options.layout == "single-source" and needs:
+        patches.append(_compat_patch(project.root, needs))
+    patches = placed(project.root, patches, project.of("python"))
+    if options.layout == "copy" and options.wants("KP410"):
+        patches += _makefile_twins(project)
+    twins, said = deploy_patches(project.root, project.listed)
+    wanted_codes = [finding for finding in said if options.wants(finding.code)]
+    if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):
+        patches += twins
+    files += tuple(FilePort(finding.path, (finding,)) for finding in wanted_codes)
+    return ProjectPort(files, tuple(patch for patch in patches if patch.before != patch.after))
+
+
+def _run(jobs: Sequence[tuple[object, ...]], workers: int | None) -> Iterator[FilePort]:
+    workers = workers or os.cpu_count() or 1
+    if workers == 1 or len(jobs) < 3:
+        for job in jobs:
+            yield from _call(job)
+        return
+    with ProcessPoolExecutor(workers) as pool:
+        for done in pool.map(_call, jobs):
+            yield from done
+
+
+def _call(job: tuple[object, ...]) -> list[FilePort]:
+    function, *arguments = job
+    assert callable(function)
+    result: list[FilePort] = function(*arguments)
+    return result
+
+
+def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
+    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
+    settings = TranslateOptions(options.layout, options.wave, options.rule_codes, options.unsafe)
+    root = task.root.resolve()
+    folders = [*task.search, root, root / "include", root / "src"]
+    done = []
+    for src in unit.files:
+        if src.path not in task.chosen:
+            continue
+        result = translate(src, unit, settings, local_to(task.root / src.path, folders))
+        name = written_name(src.path, options.layout)
+        after = _reaching_header(result.after, src.path) if options.layout == "single-source" else result.after
+        in_place = name == src.path and options.layout != "copy"
+        patch = Patch(name, src.data if in_place else None, after, tuple(sorted(set(result.applied))))
+        findings = tuple(finding for finding in result.findings if options.wants(finding.code))
+        done.append(
+            FilePort(
+                src.path,
+                findings,
+                result.held,
+                patch if result.changed or not in_place else None,
+                result.translated,
+                result.untranslated,
+                needs_of(result),
+            )
+        )
+    return done
+
+
+def _reaching_header(after: bytes, path: str) -> bytes:
+    """The compatibility header lies at the root; a file below it climbs, so that no -I is needed."""
+    climb = "../" * (len(PurePosixPath(path).parts) - 1)
+    return after.replace(f'"{COMPAT_HEADER}"'.encode(), f'"{climb}{COMPAT_HEADER}"'.encode()) if climb else after
+
+
+def _compat_patch(root: Path, needs: Iterable[Needs]) -> Patch:
+    path = root / COMPAT_HEADER
+    before = path.read_bytes() if path.is_file() else None
+    return Patch(COMPAT_HEADER, before, compat_header(needs).encode())
+
+
+def own_packages(project: Project) -> frozenset[str]:
+    """The top-level Python packages of a project, below its root or its src folder."""
+    homes = (PurePosixPath(path).parent for path in project.of("python") if path.endswith("/__init__.py"))
+    return frozenset(home.name for home in homes if home.parent.as_posix() in (".", "src", "python"))
+
+
+def _makefile_twins(project: Project) -> list[Patch]:
+    """Makefile.hip beside every Makefile whose twin can be derived. It builds the .hip files of the copy layout."""
+    patches = []
+    for path in project.of("make"):
+        text = (project.root / path).read_bytes().decode("utf-8", "surrogateescape")
+        twin = derive_makefile(text, PurePosixPath(path).name).text if uses_nvcc(text) else None
+        if twin is not None and not (project.root / f"{path}.hip").exists():
+            patches.append(Patch(f"{path}.hip", None, twin.encode("utf-8", "surrogateescape"), ("KP410",)))
+    return patches
+
+
+def _port_others(
+    root: Path, paths: Sequence[str], options: PortOptions, own: frozenset[str] = frozenset()
+) -> list[FilePort]:
+    done = []
+    for path in paths:
+        try:
+            src = replace(source_file(path, (root / path).read_bytes()), project_packages=own)
+        except OSError as error:
+            note = Finding("KP001", path, 1, 1, f"cannot be read ({error.strerror})", Safety.MANUAL)
+            done.append(FilePort(path, (note,)))
+            continue
+        done.append(port_plain_file(src, options))
+    return done
+
+
+def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:
+    """One file that is not C++: its rules' findings, and the file with those that may be applied.
+
+    Of edits that overlap the first is made, and the file is looked at again: the next run must find nothing to do.
+    """
+    first = _one_pass(src, options)
+    if first.patch is None or not any(item.reason == _OVERLAPS for item in first.held):
+        return first
+    patch, codes = first.patch, set(first.patch.codes)
+    for _ in range(MAX_PASSES - 1):
+        again = _one_pass(replace(src, data=patch.after), options)
+        left = {finding.code for finding in again.findings}
+        if again.patch is None:
+            break
+        patch = again.patch
+        codes.update(patch.codes)
+    held = tuple(item for item in first.held if item.reason != _OVERLAPS or item.finding.code in left)
+    return FilePort(src.path, first.findings, held, Patch(src.path, src.data, patch.after, tuple(sorted(codes))))
+
+
+def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
+    unit = unit_of(src)
+    found = [
+        finding
+        for loaded in rules_for(src.language)
+        if options.wants(loaded.rule.code)
+        for finding in loaded.run(src, unit)
+    ]
+    if src.language == "python" and options.user_rules:
+        found += user_findings(src, [rule for rule in options.user_rules if options.wants(rule.code)])
+    if src.language == "python" and python_module(src) is None and src.data.strip():
+        found.append(Finding("KP001", src.path, 1, 1, "Python cannot parse it: not looked at", Safety.MANUAL))
+    findings = sorted(apply_suppressions(src.data, src.path, found), key=lambda item: (item.line, item.col, item.code))
+    edits = EditSet()
+    applied: list[Edit] = []
+    codes: set[str] = set()
+    held: list[Held] = []
+    for finding in findings:
+        if not finding.edits:
+            continue
+        if finding.safety is Safety.REVIEW and not options.unsafe:
+            held.append(Held(finding, _REVIEW))
+        elif edits.add(finding.edits):
+            applied.extend(finding.edits)
+            codes.add(finding.code)
+        else:
+            held.append(Held(finding, _OVERLAPS))
+    module = python_module(src) if src.language == "python" else None
+    if module is not None:
+        edits.add(gate_edits(module, applied))
+    after = edits.apply(src.data)
+    patch = Patch(src.path, src.data, after, tuple(sorted(codes))) if after != src.data else None
+    return FilePort(src.path, tuple(findings), tuple(held), patch)

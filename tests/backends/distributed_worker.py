@@ -16,7 +16,7 @@ from kernel_pytorch.backends.distributed import joined
 from kernel_pytorch.backends.prepare import preparation_of
 from kernel_pytorch.core.config import AMDConfig
 
-LIMITS = {"join_timeout_s": 60.0, "collective_timeout_s": 60.0, "silence_limit_s": 5.0, "grace_s": 2.0}
+LIMITS = {"join_timeout_s": 60.0, "collective_timeout_s": 60.0, "silence_limit_s": 15.0, "grace_s": 2.0}
 
 
 class Net(nn.Module):

@@ -34,6 +34,8 @@ def test_installations_in_order_and_versions_newest_first(tmp_path: Path) -> Non
 def test_a_package_beside_torch_comes_before_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packaged = touch(tmp_path / "site/nvidia/vendorx/lib/libvendorx.so.12")
     system = touch(tmp_path / "system/lib/libvendorx.so")
+    # With an __init__.py it wins over any other folder of that name on the path, such as one of these tests.
+    touch(tmp_path / "site/nvidia/__init__.py")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     monkeypatch.delitem(sys.modules, "nvidia", raising=False)
     found = list(library_candidates("vendorx", roots=[str(tmp_path / "system")], package_folders=("nvidia/*/lib",)))

@@ -87,6 +87,7 @@ def test_short_forms(asm: str, cpp: str) -> None:
         ('asm("add.rz.f32 %0, %1, %2;" : "=f"(a) : "f"(b), "f"(c))', ".rz"),
         ('asm("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0}, {%1}, {%1}, {%1};" : "=r"(a) : "r"(b))', "mma"),
         ('asm("exit;")', "return"),
+        ('asm("fma.rn.f16x2.relu %0, %1, %2, %3;" : "=r"(a) : "r"(b), "r"(c), "r"(d))', "type"),
         ('asm("prmt.b32.f4e %0, %1, %2, %3;" : "=r"(a) : "r"(b), "r"(c), "r"(d))', "f4e"),
         ('asm("shfl.sync.down.b32 %0, %1, 1, %2, 0xffffffff;" : "=r"(a) : "r"(b), "r"(c))', "clamp"),
         ('asm("lop3.b32 %0, %1, %2, %3, %4;" : "=r"(a) : "r"(b), "r"(c), "r"(d), "r"(e))', "literal"),

@@ -21,6 +21,14 @@ def _is_float(item: Instruction) -> bool:
     return bool(item.modifiers) and item.modifiers[-1] in _FLOATS
 
 
+def _integer_form(state: Lowering, item: Instruction) -> None:
+    """The same opcode on integers. A type that is neither (pasted by a macro, say) is refused by name."""
+    form = INTEGER_FORMS.get(item.opcode)
+    if form is None:
+        raise NotTranslated(f"{item.opcode} without a type that is known here")
+    form(state, item)
+
+
 def half_value(text: str, kind: str) -> str:
     """The bits of one or two 16-bit floats as the type the half intrinsics take."""
     return f"__builtin_bit_cast({_HALF_TYPES[kind]}, {text})"
@@ -44,7 +52,7 @@ def _half(state: Lowering, item: Instruction, kind: str, inputs: int) -> None:
 
 def _binary(state: Lowering, item: Instruction) -> None:
     if not _is_float(item):
-        INTEGER_FORMS[item.opcode](state, item)
+        _integer_form(state, item)
         return
     kind = type_of(item, "f32 f64 f16 f16x2")
     if kind not in ("f32", "f64"):
@@ -65,7 +73,7 @@ def _binary(state: Lowering, item: Instruction) -> None:
 
 def _fma(state: Lowering, item: Instruction) -> None:
     if not _is_float(item):
-        INTEGER_FORMS[item.opcode](state, item)
+        _integer_form(state, item)
         return
     kind = type_of(item, "f32 f64 f16 f16x2")
     if kind not in ("f32", "f64"):
@@ -79,7 +87,7 @@ def _fma(state: Lowering, item: Instruction) -> None:
 
 def _extremum(state: Lowering, item: Instruction) -> None:
     if not _is_float(item):
-        INTEGER_FORMS[item.opcode](state, item)
+        _integer_form(state, item)
         return
     kind = type_of(item, "f32 f64")
     only(item, {"ftz", kind})
@@ -90,7 +98,7 @@ def _extremum(state: Lowering, item: Instruction) -> None:
 
 def _unary_sign(state: Lowering, item: Instruction) -> None:
     if not _is_float(item):
-        INTEGER_FORMS[item.opcode](state, item)
+        _integer_form(state, item)
         return
     kind = type_of(item, "f32 f64 f16 f16x2")
     if kind not in ("f32", "f64"):

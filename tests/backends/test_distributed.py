@@ -123,7 +123,7 @@ def test_a_rank_that_stands_still_is_missed() -> None:
                 process.kill()
                 process.communicate()
     assert ranks[0].returncode == 1
-    assert "rank 0 of 2 stops because rank 1 failed: not heard of for 5 s" in err, out + err
+    assert "rank 0 of 2 stops because rank 1 failed: not heard of for 15 s" in err, out + err
 
 
 def test_an_uncaught_exception_is_announced_too() -> None:

@@ -118,15 +118,20 @@ def check_host(
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
     command = [*_common(toolchain, options, target_name), "--cuda-host-only", "-fsyntax-only", _argument(source)]
-    _run(command, options.timeout_s, None, header_directories(toolchain))
+    run_compiler(command, options.timeout_s, None, header_directories(toolchain))
 
 
 def compile_host(
-    source: Path, toolchain: Toolchain, options: CompileOptions | None = None, target_name: str = "gfx942"
+    source: Path,
+    toolchain: Toolchain,
+    options: CompileOptions | None = None,
+    target_name: str = "gfx942",
+    fat_binary: Path | None = None,
 ) -> bytes:
-    """The host side of a HIP source as a relocatable object of this machine, without the device code in it.
+    """The host side of a HIP source as a relocatable object of this machine.
 
-    Position independent. Kernel launches call the HIP runtime, which whoever links the object must bring.
+    Position independent. Kernel launches call the HIP runtime, which whoever links the object must bring; the device
+    code is in the object where `fat_binary` (an offload bundle) is given.
     """
     options = options or CompileOptions()
     if not source.is_file():
@@ -134,8 +139,17 @@ def compile_host(
     with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
         destination = Path(scratch) / "host.o"
         command = [*_common(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
+        if fat_binary is not None:
+            # The same id as in the device pass: a static variable is registered under a name made with it.
+            command += [
+                "-Xclang",
+                "-fcuda-include-gpubinary",
+                "-Xclang",
+                str(fat_binary),
+                _unit_id(source.read_bytes()),
+            ]
         command += ["-c", "-o", str(destination), _argument(source)]
-        said = _run(command, options.timeout_s, None, header_directories(toolchain))
+        said = run_compiler(command, options.timeout_s, None, header_directories(toolchain))
         if not destination.is_file():
             raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
         return destination.read_bytes()
@@ -222,8 +236,8 @@ def _compile(
     destination = scratch / "device.out"
     command = device_command(source, target_name, toolchain, options, output, destination, constants)
     # Without this clang makes the name of a symbol in the code object out of the path of the source.
-    command.append(f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}")
-    said = _run(command, options.timeout_s, directory, header_directories(toolchain))
+    command.append(_unit_id(payload))
+    said = run_compiler(command, options.timeout_s, directory, header_directories(toolchain))
     if not destination.is_file():
         raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
     if output != "code-object":
@@ -238,7 +252,7 @@ def _assembled(text: str, compiler: tuple[str, ...]) -> bytes:
         (Path(scratch) / "oclc.ll").write_text(text)
         # The name in the bitcode is the relative one given here, so that the result does not depend on the directory.
         command = [*compiler, "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "ir", "-emit-llvm", "-c", "oclc.ll"]
-        _run([*command, "-o", "oclc.bc"], 60.0, Path(scratch))
+        run_compiler([*command, "-o", "oclc.bc"], 60.0, Path(scratch))
         return (Path(scratch) / "oclc.bc").read_bytes()
 
 
@@ -253,6 +267,10 @@ def _check_arguments(target_name: str, options: CompileOptions, output: str) -> 
         raise UsageError(f"{target_name} has 64-lane waves only: -mno-wavefrontsize64 cannot be used")
 
 
+def _unit_id(payload: bytes) -> str:
+    return f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}"
+
+
 def _link(objects: Sequence[Path], toolchain: Toolchain, destination: Path, timeout_s: float, directory: Path) -> bytes:
     if toolchain.linker is None:
         raise ToolchainNotFoundError(
@@ -260,7 +278,7 @@ def _link(objects: Sequence[Path], toolchain: Toolchain, destination: Path, time
         )
     command = [*toolchain.linker, "-shared", "--no-undefined", "-o", str(destination), *map(str, objects)]
     try:
-        said = _run(command, timeout_s, directory)
+        said = run_compiler(command, timeout_s, directory)
     except CompileFailed as failure:
         missing = undefined_symbols(failure.stderr)
         if not missing:
@@ -290,7 +308,8 @@ def header_directories(toolchain: Toolchain) -> tuple[str, ...]:
     return (*own, str(compiler / "lib"), str(compiler.parent / "lib"))
 
 
-def _run(command: list[str], timeout_s: float, directory: Path | None, headers: Sequence[str] = ()) -> str:
+def run_compiler(command: list[str], timeout_s: float, directory: Path | None, headers: Sequence[str] = ()) -> str:
+    """Run a compiler or linker and return what it said. Raises CompileFailed with its own words."""
     try:
         process = subprocess.Popen(
             command,

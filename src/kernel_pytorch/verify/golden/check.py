@@ -1,0 +1,292 @@
+"""Replays a recorded model here and says where, how and on which side it differs.
+
+Two passes. The free one runs the model as it is: its errors pile up with depth, as a user sees them. The forced one
+gives every module the recorded inputs: what differs then is the fault of that module alone, or of the code that
+called it. A third, in float64 on the CPU and forced the same way, is the referee.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kernel_pytorch.core.entry_point import Subject
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.verify.golden.archive import EventRecord, GoldenArchive, TensorRef
+from kernel_pytorch.verify.golden.compare import Comparison, compare
+from kernel_pytorch.verify.golden.diagnose import Diagnosis
+from kernel_pytorch.verify.golden.numeric_settings import described_machine, numeric_settings
+from kernel_pytorch.verify.golden.observe import ROOT, Event, observed
+from kernel_pytorch.verify.golden.record import (
+    as_double,
+    as_module,
+    content_hash,
+    device_of,
+    kept_part,
+    run_like,
+)
+from kernel_pytorch.verify.golden.tolerance import reduction_length
+
+REFEREE_LIMIT_GB = 16.0
+
+
+@dataclass(frozen=True)
+class EventResult:
+    """One event here against the record: the worst of its tensors."""
+
+    event: Event
+    error: float  # norm-wise
+    limit: float
+    ok: bool
+    diagnosis: Diagnosis | None = None
+    referee: str = ""
+
+
+@dataclass(frozen=True)
+class Culprit:
+    """A place where this machine and the record part although they started from the same inputs."""
+
+    module: str
+    where: str
+    kind: str
+    text: str
+    side: str  # what the referee says
+
+
+@dataclass(frozen=True)
+class GoldenCheck:
+    """The outcome of a check in one mode."""
+
+    mode: str
+    target: str
+    recorded_on: dict[str, str]
+    checked_on: dict[str, str]
+    free: tuple[EventResult, ...]
+    forced: tuple[EventResult, ...]
+    culprits: tuple[Culprit, ...]
+    missing: tuple[str, ...] = ()
+    referee_note: str = ""
+
+    @property
+    def output(self) -> EventResult | None:
+        """The model's own output in the free pass."""
+        ends = [one for one in self.free if one.event.module == ROOT and one.event.phase == "out"]
+        return ends[-1] if ends else None
+
+    @property
+    def ok(self) -> bool:
+        return not self.culprits and not self.missing and self.output is not None and self.output.ok
+
+
+def check(
+    subject: Subject,
+    archive: GoldenArchive,
+    mode: str,
+    *,
+    use_referee: bool = True,
+    progress: Callable[[str], None] = lambda text: None,
+) -> GoldenCheck:
+    """Replay in one mode. Raises UsageError where the comparison would mean nothing: other weights, other inputs."""
+    import torch
+
+    record = archive.record
+    if mode not in record.events:
+        raise UsageError(f"{archive.folder}: holds no {mode} record; it has: {', '.join(record.events)}")
+    model = as_module(subject)
+    device = device_of(model, subject)
+    check_weights(model, archive)
+    replayed = with_recorded_inputs(subject, archive, device)
+    expected = {event.key: event for event in record.events[mode]}
+    lengths = {name or ROOT: reduction_length(module) for name, module in model.named_modules()}
+    with torch.no_grad(), numeric_settings(mode):
+        progress("free run")
+        free = _run(model, replayed, archive, expected, lengths, record.depth, force=False)
+        progress("forced run")
+        forced = _run(model, replayed, archive, expected, lengths, record.depth, force=True)
+    note = ""
+    truth: dict[str, str] = {}
+    if use_referee and any(not one.ok for one in forced):
+        progress("referee in float64")
+        note, truth = _referee(model, replayed, archive, expected, record.depth)
+    culprits = _culprits(forced, truth)
+    seen = {one.event.key for one in free}
+    missing = tuple(key for key in expected if key not in seen)
+    machine = described_machine(device)
+    return GoldenCheck(
+        mode, record.target, record.machine, machine, tuple(free), tuple(forced), culprits, missing, note
+    )
+
+
+def check_weights(model: Any, archive: GoldenArchive) -> None:
+    """Load recorded weights where the record has them; otherwise they must be the same. Raises UsageError."""
+    import torch
+
+    saved = archive.weights()
+    if saved:
+        missing, unexpected = model.load_state_dict(saved, strict=False)
+        if missing or unexpected:
+            raise UsageError(
+                f"{archive.folder}: its weights do not fit the model (first: {[*missing, *unexpected][0]})"
+            )
+        return
+    state = {name: value for name, value in model.state_dict().items() if isinstance(value, torch.Tensor)}
+    recorded = archive.record.weights
+    for name in sorted(recorded.keys() ^ state.keys()):
+        side = "the record" if name in recorded else "the model here"
+        raise UsageError(f"{name}: only {side} has this weight; record and model are not of the same code")
+    from kernel_pytorch.verify.golden.archive import storable
+
+    for name, value in state.items():
+        if content_hash(storable(value.detach().to("cpu"))) != recorded[name]:
+            raise UsageError(
+                f"{name}: this weight is not the recorded one. Build the model from the same seed on the CPU, or "
+                "record with --weights so that the weights travel with the record"
+            )
+
+
+def with_recorded_inputs(subject: Subject, archive: GoldenArchive, device: Any) -> Subject:
+    """The subject with the record's inputs in place of its own. Raises UsageError when they do not fit."""
+    import torch
+    from torch.utils._pytree import tree_flatten, tree_unflatten
+
+    leaves, shape = tree_flatten((subject.args, subject.kwargs))
+    places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    refs = archive.record.inputs
+    if len(places) != len(refs):
+        raise UsageError(f"{subject.name} takes {len(places)} tensors here, the record has {len(refs)}")
+    for index, ref in zip(places, refs, strict=True):
+        if tuple(leaves[index].shape) != ref.shape:
+            raise UsageError(f"input {index}: {list(leaves[index].shape)} here, {list(ref.shape)} in the record")
+        leaves[index] = archive.tensor(ref).to(leaves[index].device)
+    args, kwargs = tree_unflatten(leaves, shape)
+    return Subject(subject.name, subject.function, tuple(args), dict(kwargs))
+
+
+def _run(
+    model: Any,
+    subject: Subject,
+    archive: GoldenArchive,
+    expected: dict[str, EventRecord],
+    lengths: dict[str, int],
+    depth: int | None,
+    force: bool,
+) -> list[EventResult]:
+    results: list[EventResult] = []
+
+    def visit(event: Event, tensors: list[Any]) -> list[Any] | None:
+        known = expected.get(event.key)
+        if known is None or len(known.tensors) != len(tensors):
+            return None
+        # What reaches a module was made by its caller's code, so the caller's sums count.
+        owner = event.module if event.phase == "out" else event.parent
+        steps = 1 if force else len(results) + 1
+        results.append(_judged(event, known, tensors, archive, lengths.get(owner, 1), steps))
+        if force and event.phase == "in":
+            return [_forced(tensor, ref, archive) for tensor, ref in zip(tensors, known.tensors, strict=True)]
+        return None
+
+    with observed(model, visit, depth):
+        run_like(model, subject)
+    return results
+
+
+def _forced(tensor: Any, ref: TensorRef, archive: GoldenArchive) -> Any:
+    if not ref.whole or tuple(tensor.shape) != ref.shape:
+        return tensor
+    recorded = archive.tensor(ref)
+    return recorded.to(device=tensor.device, dtype=tensor.dtype if tensor.is_floating_point() else recorded.dtype)
+
+
+def _judged(
+    event: Event, known: EventRecord, tensors: list[Any], archive: GoldenArchive, reduction: int, steps: int
+) -> EventResult:
+    worst: Comparison | None = None
+    for index, (ref, tensor) in enumerate(zip(known.tensors, tensors, strict=True)):
+        noise = known.noise[index] if index < len(known.noise) else 0.0
+        one = compare(kept_part(tensor, ref.stride), archive.tensor(ref), ref, reduction, noise, steps)
+        if worst is None or (worst.ok, -worst.severity) > (one.ok, -one.severity):
+            worst = one
+    if worst is None:
+        return EventResult(event, 0.0, 0.0, True)
+    return EventResult(event, worst.error, worst.limit, worst.ok, worst.diagnosis)
+
+
+def _referee(
+    model: Any, subject: Subject, archive: GoldenArchive, expected: dict[str, EventRecord], depth: int | None
+) -> tuple[str, dict[str, str]]:
+    """For every event: which of the two the float64 result is nearer to. Empty, with a reason, where it cannot run."""
+    import torch
+    from torch.utils._pytree import tree_map
+
+    size = sum(parameter.numel() for parameter in model.parameters()) * 8 / 2**30
+    if size > REFEREE_LIMIT_GB:
+        return f"no referee: the model would take {size:.0f} GB in float64", {}
+    said: dict[str, str] = {}
+
+    def widen(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        value = value.cpu()
+        return value.double() if value.is_floating_point() else value
+
+    def visit(event: Event, tensors: list[Any]) -> list[Any] | None:
+        known = expected.get(event.key)
+        if known is None or len(known.tensors) != len(tensors):
+            return None
+        if known.tensors:
+            said[event.key] = _nearer(tensors, known, archive)
+        if event.phase == "in":
+            return [
+                _forced(tensor, ref, archive).to(tensor.dtype)
+                for tensor, ref in zip(tensors, known.tensors, strict=True)
+            ]
+        return None
+
+    try:
+        twin = copy.deepcopy(model).cpu().double()
+        args, kwargs = tree_map(widen, (subject.args, subject.kwargs))
+        with torch.no_grad(), observed(twin, visit, depth):
+            run_like(twin, Subject(subject.name, twin, args, kwargs))
+    except Exception as error:  # any model code may refuse float64 or the CPU; the check goes on without a referee
+        return f"no referee: the model does not run in float64 on the CPU ({type(error).__name__}: {error})", said
+    return "", said
+
+
+def _nearer(truth: list[Any], known: EventRecord, archive: GoldenArchive) -> str:
+    errors = []
+    for ref, tensor in zip(known.tensors, truth, strict=True):
+        reference = as_double(archive.tensor(ref)).reshape(-1)
+        exact = as_double(kept_part(tensor, ref.stride)).reshape(-1)
+        if exact.shape == reference.shape:
+            errors.append(float((exact - reference).norm()) / (float(exact.norm()) or 1.0))
+    # The referee runs this machine's code: far from the record means the codes differ, near means this machine is off.
+    return f"{max(error if math.isfinite(error) else math.inf for error in errors):.3g}" if errors else ""
+
+
+def _culprits(forced: list[EventResult], truth: dict[str, str]) -> tuple[Culprit, ...]:
+    found: list[Culprit] = []
+    last_good = "the start"
+    for one in forced:
+        if one.ok:
+            last_good = f"{one.event.module} ({'inputs' if one.event.phase == 'in' else 'output'})"
+            continue
+        module = one.event.module if one.event.phase == "out" else one.event.parent
+        inside = "its own code" if one.event.phase == "out" else f"its code before it calls {one.event.module}"
+        diagnosis = one.diagnosis or Diagnosis("noise", "")
+        place = f"{inside}, after {last_good}"
+        found.append(Culprit(module, place, diagnosis.kind, diagnosis.text, _side(one, truth.get(one.event.key, ""))))
+    return tuple(found)
+
+
+def _side(result: EventResult, referee: str) -> str:
+    if not referee:
+        return "not judged"
+    distance = float(referee)
+    if distance <= 2 * result.limit:
+        return "this machine is off: the code, run in float64, gives what was recorded"
+    if distance >= 0.5 * result.error:
+        return "the codes differ: the code here, run in float64, does not give what was recorded"
+    return "between the two: a loss of precision"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kernel_pytorch.backends.launch import check_block, check_shared_bytes, dimensions, stream_handle
-from kernel_pytorch.backends.symbols import choose_kernel
+from kernel_pytorch.toolchain.kernel_symbols import choose_kernel
 
 
 @pytest.mark.parametrize(

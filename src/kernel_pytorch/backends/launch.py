@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kernel_pytorch.backends.arguments import is_tensor
+from kernel_pytorch.toolchain.kernel_arguments import is_tensor
 
 Dimensions = int | Sequence[int]
 

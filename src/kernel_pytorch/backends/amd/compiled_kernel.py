@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kernel_pytorch.backends.launch import Dimensions
-    from kernel_pytorch.backends.parameters import Parameter
     from kernel_pytorch.toolchain.code_object import KernelResources
+    from kernel_pytorch.toolchain.kernel_parameters import Parameter
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,6 @@ class CompiledKernel:
         OverflowError for arguments that do not fit.
         """
         from kernel_pytorch.backends.amd.hip_driver import hip_runtime
-        from kernel_pytorch.backends.arguments import pack_arguments
         from kernel_pytorch.backends.launch import (
             check_block,
             check_shared_bytes,
@@ -76,6 +75,7 @@ class CompiledKernel:
             stream_handle,
             tensor_device,
         )
+        from kernel_pytorch.toolchain.kernel_arguments import pack_arguments
 
         chosen, parameters = self._chosen(kernel)
         grid_size, block_size = dimensions(grid, "grid"), dimensions(block, "block")
@@ -97,7 +97,8 @@ class CompiledKernel:
     def _chosen(self, name: str | None) -> tuple[KernelResources, tuple[Parameter, ...]]:
         # A launch is to take microseconds: names are resolved once.
         if name not in self._choices:
-            from kernel_pytorch.backends.symbols import choose_kernel, readable_name
+            from kernel_pytorch.toolchain.kernel_parameters import kernel_parameters
+            from kernel_pytorch.toolchain.kernel_symbols import choose_kernel, readable_name
 
             symbol = choose_kernel(self.name, {one.symbol: readable_name(one.symbol) for one in self.resources}, name)
             kernel = next(one for one in self.resources if one.symbol == symbol)
@@ -127,18 +128,3 @@ class CompiledKernel:
     def __getstate__(self) -> dict[str, Any]:
         computed = ("resources", "_choices", "_digest")
         return {name: value for name, value in self.__dict__.items() if name not in computed}
-
-
-def kernel_parameters(kernel: KernelResources) -> tuple[Parameter, ...]:
-    """The explicit parameters of a kernel; the hidden ones are the runtime's to fill."""
-    from kernel_pytorch.backends.parameters import POINTER, UNKNOWN, VALUE, Parameter, parameter_types
-    from kernel_pytorch.backends.symbols import readable_name
-
-    kinds = {"by_value": VALUE, "global_buffer": POINTER}
-    types = parameter_types(readable_name(kernel.symbol))
-    explicit = kernel.explicit_args
-    known = types if types is not None and len(types) == len(explicit) else ("",) * len(explicit)
-    return tuple(
-        Parameter(index, arg.offset, arg.size, kinds.get(arg.kind, UNKNOWN), arg.name, known[index])
-        for index, arg in enumerate(explicit)
-    )

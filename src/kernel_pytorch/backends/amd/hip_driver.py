@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernel_pytorch.backends.arguments import PackedArguments
 from kernel_pytorch.backends.shared_library import library_candidates
 from kernel_pytorch.core.errors import AMDDeviceError
+from kernel_pytorch.toolchain.kernel_arguments import PackedArguments
 
 _NO_GPU_HINT = (
     "The code object is real and can be copied to a machine with an AMD GPU; running its machine code on the CPU "

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kernel_pytorch.backends.arguments import PackedArguments
-from kernel_pytorch.backends.parameters import UNKNOWN, VALUE, Parameter, scalar
 from kernel_pytorch.backends.shared_library import library_candidates
+from kernel_pytorch.toolchain.kernel_arguments import PackedArguments
+from kernel_pytorch.toolchain.kernel_parameters import UNKNOWN, VALUE, Parameter, scalar
 
 _INVALID_VALUE = 1
 _MAX_THREADS_PER_BLOCK = 0

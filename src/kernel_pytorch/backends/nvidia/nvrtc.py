@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.backends.arguments import pack_arguments
 from kernel_pytorch.backends.launch import (
     Dimensions,
     check_block,
@@ -24,9 +23,10 @@ from kernel_pytorch.backends.launch import (
     tensor_device,
 )
 from kernel_pytorch.backends.nvidia.cuda_driver import cuda_driver
-from kernel_pytorch.backends.parameters import parameter_types
 from kernel_pytorch.backends.shared_library import library_candidates
-from kernel_pytorch.backends.symbols import choose_kernel, readable_name
+from kernel_pytorch.toolchain.kernel_arguments import pack_arguments
+from kernel_pytorch.toolchain.kernel_parameters import parameter_types
+from kernel_pytorch.toolchain.kernel_symbols import choose_kernel, readable_name
 
 _ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)?\.entry\s+([\w$]+)", re.MULTILINE)
 

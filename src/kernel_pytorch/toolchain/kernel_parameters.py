@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_pytorch.toolchain.code_object import KernelResources
+from kernel_pytorch.toolchain.kernel_symbols import readable_name
+
 POINTER = "pointer"
 VALUE = "value"
 UNKNOWN = "unknown"
@@ -119,3 +122,15 @@ def _split(text: str) -> list[str]:
 def _plain(type_name: str) -> str:
     words = [word for word in type_name.split() if word not in ("const", "volatile")]
     return " ".join(words)
+
+
+def kernel_parameters(kernel: KernelResources) -> tuple[Parameter, ...]:
+    """The explicit parameters of a kernel; the hidden ones are the runtime's to fill."""
+    kinds = {"by_value": VALUE, "global_buffer": POINTER}
+    types = parameter_types(readable_name(kernel.symbol))
+    explicit = kernel.explicit_args
+    known = types if types is not None and len(types) == len(explicit) else ("",) * len(explicit)
+    return tuple(
+        Parameter(index, arg.offset, arg.size, kinds.get(arg.kind, UNKNOWN), arg.name, known[index])
+        for index, arg in enumerate(explicit)
+    )

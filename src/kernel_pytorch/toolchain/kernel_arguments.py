@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kernel_pytorch.backends.parameters import POINTER, UNKNOWN, VALUE, Parameter, Scalar, pointee, scalar
+from kernel_pytorch.toolchain.kernel_parameters import POINTER, UNKNOWN, VALUE, Parameter, Scalar, pointee, scalar
 
 _HOST_MEMORY = "lies in host memory, which a kernel cannot read; copy it to the GPU first"
 

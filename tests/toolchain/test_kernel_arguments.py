@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from kernel_pytorch.backends.arguments import pack_arguments
-from kernel_pytorch.backends.parameters import Parameter, parameter_types, pointee, scalar
+from kernel_pytorch.toolchain.kernel_arguments import pack_arguments
+from kernel_pytorch.toolchain.kernel_parameters import Parameter, parameter_types, pointee, scalar
 
 
 def one(size: int, kind: str = "value", type_name: str = "") -> Parameter:

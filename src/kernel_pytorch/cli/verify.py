@@ -1,12 +1,14 @@
-"""Check a port. So far: `--isolation`, the proof that the NVIDIA path did not change.
+"""Check a port, level by level: isolation, static, build, run, numerical. What cannot run here is said, never passed.
 
-kpt verify PATH --isolation --base REV     the work tree at PATH against a git revision
-kpt verify PATH --isolation --base A --head B     two revisions, for instance of a pull request
-kpt verify NEW --isolation --old OLD       two folders
+    kpt verify PATH                              everything that can run, against git HEAD
+    kpt verify PATH --base main --require build  exit 1 unless isolation, static and build pass (for CI)
+    kpt verify NEW --old OLD --html report.html  two folders, and a page to read
+    kpt verify PATH --isolation --base A --head B     only the proof that the NVIDIA path did not change
+    kpt verify PATH --level static,build --arch gfx942,gfx1100
 
-`--nvcc` also compares what nvcc makes of every .cu file that changed, where there is an nvcc: preprocessed source and
-PTX. Without one, and for files it cannot take, the comparison is reported as not run; the exit status is then that of
-the rest.
+Programs to emulate, entry points to run on the CPU with ROCm stood in for, and golden records are named in
+`[tool.kernel_pytorch.verify]` of the project's pyproject.toml. `--nvcc` also compares what nvcc makes of every .cu file
+that changed, where there is an nvcc: preprocessed source and PTX.
 """
 
 from __future__ import annotations
@@ -24,36 +26,119 @@ from kernel_pytorch.core.findings import CheckResult, Status, to_plain
 
 if TYPE_CHECKING:
     from kernel_pytorch.verify.isolation.trees import Tree
+    from kernel_pytorch.verify.pyramid import Verification
 
-SUMMARY = "check a port: the NVIDIA path is unchanged (--isolation)"
+SUMMARY = "check a port: isolation, static, build, run, numerical"
+LEVELS = ("isolation", "static", "build", "run", "numerical")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `kpt verify`."""
     parser.add_argument("path", type=Path, help="the ported project")
-    parser.add_argument("--isolation", action="store_true", help="prove that the NVIDIA path is unchanged")
-    parser.add_argument("--base", metavar="REV", help="the revision before the port (default: HEAD)")
-    parser.add_argument("--head", metavar="REV", help="the revision after it (default: the work tree)")
-    parser.add_argument("--old", type=Path, metavar="DIR", help="compare with a folder instead of a revision")
-    parser.add_argument("--nvcc", action="store_true", help="with nvcc, also compare preprocessed source and PTX")
-    parser.add_argument(
+    which = parser.add_argument_group("what to check")
+    which.add_argument("--level", metavar="LIST", help=f"only these of {', '.join(LEVELS)}")
+    which.add_argument("--isolation", action="store_true", help="only the proof that the NVIDIA path is unchanged")
+    which.add_argument("--require", choices=LEVELS, help="exit 1 unless every level up to this one passes")
+    which.add_argument("--arch", metavar="LIST", help="targets to build and emulate for (default gfx942,gfx1100)")
+    before = parser.add_argument_group("what to compare with")
+    before.add_argument("--base", metavar="REV", help="the revision before the port (default: HEAD)")
+    before.add_argument("--head", metavar="REV", help="the revision after it (default: the work tree)")
+    before.add_argument("--old", type=Path, metavar="DIR", help="compare with a folder instead of a revision")
+    before.add_argument("--nvcc", action="store_true", help="with nvcc, also compare preprocessed source and PTX")
+    before.add_argument(
         "--nvcc-flags", default="", metavar="FLAGS", help='for nvcc: --nvcc-flags="-std=c++17 -arch=sm_90"'
     )
-    parser.add_argument("--json", action="store_true", help="the report as JSON on stdout")
-    parser.add_argument("-v", "--verbose", action="store_true", help="also list the files that are proven")
+    out = parser.add_argument_group("output")
+    out.add_argument("--json", action="store_true", help="the report as JSON on stdout")
+    out.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML page")
+    out.add_argument("-v", "--verbose", action="store_true", help="also list what passed")
 
 
 def run(args: argparse.Namespace) -> int:
-    from kernel_pytorch.verify.isolation import Verdict, compare_trees
-    from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
-
-    if not args.isolation:
-        raise UsageError("nothing to check: `--isolation` is the level this version has")
+    """Verify; 1 when a level fails or a required one did not pass."""
     if args.nvcc_flags and not args.nvcc:
         raise UsageError("--nvcc-flags only makes sense with --nvcc")
     if args.old is not None and (args.base or args.head):
         raise UsageError("--old compares folders, --base and --head revisions: give one or the other")
     if not args.path.is_dir():
         raise UsageError(f"{args.path}: no such folder")
+    if args.isolation:
+        return _isolation_only(args)
+    if args.head or args.nvcc:
+        raise UsageError("--head and --nvcc belong to --isolation: the other levels look at the work tree")
+    return _pyramid(args)
+
+
+def _pyramid(args: argparse.Namespace) -> int:
+    from kernel_pytorch.port.settings import checked_targets
+    from kernel_pytorch.verify.isolation.trees import FolderTree
+    from kernel_pytorch.verify.pyramid import verify_project
+
+    targets = checked_targets([part.strip() for part in (args.arch or "gfx942,gfx1100").split(",")], "--arch")
+    levels = _levels(args)
+    old = _old_tree(args)
+    done = verify_project(args.path, targets, old, FolderTree(args.path), levels, lambda name: _say(f"{name} ..."))
+    if args.html is not None:
+        from kernel_pytorch.report.verify_page import write_verify_page
+
+        write_verify_page(done, args.html)
+        _say(f"report: {args.html}")
+    if args.json:
+        levels_plain = [{"status": one.status.value, **to_plain(one)} for one in done.pyramid.levels]
+        plain = {**to_plain(done.pyramid), "levels": levels_plain, "findings": [str(one) for one in done.findings]}
+        print(json.dumps({"schema": 1, **plain}, indent=2))
+    else:
+        _print(done, args.verbose)
+    if args.require is not None:
+        return 0 if done.pyramid.fulfils(args.require) else 1
+    return 1 if done.pyramid.failed else 0
+
+
+def _levels(args: argparse.Namespace) -> list[str]:
+    if args.level is None:
+        return list(LEVELS)
+    wanted = [part.strip() for part in args.level.split(",") if part.strip()]
+    for name in wanted:
+        if name not in LEVELS:
+            raise UsageError(f"--level {name}: not a level; expected {', '.join(LEVELS)}")
+    if args.require is not None:
+        raise UsageError("--require needs every level below it: leave --level out")
+    return [name for name in LEVELS if name in wanted]
+
+
+def _old_tree(args: argparse.Namespace) -> Tree | None:
+    from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
+
+    if args.old is not None:
+        return FolderTree(args.old)
+    if args.base is not None:
+        return GitTree(args.path, args.base)
+    try:
+        return GitTree(args.path, "HEAD")
+    except UsageError:
+        # Not a repository: the level says what it would take, the others still run.
+        return None
+
+
+def _print(done: Verification, verbose: bool) -> None:
+    from kernel_pytorch.verify.levels import MEANING
+
+    for level in done.pyramid.levels:
+        print(f"{level.level:<10} {level.status.value.replace('_', ' '):<8} {MEANING[level.level]}")
+        if level.needs:
+            print(f"           to run it: {level.needs}")
+        for check in level.checks:
+            if verbose or check.status is not Status.PASS:
+                print(f"           {check.status.value.replace('_', ' ')}: {check.check}: {check.detail}")
+    print(
+        "Nothing here ran on an AMD GPU: levels are built for, emulated at a wave width, or run on this machine's CPU."
+    )
+
+
+def _isolation_only(args: argparse.Namespace) -> int:
+    from kernel_pytorch.verify.isolation import Verdict, compare_trees
+    from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
+
     old: Tree = FolderTree(args.old) if args.old is not None else GitTree(args.path, args.base or "HEAD")
     new: Tree = GitTree(args.path, args.head) if args.head else FolderTree(args.path)
     report = compare_trees(old, new)
@@ -66,16 +151,13 @@ def run(args: argparse.Namespace) -> int:
         for item in shown:
             print(item)
     counts = ", ".join(f"{len(report.of(verdict))} {verdict.value}" for verdict in Verdict if report.of(verdict))
-    print(
-        f"isolation: {old.name} -> {new.name}: {report.identical} identical{', ' + counts if counts else ''}",
-        file=sys.stderr,
-    )
+    _say(f"isolation: {old.name} -> {new.name}: {report.identical} identical{', ' + counts if counts else ''}")
     for check in checks:
         if args.verbose or check.status is not Status.PASS:
-            print(f"{check.check}: {check.status.value.replace('_', ' ')}: {check.detail}", file=sys.stderr)
+            _say(f"{check.check}: {check.status.value.replace('_', ' ')}: {check.detail}")
     if checks:
         said = Counter(check.status.value.replace("_", " ") for check in checks)
-        print(f"nvcc: {', '.join(f'{number} {status}' for status, number in sorted(said.items()))}", file=sys.stderr)
+        _say(f"nvcc: {', '.join(f'{number} {status}' for status, number in sorted(said.items()))}")
     return 0 if report.proven and not any(check.status is Status.FAIL for check in checks) else 1
 
 
@@ -87,3 +169,7 @@ def _with_nvcc(old: Tree, new: Tree, flags: str) -> list[CheckResult]:
     except ValueError as error:
         raise UsageError(f"--nvcc-flags {flags!r}: {error}") from error
     return compare_with_nvcc(old, new, flags=words)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,33 @@
+"""Renders a template of this folder to one self-contained HTML page: no network, everything from outside escaped."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.errors import UsageError
+
+MISSING = 'an HTML page needs jinja2, which is not installed: pip install "kernel-pytorch[report]"'
+
+
+def render(template: str, **values: Any) -> str:
+    """The page. Raises UsageError where jinja2 is not installed."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise UsageError(MISSING) from error
+    folder = files(__package__).joinpath("templates")
+    loader = jinja2.FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8"))
+    environment = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template(template).render(**values)
+
+
+def write_page(text: str, path: Path) -> None:
+    """Write a page. Raises UsageError naming the file if it cannot be written."""
+    try:
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error

@@ -1,0 +1,58 @@
+"""The levels of verification, and what each one came to. Not run is never passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kernel_pytorch.core.findings import CheckResult, Status
+
+LEVELS = ("isolation", "static", "build", "run", "numerical")
+
+MEANING = {
+    "isolation": "the NVIDIA path is unchanged",
+    "static": "nothing CUDA-only is left on the ROCm path",
+    "build": "every kernel compiles for the wanted GPUs",
+    "run": "kernels and entry points run, with finite results",
+    "numerical": "results equal the reference machine's",
+}
+
+
+@dataclass(frozen=True)
+class LevelResult:
+    """One level: its checks, and what it would take to run it where it did not."""
+
+    level: str
+    checks: tuple[CheckResult, ...] = ()
+    needs: str = ""
+
+    @property
+    def status(self) -> Status:
+        """Passed only when every check passed; a check that was not run leaves the level at a warning."""
+        seen = {check.status for check in self.checks}
+        if not seen or seen == {Status.NOT_RUN}:
+            return Status.NOT_RUN
+        if Status.FAIL in seen:
+            return Status.FAIL
+        return Status.PASS if seen == {Status.PASS} else Status.WARN
+
+
+@dataclass(frozen=True)
+class Pyramid:
+    """All levels of one project, lowest first, and where they were run."""
+
+    project: str
+    targets: tuple[str, ...]
+    levels: tuple[LevelResult, ...]
+    environment: dict[str, str]
+
+    def level(self, name: str) -> LevelResult:
+        return next(one for one in self.levels if one.level == name)
+
+    def fulfils(self, required: str) -> bool:
+        """True when every level up to the required one passed. A level that was not run did not pass."""
+        upto = LEVELS[: LEVELS.index(required) + 1]
+        return all(self.level(name).status is Status.PASS for name in upto)
+
+    @property
+    def failed(self) -> bool:
+        return any(one.status is Status.FAIL for one in self.levels)

@@ -1,0 +1,163 @@
+"""Run level: the project's self-checking programs on the emulator, its Python entry points with ROCm stood in for."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.core.hardware import GPU, gpus
+from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.settings import VerifySettings
+
+NEEDS = (
+    "a driver: name self-checking programs and entry points in [tool.kernel_pytorch.verify] of pyproject.toml "
+    '(programs = ["csrc/selfcheck.cu"], entry_points = ["package.module:function"])'
+)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A machine that is stood in for while an entry point runs on the CPU. `hip` None is the NVIDIA path."""
+
+    name: str
+    target: str = ""
+    hip: str | None = None
+    aiter: bool = False
+
+
+SCENARIOS = (
+    Scenario("as it is"),
+    Scenario("gfx942, no aiter", "gfx942:sramecc+:xnack-", "7.1.52802"),
+    Scenario("gfx942, aiter present", "gfx942:sramecc+:xnack-", "7.1.52802", aiter=True),
+    Scenario("gfx1100, no aiter", "gfx1100", "7.1.52802"),
+)
+
+
+def run_level(root: Path, settings: VerifySettings, targets: Sequence[str], timeout_s: float = 600.0) -> LevelResult:
+    """Run everything the project names. Nothing named: the level is not run, and says what it needs."""
+    checks = [check for program in settings.programs for check in _programs(root, program, targets, timeout_s)]
+    for entry in settings.entry_points:
+        checks += _entry_point(root, entry, settings.iterations, timeout_s)
+    return LevelResult("run", tuple(checks), "" if checks else NEEDS)
+
+
+def emulated_gpu_for(target: str) -> GPU | None:
+    """A product of the hardware table that has this target."""
+    return next((gpu for gpu in gpus("amd") if gpu.target.name == target), None)
+
+
+def _programs(root: Path, program: str, targets: Sequence[str], timeout_s: float) -> list[CheckResult]:
+    checks = []
+    for target in targets:
+        gpu = emulated_gpu_for(target)
+        if gpu is None:
+            checks.append(CheckResult(f"{program} on {target}", Status.NOT_RUN, "no GPU of the table has this target"))
+        else:
+            checks.append(_program(root, program, gpu, timeout_s))
+    return checks
+
+
+def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResult:
+    name = f"{program} emulated at wave {gpu.target.wave_size} ({gpu.target.name})"
+    command = [
+        sys.executable,
+        "-m",
+        "kernel_pytorch",
+        "emulate",
+        str(root / program),
+        "--gpu",
+        gpu.alias,
+        "--json",
+    ]
+    for folder in ("include", "src", "csrc"):
+        if (root / folder).is_dir():
+            command += ["-I", str(root / folder)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired:
+        return CheckResult(name, Status.FAIL, f"did not end within {timeout_s:g} s")
+    if done.returncode == 2 or not done.stdout:
+        return CheckResult(name, Status.NOT_RUN, _last_line(done.stderr))
+    (run,) = json.loads(done.stdout)["runs"]
+    launches = f"{len(run['events']['launches'])} launches"
+    if run["ok"]:
+        return CheckResult(name, Status.PASS, f"exit 0, {launches}, no faults; emulated, not run on a GPU")
+    faults = [f"{fault['kind']} at {fault['file']}:{fault['line']}" for fault in run["events"]["faults"][:3]]
+    said = "; ".join(faults) or _last_line(run["stdout"]) or _last_line(run["stderr"])
+    return CheckResult(name, Status.FAIL, f"exit {run['exit_code']}, {launches}: {said}")
+
+
+def _entry_point(root: Path, entry: str, iterations: int, timeout_s: float) -> list[CheckResult]:
+    checks = []
+    plain: dict[str, Any] | None = None
+    for scenario in SCENARIOS:
+        name = f"{entry} on the CPU, {scenario.name}"
+        answer = _worker(root, entry, scenario, iterations if scenario.hip else 1, timeout_s)
+        if "error" in answer:
+            status = Status.NOT_RUN if answer.get("not_here") else Status.FAIL
+            checks.append(CheckResult(name, status, answer["error"]))
+            continue
+        checks.append(_judged(name, answer, plain))
+        plain = plain or answer
+    return checks
+
+
+def _judged(name: str, answer: dict[str, Any], plain: dict[str, Any] | None) -> CheckResult:
+    if answer["not_finite"]:
+        return CheckResult(name, Status.FAIL, f"{answer['not_finite']} values are NaN or infinite")
+    if answer["growth_mb"] > 64:
+        detail = f"memory grew by {answer['growth_mb']:.0f} MB over {answer['iterations']} iterations"
+        return CheckResult(name, Status.WARN, detail)
+    apart = _apart(answer["summary"], plain["summary"]) if plain is not None else 0.0
+    if apart > 1e-2:
+        return CheckResult(name, Status.FAIL, f"the ROCm branch gives other results than the original: {apart:.2g}")
+    gates = f"; ROCm branches taken: {answer['gates']}" if answer["gates"] else ""
+    return CheckResult(name, Status.PASS, f"{answer['iterations']} iterations, finite, memory steady{gates}")
+
+
+def _apart(here: list[list[float]], there: list[list[float]]) -> float:
+    """The largest relative difference of the outputs' norms, means and first values."""
+    if len(here) != len(there):
+        return float("inf")
+    worst = 0.0
+    for left, right in zip(here, there, strict=True):
+        scale = max((abs(value) for value in right), default=0.0) or 1.0
+        worst = max([worst, *(abs(a - b) / scale for a, b in zip(left, right, strict=False))])
+    return worst
+
+
+def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout_s: float) -> dict[str, Any]:
+    request: dict[str, Any] = {"entry": entry, "hip": scenario.hip, "target": scenario.target, "aiter": scenario.aiter}
+    with tempfile.TemporaryDirectory(prefix="kpt-verify-") as scratch:
+        answer = Path(scratch) / "answer.json"
+        request |= {"iterations": iterations, "answer": str(answer)}
+        paths = [str(root), os.environ.get("PYTHONPATH", "")]
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "kernel_pytorch.verify.stand_in_worker", json.dumps(request)],
+                cwd=root,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)},
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"error": f"did not end within {timeout_s:g} s"}
+        if not answer.is_file():
+            return {"error": f"ended with status {done.returncode}: {_last_line(done.stderr)}"}
+        plain: dict[str, Any] = json.loads(answer.read_text())
+        return plain
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "said nothing"

@@ -1,0 +1,66 @@
+"""What a project says about its own verification: `[tool.kernel_pytorch.verify]` in its pyproject.toml.
+
+[tool.kernel_pytorch.verify]
+programs = ["csrc/selfcheck.cu"]            # self-checking programs: exit 0 means right
+entry_points = ["fused_norm.model:example"] # module:function returning (model, inputs), run on the CPU
+golden = ["fused_norm.model:example = golden/example"]
+iterations = 100
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.toml_file import read_toml
+
+KEYS = ("programs", "entry_points", "golden", "iterations")
+
+
+@dataclass(frozen=True)
+class VerifySettings:
+    """The table, as values. `golden` are pairs of a target and the folder of its record."""
+
+    programs: tuple[str, ...] = ()
+    entry_points: tuple[str, ...] = ()
+    golden: tuple[tuple[str, str], ...] = ()
+    iterations: int = 100
+
+
+def read_verify_settings(root: Path) -> VerifySettings:
+    """The table of a project folder; the defaults where there is none. Raises UsageError for what does not fit."""
+    file = root / "pyproject.toml"
+    if not file.is_file() or b"kernel_pytorch" not in file.read_bytes():
+        return VerifySettings()
+    table = read_toml(file).get("tool", {}).get("kernel_pytorch", {}).get("verify", {})
+    where = f"{file}: [tool.kernel_pytorch.verify]"
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is not a table")
+    unknown = [key for key in table if key not in KEYS]
+    if unknown:
+        raise UsageError(f"{where} has no key {unknown[0]!r}; known keys: {', '.join(KEYS)}")
+    iterations = table.get("iterations", 100)
+    if not isinstance(iterations, int) or isinstance(iterations, bool) or iterations < 1:
+        raise UsageError(f"{where} iterations = {iterations!r}: a positive number")
+    pairs = tuple(_pair(where, text) for text in _strings(where, "golden", table))
+    programs = _strings(where, "programs", table)
+    for name in programs:
+        if not (root / name).is_file():
+            raise UsageError(f"{where} programs: {name} is not a file of the project")
+    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations)
+
+
+def _strings(where: str, key: str, table: dict[str, Any]) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise UsageError(f'{where} {key} = {value!r}: a list of strings, such as {key} = ["..."]')
+    return tuple(value)
+
+
+def _pair(where: str, text: str) -> tuple[str, str]:
+    target, equals, folder = text.partition("=")
+    if not equals or not target.strip() or not folder.strip():
+        raise UsageError(f'{where} golden: {text!r}: expected "module:function = folder"')
+    return target.strip(), folder.strip()

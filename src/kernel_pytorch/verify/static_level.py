@@ -1,0 +1,98 @@
+"""Static level: what the rules still find, Python that compiles, imports of the project's own that resolve."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
+from kernel_pytorch.port.discover import Project, discover
+from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
+from kernel_pytorch.port.settings import read_settings, without_excluded
+from kernel_pytorch.port.user_rules import load_user_rules
+from kernel_pytorch.verify.levels import LevelResult
+
+_LISTED = 5
+
+
+def static_level(root: Path, jobs: int | None = None) -> tuple[LevelResult, tuple[Finding, ...]]:
+    """Look at the ported project as `kpt scan` does. Returns the level and the findings that are left."""
+    settings = read_settings(root)
+    project = without_excluded(discover(root), settings.exclude)
+    rules = load_user_rules(settings.rules)
+    options = PortOptions(
+        choose_layout(project), "logical32", False, settings.select, settings.ignore, rules, findings_only=True
+    )
+    findings = port_project(project, options, jobs).findings
+    checks = (*_leftovers(findings), _python_compiles(project), _own_imports(project))
+    return LevelResult("static", checks), findings
+
+
+def _leftovers(findings: Sequence[Finding]) -> tuple[CheckResult, ...]:
+    unported = [finding for finding in findings if finding.edits and finding.safety is Safety.SAFE]
+    open_ones = [finding for finding in findings if finding not in unported]
+    checks = []
+    if unported:
+        detail = f"{len(unported)} places that `kpt port` would still change: {_by_code(unported)}"
+        checks.append(CheckResult("CUDA-only code", Status.FAIL, detail, fix=("kpt port --write",)))
+    if open_ones:
+        detail = f"{len(open_ones)} findings are left for a person: {_by_code(open_ones)}"
+        fix = ("decide each, or mark it: kpt: ignore[CODE] reason",)
+        checks.append(CheckResult("findings", Status.WARN, detail, fix=fix))
+    if not checks:
+        checks.append(CheckResult("findings", Status.PASS, "no rule finds anything on the ROCm path"))
+    return tuple(checks)
+
+
+def _by_code(findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.code for finding in findings).most_common()
+    text = ", ".join(f"{code} x {number}" for code, number in counts[:_LISTED])
+    return text + (f" and {len(counts) - _LISTED} more codes" if len(counts) > _LISTED else "")
+
+
+def _python_compiles(project: Project) -> CheckResult:
+    broken = []
+    paths = project.of("python")
+    for path in paths:
+        try:
+            ast.parse((project.root / path).read_bytes(), filename=path)
+        except (SyntaxError, ValueError) as error:
+            broken.append(f"{path}:{getattr(error, 'lineno', 0) or 0}: {error}")
+    if broken:
+        return CheckResult("Python compiles", Status.FAIL, "; ".join(broken[:_LISTED]))
+    return CheckResult("Python compiles", Status.PASS, f"{len(paths)} files")
+
+
+def _own_imports(project: Project) -> CheckResult:
+    """Relative imports must name a module of the project: a generated adapter that was not written is found here."""
+    missing = []
+    for path in project.of("python"):
+        try:
+            tree = ast.parse((project.root / path).read_bytes())
+        except (SyntaxError, ValueError):
+            continue
+        missing += [f"{path}:{line}: {name}" for line, name in _unresolved(project.root, Path(path), tree)]
+    if missing:
+        return CheckResult("imports", Status.FAIL, f"not there: {'; '.join(missing[:_LISTED])}")
+    return CheckResult("imports", Status.PASS, "every relative import names a module of the project")
+
+
+def _unresolved(root: Path, path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    guarded = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not node.level or id(node) in guarded or node.module is None:
+            continue
+        folder = (root / path).parent
+        for _ in range(node.level - 1):
+            folder = folder.parent
+        place = folder.joinpath(*node.module.split("."))
+        built = any(place.parent.glob(f"{place.name}.*")) or place.is_dir()
+        if not built and not _is_generated(place):
+            yield node.lineno, "." * node.level + node.module
+
+
+def _is_generated(place: Path) -> bool:
+    # Compiled extensions and version files appear at build time: their names are known by convention only.
+    return place.name.startswith("_C") or place.name in ("_version", "version", "_ext")

@@ -28,7 +28,7 @@ from kernel_pytorch.verify.golden.record import (
     kept_part,
     run_like,
 )
-from kernel_pytorch.verify.golden.tolerance import reduction_length
+from kernel_pytorch.verify.golden.tolerance import Sums, coarse_products, reduction_length
 
 REFEREE_LIMIT_GB = 16.0
 
@@ -103,9 +103,9 @@ def check(
     lengths = {name or ROOT: reduction_length(module) for name, module in model.named_modules()}
     with torch.no_grad(), numeric_settings(mode):
         progress("free run")
-        free = _run(model, replayed, archive, expected, lengths, record.depth, force=False)
+        free = _run(model, replayed, archive, expected, lengths, mode, force=False)
         progress("forced run")
-        forced = _run(model, replayed, archive, expected, lengths, record.depth, force=True)
+        forced = _run(model, replayed, archive, expected, lengths, mode, force=True)
     note = ""
     truth: dict[str, str] = {}
     if use_referee and any(not one.ok for one in forced):
@@ -171,10 +171,11 @@ def _run(
     archive: GoldenArchive,
     expected: dict[str, EventRecord],
     lengths: dict[str, int],
-    depth: int | None,
+    mode: str,
     force: bool,
 ) -> list[EventResult]:
     results: list[EventResult] = []
+    coarse = coarse_products(archive.record, mode)
 
     def visit(event: Event, tensors: list[Any]) -> list[Any] | None:
         known = expected.get(event.key)
@@ -183,12 +184,12 @@ def _run(
         # What reaches a module was made by its caller's code, so the caller's sums count.
         owner = event.module if event.phase == "out" else event.parent
         steps = 1 if force else len(results) + 1
-        results.append(_judged(event, known, tensors, archive, lengths.get(owner, 1), steps))
+        results.append(_judged(event, known, tensors, archive, Sums(lengths.get(owner, 1), steps, coarse)))
         if force and event.phase == "in":
             return [_forced(tensor, ref, archive) for tensor, ref in zip(tensors, known.tensors, strict=True)]
         return None
 
-    with observed(model, visit, depth):
+    with observed(model, visit, archive.record.depth):
         run_like(model, subject)
     return results
 
@@ -200,13 +201,11 @@ def _forced(tensor: Any, ref: TensorRef, archive: GoldenArchive) -> Any:
     return recorded.to(device=tensor.device, dtype=tensor.dtype if tensor.is_floating_point() else recorded.dtype)
 
 
-def _judged(
-    event: Event, known: EventRecord, tensors: list[Any], archive: GoldenArchive, reduction: int, steps: int
-) -> EventResult:
+def _judged(event: Event, known: EventRecord, tensors: list[Any], archive: GoldenArchive, sums: Sums) -> EventResult:
     worst: Comparison | None = None
     for index, (ref, tensor) in enumerate(zip(known.tensors, tensors, strict=True)):
         noise = known.noise[index] if index < len(known.noise) else 0.0
-        one = compare(kept_part(tensor, ref.stride), archive.tensor(ref), ref, reduction, noise, steps)
+        one = compare(kept_part(tensor, ref.stride), archive.tensor(ref), ref, noise, sums)
         if worst is None or (worst.ok, -worst.severity) > (one.ok, -one.severity):
             worst = one
     if worst is None:
@@ -239,10 +238,8 @@ def _referee(
         if known.tensors:
             said[event.key] = _nearer(tensors, known, archive)
         if event.phase == "in":
-            return [
-                _forced(tensor, ref, archive).to(tensor.dtype)
-                for tensor, ref in zip(tensors, known.tensors, strict=True)
-            ]
+            pairs = zip(tensors, known.tensors, strict=True)
+            return [widen(_forced(tensor, ref, archive)) for tensor, ref in pairs]
         return None
 
     try:

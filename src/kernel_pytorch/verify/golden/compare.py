@@ -8,7 +8,7 @@ from typing import Any
 from kernel_pytorch.verify.golden.archive import TensorRef
 from kernel_pytorch.verify.golden.diagnose import Diagnosis, diagnose
 from kernel_pytorch.verify.golden.record import as_double
-from kernel_pytorch.verify.golden.tolerance import EPSILON, tolerance
+from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums, tolerance
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Comparison:
         return self.error / self.limit if self.limit else (float("inf") if self.error else 0.0)
 
 
-def compare(here: Any, recorded: Any, ref: TensorRef, reduction: int, noise: float, steps: int) -> Comparison:
+def compare(here: Any, recorded: Any, ref: TensorRef, noise: float, sums: Sums) -> Comparison:
     """`here` against `recorded`, within the tolerance of the coarser of their types."""
     import torch
 
     own = str(here.dtype).removeprefix("torch.")
     dtype = max((own, ref.dtype), key=lambda name: EPSILON.get(name, -1.0))
-    allowed = tolerance(dtype, reduction, noise, steps)
+    allowed = tolerance(dtype, noise, sums)
     left, right = as_double(here), as_double(recorded)
     if left.numel() != right.numel() or (ref.whole and left.shape != right.shape):
         text = f"shape {list(here.shape)} here, {list(ref.shape)} in the record"

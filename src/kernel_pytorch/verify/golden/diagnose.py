@@ -22,7 +22,7 @@ class Diagnosis:
 
 def diagnose(here: Any, reference: Any, limit: float, dtype: str = "float32") -> Diagnosis:
     """How `here` differs from `reference` (float64 tensors of one shape). `limit` is the norm-wise tolerance."""
-    for shape in (_not_finite, _scaled, _shifted, _transposed, _permuted, _some_slices, _some_lanes):
+    for shape in (_not_finite, _scaled, _shifted, _transposed, _permuted, _some_lanes, _some_slices):
         found = shape(here, reference, max(limit, 1e-12), dtype)
         if found is not None:
             return found

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_pytorch.verify.golden.archive import GoldenRecord
+
 # Machine epsilon of the type as stored.
 EPSILON = {
     "float64": 2.0**-52,
@@ -35,16 +37,35 @@ class Tolerance:
     worst: float
 
 
-def tolerance(dtype: str, reduction: int, noise: float = 0.0, steps: int = 1) -> Tolerance:
-    """The limit for one tensor. `reduction` is the longest sum behind it, `steps` how many roundings lie in a row."""
+@dataclass(frozen=True)
+class Sums:
+    """What lies behind a tensor: the longest sum, how many roundings in a row, and the precision of float32 products."""
+
+    longest: int = 1
+    steps: int = 1
+    product_epsilon: float = 0.0
+
+
+def tolerance(dtype: str, noise: float, sums: Sums) -> Tolerance:
+    """The limit for one tensor."""
     epsilon = EPSILON.get(dtype)
     if epsilon is None:
         return Tolerance(0.0, 0.0)  # integers and booleans are equal or wrong
     accumulator = max(EPSILON["float64"], min(epsilon, EPSILON["float32"]))
+    if dtype == "float32":
+        epsilon = max(epsilon, sums.product_epsilon)
     # Half an epsilon is the most that one rounding can be off.
-    rounding = 0.5 * (epsilon + accumulator * math.sqrt(max(reduction, 1))) * math.sqrt(steps)
+    rounding = 0.5 * (epsilon + accumulator * math.sqrt(max(sums.longest, 1))) * math.sqrt(sums.steps)
     norm = _SAFETY * rounding + 4.0 * noise
     return Tolerance(norm, norm * _WORST_ELEMENT)
+
+
+def coarse_products(record: GoldenRecord, mode: str) -> float:
+    """TF32's epsilon where the record was made with float32 products rounded to it, else 0."""
+    settings = record.settings.get(mode, {})
+    on_nvidia = bool(record.machine.get("cuda")) and record.machine.get("device", "").startswith("cuda")
+    rounded = settings.get("cudnn_allow_tf32") == "True" or settings.get("float32_matmul_precision") != "highest"
+    return 2.0**-10 if on_nvidia and rounded else 0.0
 
 
 def reduction_length(module: Any) -> int:

@@ -34,7 +34,8 @@ def side_by_side(patch: Patch) -> list[Row]:
         for tag, i1, i2, j1, j2 in group:
             rows += _rows(tag, old, new, range(i1, i2), range(j1, j2))
         if len(rows) > MAX_ROWS:
-            return [*rows[:MAX_ROWS], Row("gap")]
+            left = f"... {len(rows) - MAX_ROWS} more lines or more: `kpt port` prints them"
+            return [*rows[:MAX_ROWS], Row("gap", new=left)]
     return rows
 
 

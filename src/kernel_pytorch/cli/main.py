@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
 from kernel_pytorch.version import VERSION
@@ -53,18 +54,27 @@ def _run(arguments: list[str]) -> int:
         near = difflib.get_close_matches(verb, verbs, n=1)
         hint = f"did you mean `kpt {near[0]}`?" if near else f"the verbs are: {', '.join(verbs)}"
         raise UsageError(f"no verb {verb!r}; {hint}")
-    module = importlib.import_module(f"kernel_pytorch.cli.{verb}")
-    verb_parser = argparse.ArgumentParser(
+    try:
+        parsed = parser_for(verb).parse_args(arguments[1:])
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return int(_module(verb).run(parsed))
+
+
+def parser_for(verb: str) -> argparse.ArgumentParser:
+    """The parser of a verb's own arguments."""
+    module = _module(verb)
+    parser = argparse.ArgumentParser(
         prog=f"kpt {verb}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    module.add_arguments(verb_parser)
-    try:
-        parsed = verb_parser.parse_args(arguments[1:])
-    except SystemExit as stop:
-        return int(stop.code or 0)
-    return int(module.run(parsed))
+    module.add_arguments(parser)
+    return parser
+
+
+def _module(verb: str) -> ModuleType:
+    return importlib.import_module(f"kernel_pytorch.cli.{verb}")
 
 
 def _top_parser(verbs: dict[str, str]) -> argparse.ArgumentParser:

@@ -38,13 +38,15 @@ def report(optimizer: AMDOptimizer) -> dict[str, Any]:
     return summary
 
 
-def check_against_fp64(model: Any, example: torch.Tensor, level: str, limit: float) -> dict[str, Any]:
+def check_against_fp64(
+    model: Any, example: torch.Tensor, level: str, limit: float, compile: str | None = None
+) -> dict[str, Any]:
     exact_model = copy.deepcopy(model).double()
     with torch.no_grad():
         exact = exact_model(example.double() if example.is_floating_point() else example)
         before = (model(example).double() - exact).abs().max().item()
         optimizer = AMDOptimizer()
-        optimizer.optimize(model, level, example)
+        optimizer.optimize(model, level, example, compile=compile)
         summary = report(optimizer)
         after = (model(example).double() - exact).abs().max().item()
     scale = exact.abs().max().item()
@@ -65,10 +67,35 @@ def case_transformer_at_every_level() -> None:
         for dtype, limit in ((torch.float32, 1e-3), (torch.bfloat16, 3e-2)):
             print(f"    {level}, {dtype}")
             torch._dynamo.reset()
-            summary = check_against_fp64(transformer().to(dtype).eval(), ids, level, limit)
+            # The search over kernels takes minutes: one model has it, below.
+            summary = check_against_fp64(transformer().to(dtype).eval(), ids, level, limit, "default")
             done = {item["name"] for item in summary["optimizations_applied"] + summary["optimizations_undone"]}
             assert level == "conservative" or {"attention", "projection fusion", "compile"} <= done
-            assert level != "aggressive" or {"fused RMS norm", "gated activation"} <= done
+            assert level != "aggressive" or {"fused RMS norm", "gated activation", "graph capture"} <= done
+
+
+def case_small_batches_are_captured() -> None:
+    torch._dynamo.reset()
+    model = transformer().bfloat16().eval()
+    summary = check_against_fp64(model, torch.randint(1024, (1, 64), device="cuda"), "aggressive", 3e-2, "default")
+    assert "graph capture" in {item["name"] for item in summary["optimizations_applied"]}
+    captured = model._compiled_call_impl
+    ids = torch.randint(1024, (1, 64), device="cuda")
+    with torch.no_grad():
+        before = captured.replays
+        found = model(ids)
+        assert captured.replays == before + 1
+        torch.testing.assert_close(found, captured.function(ids), rtol=0, atol=0)
+
+
+def case_the_search_over_kernels() -> None:
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model = models.GatedMLP(size=256).cuda().bfloat16().eval()
+    example = torch.randn(64, 256, device="cuda", dtype=torch.bfloat16)
+    summary = check_against_fp64(model, example, "aggressive", 3e-2)
+    tried = summary["optimizations_applied"] + summary["optimizations_undone"]
+    assert "compile" in {item["name"] for item in tried}
 
 
 def case_masks_on_fused_kernels() -> None:
@@ -107,7 +134,7 @@ def case_training_follows_the_plain_loop() -> None:
     plain = transformer().train()
     model = copy.deepcopy(plain)
     optimizer = AMDOptimizer()
-    optimizer.optimize(model, "aggressive", ids, gradient_checkpointing=True)
+    optimizer.optimize(model, "aggressive", ids, compile="default", gradient_checkpointing=True)
     summary = report(optimizer)
     assert "gradient checkpointing" in {item["name"] for item in summary["optimizations_applied"]}
     losses: list[list[float]] = []

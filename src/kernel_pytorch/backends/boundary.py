@@ -23,6 +23,7 @@ class Boundary:
         self.module = module
         self.precision = precision
         self.device_type = device_type
+        self.mixed = precision.mixed
         self.dtype = precision.dtype
         # Some libraries put a forward of their own on the instance: theirs is the one to call.
         self.inner = module.__dict__.get("forward")
@@ -31,16 +32,24 @@ class Boundary:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         import torch
 
-        given = _first_floating((args, kwargs))
-        if self.precision.mixed:
+        given = _first_floating(args, kwargs)
+        if self.mixed:
             with torch.autocast(self.device_type, dtype=self.dtype):
                 result = self._forward(*args, **kwargs)
             wanted = given if given is not None else torch.float32
         else:
-            args, kwargs = _cast((args, kwargs), self.dtype)
+            args, kwargs = self._cast_inputs(args, kwargs)
             result = self._forward(*args, **kwargs)
             wanted = given if given is not None else self.dtype
         return result if wanted == self.dtype else _cast_from(result, self.dtype, wanted)
+
+    def _cast_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        import torch
+
+        if len(args) == 1 and not kwargs and isinstance(args[0], torch.Tensor):
+            return ((args[0].to(self.dtype),) if _castable(args[0]) else args), kwargs
+        cast: tuple[tuple[Any, ...], dict[str, Any]] = _cast((args, kwargs), self.dtype)
+        return cast
 
     def _forward(self, *args: Any, **kwargs: Any) -> Any:
         if self.inner is not None:
@@ -87,10 +96,25 @@ def _castable(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype in (torch.float32, torch.float16, torch.bfloat16)
 
 
-def _first_floating(values: Any) -> Any:
-    from torch.utils import _pytree
+def _first_floating(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The dtype of the first floating tensor. Tensors and constants are looked at as they are: taking every call of
+    a training loop apart as a tree costs more than the rest of this file."""
+    for value in (*args, *kwargs.values()):
+        if _castable(value):
+            return value.dtype
+        if not _is_leaf(value):
+            from torch.utils import _pytree
 
-    return next((leaf.dtype for leaf in _pytree.tree_leaves(values) if _castable(leaf)), None)
+            found = next((leaf.dtype for leaf in _pytree.tree_leaves(value) if _castable(leaf)), None)
+            if found is not None:
+                return found
+    return None
+
+
+def _is_leaf(value: Any) -> bool:
+    import torch
+
+    return value is None or isinstance(value, (torch.Tensor, bool, int, float, str))
 
 
 def _cast(values: Any, dtype: Any) -> Any:
@@ -100,6 +124,9 @@ def _cast(values: Any, dtype: Any) -> Any:
 
 
 def _cast_from(values: Any, have: Any, want: Any) -> Any:
+    import torch
     from torch.utils import _pytree
 
+    if isinstance(values, torch.Tensor):
+        return values.to(want) if values.dtype == have else values
     return _pytree.tree_map(lambda leaf: leaf.to(want) if _castable(leaf) and leaf.dtype == have else leaf, values)

@@ -9,12 +9,14 @@ from typing import Any
 from kernel_pytorch.backends.amd.rewrites import ALL_REWRITES, Job, NotApplicable, Rewrite
 from kernel_pytorch.backends.amd.rewrites.example import example_for, split_example
 from kernel_pytorch.backends.amd.rewrites.norm_folding import forget_folded_weights
-from kernel_pytorch.backends.amd.rewrites.proof import Difference, Proof, Uncheckable, undisturbed
+from kernel_pytorch.backends.amd.rewrites.proof import Proof, Uncheckable
 from kernel_pytorch.backends.amd.rewrites.steps import Step, apply_to_model, edit_forwards, edit_without_example
 from kernel_pytorch.backends.amd.rewrites.timing import Timing, compare
+from kernel_pytorch.backends.comparison import Difference
 from kernel_pytorch.backends.found_devices import find_devices
 from kernel_pytorch.backends.precision import choose_precision, fitted_config, known_target
 from kernel_pytorch.backends.prepare import preparation_of
+from kernel_pytorch.backends.undisturbed import undisturbed
 from kernel_pytorch.core.architecture import AMDArchitecture
 from kernel_pytorch.core.config import OPTIMIZATION_LEVELS, AMDConfig, KernelPyTorchConfig
 from kernel_pytorch.core.errors import AMDBackendError, AMDOptimizationError
@@ -30,6 +32,7 @@ class _Record:
     undone: list[dict[str, Any]] = field(default_factory=list)
     not_applied: list[dict[str, Any]] = field(default_factory=list)
     fused: list[str] = field(default_factory=list)
+    steps: list[tuple[Rewrite, Step]] = field(default_factory=list)
     checked_with: str = "nothing was optimised yet"
     mixed_precision: bool | None = None
 
@@ -70,6 +73,7 @@ class AMDOptimizer:
         compile: bool | str | None = None,
         measure: bool | None = None,
         gradient_checkpointing: bool | str = False,
+        graphs: bool = True,
     ) -> Any:
         """Optimise `model` in place for the mode it is in (train or eval), and give it back.
 
@@ -77,7 +81,8 @@ class AMDOptimizer:
         them. Without it, one is made where the first layer leaves no choice; where it does, only rewrites that need
         no proof are applied. `compile`: None compiles on a GPU only; True, False or a mode of torch.compile decide.
         `measure`: None measures each step on a GPU. `gradient_checkpointing`: True, False, or "auto" (in training,
-        when a step with the example does not fit in max_memory_fraction of the GPU).
+        when a step with the example does not fit in max_memory_fraction of the GPU). `graphs`: False leaves graph
+        capture out of level aggressive.
 
         Raises AMDOptimizationError for what cannot be done; the model is then as it was.
         """
@@ -104,6 +109,7 @@ class AMDOptimizer:
             is_rocm=is_rocm(),
             compile=compile,
             gradient_checkpointing=_checkpointing(gradient_checkpointing, model, proof, self.config, device),
+            graphs=graphs,
         )
         for rewrite in self.rewrites:
             if _rank(rewrite.level) <= _rank(chosen):
@@ -202,6 +208,11 @@ class AMDOptimizer:
         try:
             if proof is not None:
                 difference = proof.difference(rewrite.compared, is_exact=rewrite.is_exact)
+                without_effect = [change.trouble() for change in step.changes if change.trouble is not None]
+                if any(without_effect):
+                    step.undo()
+                    record.undone.append(_undone(rewrite, places, f"without effect: {'; '.join(without_effect)}"))
+                    return
                 if difference.is_acceptable and job.measures:
                     with undisturbed(proof.model):
                         timing = compare(proof.call, step.switch, device)
@@ -234,6 +245,42 @@ class AMDOptimizer:
         )
         if rewrite.is_fusion:
             record.fused += [f"{rewrite.name}: {place}" for place in places]
+        if rewrite.reconsiders and proof is not None and timing is not None:
+            _reconsider(record, rewrite, proof, device)
+        record.steps.append((rewrite, step))
+
+
+def _reconsider(record: _Record, latest: Rewrite, proof: Proof, device: Any) -> None:
+    """Take the earlier steps back, all of them, if the model is slower with them now than without.
+
+    Inductor does some of what they do, and does it better where it sees the original."""
+    earlier = record.steps
+    if not earlier or not all(rewrite.judged_by_time for rewrite, _ in earlier):
+        return  # a checkpointed forward encloses what it found: it cannot be switched from below
+
+    def switch(on: bool) -> None:
+        for _, step in earlier if on else reversed(earlier):
+            step.switch(on)
+
+    try:
+        with undisturbed(proof.model):
+            timing = compare(proof.call, switch, device)
+    except Exception as error:
+        switch(True)
+        reason = f"the steps before it could not be measured again: {_in_short(error)}"
+        record.not_applied.append({"name": latest.name, "where": "the model", "reason": reason})
+        return
+    if not timing.is_slower:
+        return
+    for rewrite, step in reversed(earlier):
+        step.undo()
+        places = [change.where for change in step.changes]
+        reason = f"slower with {latest.name}, all steps before it together: {timing.in_words(str(device))}"
+        record.undone.append(_undone(rewrite, places, reason))
+    gone = {rewrite.name for rewrite, _ in earlier}
+    record.applied = [item for item in record.applied if item["name"] not in gone]
+    record.fused = [item for item in record.fused if item.split(":")[0] not in gone]
+    record.steps = []
 
 
 def _take(rewrite: Rewrite, model: Any, job: Job, proof: Proof | None) -> Step:

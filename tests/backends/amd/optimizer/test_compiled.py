@@ -10,6 +10,8 @@ from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
 from kernel_pytorch.backends.amd import optimizer as optimizer_module
+from kernel_pytorch.backends.amd.rewrites import compiled, dropout_removal, norm_folding
+from kernel_pytorch.backends.amd.rewrites.timing import Timing
 
 from .models import ConvNet, GatedMLP, TiedTransformer
 
@@ -46,6 +48,68 @@ def test_a_rewritten_model_compiles_in_one_graph(make: Any, example: torch.Tenso
         expected = model(example)
         result = torch.compile(model, backend="eager", fullgraph=True)(example)
     torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_compiling_a_folded_model_is_compiling_the_original() -> None:
+    """Weights folded inside a compiled graph would be folded anew on every call."""
+
+    def operations(model: Any) -> list[str]:
+        torch._dynamo.reset()
+        seen: list[str] = []
+
+        def backend(graph: Any, inputs: Any) -> Any:
+            seen.extend(str(node.target) for node in graph.graph.nodes if node.op == "call_function")
+            return graph.forward
+
+        torch.compile(model, backend=backend)(example)
+        return seen
+
+    example = torch.randn(2, 3, 8, 8)
+    model = ConvNet().eval()
+    with torch.no_grad():
+        before = operations(model)
+        optimizer = AMDOptimizer()
+        optimizer.optimize(model, "balanced", example)
+        names = [item["name"] for item in optimizer.get_optimization_summary()["optimizations_applied"]]
+        assert "batch norm folding" in names
+        after = operations(model)
+    assert [item for item in before if "dropout" not in item] == after
+
+
+@pytest.mark.parametrize("slower", [False, True])
+def test_steps_that_slow_the_compiled_model_are_taken_back(
+    asked: list[dict[str, Any]], slower: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch._dynamo.reset()
+    example, timed = torch.randn(2, 3, 8, 8), []
+
+    def compare(run: Any, switch: Any, device: Any) -> Timing:
+        states = []
+        for on in (False, True):
+            switch(on)
+            run()
+            states.append(sum("forward" in module.__dict__ for module in model.modules()))
+        timed.append(states)
+        again = len(timed) == 4  # dropout removal, folding, compile, and then the first two once more
+        return Timing(1.0, 1.3 if again and slower else 0.5, 0.01)
+
+    monkeypatch.setattr(optimizer_module, "compare", compare)
+    model = ConvNet().eval()
+    with torch.no_grad():
+        expected = model(example)
+    optimizer = AMDOptimizer(rewrites=[dropout_removal.REWRITE, norm_folding.REWRITE, compiled.REWRITE])
+    optimizer.optimize(model, "balanced", example, compile=True, measure=True)
+    summary = optimizer.get_optimization_summary()
+    applied = [item["name"] for item in summary["optimizations_applied"]]
+    assert len(timed) == 4 and timed[3][0] == 0 < timed[3][1], "all off, all on"
+    assert applied == (["compile"] if slower else ["dropout removal", "batch norm folding", "compile"])
+    assert bool(summary["fused_operations"]) is not slower
+    assert any("forward" in module.__dict__ for module in model.modules()) is not slower
+    reasons = [item["reason"] for item in summary["optimizations_undone"]]
+    assert all("slower with compile" in reason for reason in reasons) and len(reasons) == (2 if slower else 0)
+    assert model._compiled_call_impl is not None
+    with torch.no_grad():
+        torch.testing.assert_close(model(example), expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -10,6 +10,7 @@ from kernel_pytorch.backends.amd.rewrites import (
     dropout_removal,
     fused_norms,
     gated_activation,
+    graph_capture,
     norm_folding,
     projections,
 )
@@ -27,4 +28,5 @@ ALL_REWRITES: tuple[Rewrite, ...] = (
     channels_last.REWRITE,
     checkpointing.REWRITE,
     compiled.REWRITE,
+    graph_capture.REWRITE,
 )

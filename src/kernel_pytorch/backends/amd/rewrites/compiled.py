@@ -47,4 +47,5 @@ REWRITE = Rewrite(
     apply=apply,
     available=available,
     compared=IN_EVAL,
+    reconsiders=True,
 )

@@ -37,6 +37,10 @@ def signature_of(value: Any, tensors: list[Any]) -> Key:
     raise UnknownArgument(f"an argument of type {type(value).__name__}")
 
 
+# The kinds of calls with so many tensors and nothing else. A table, since Dynamo cannot see through a cache.
+_OF_TENSORS: tuple[Key, ...] = tuple(("tuple", ("tuple", *[("tensor",)] * count), ("dict",)) for count in range(9))
+
+
 def arguments_of(key: Key, tensors: list[Any]) -> Any:
     """The reverse of `signature_of`; takes its tensors from the front of the list."""
     kind = key[0]
@@ -74,11 +78,17 @@ class RewrittenForward:
         self.variants = variants
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        import torch
+
         tensors: list[Any] = []
-        try:
-            key = signature_of((args, kwargs), tensors)
-        except UnknownArgument:
-            return type(self.module).forward(self.module, *args, **kwargs)
+        if not kwargs and len(args) < len(_OF_TENSORS) and all(isinstance(item, torch.Tensor) for item in args):
+            # The usual call. Without this, reading the arguments takes longer than some rewrites save.
+            key, tensors = _OF_TENSORS[len(args)], list(args)
+        else:
+            try:
+                key = signature_of((args, kwargs), tensors)
+            except UnknownArgument:
+                return type(self.module).forward(self.module, *args, **kwargs)
         training = self.module.training
         for variant in self.variants:
             if variant.training == training and variant.key == key:

@@ -12,7 +12,9 @@ from functools import lru_cache
 from typing import Any
 
 from kernel_pytorch.backends.base import TOLERANCES, precision_name
+from kernel_pytorch.backends.comparison import Difference, distance, tensors_in, worse
 from kernel_pytorch.backends.prepare import preparation_of
+from kernel_pytorch.backends.undisturbed import cuda_devices, undisturbed
 
 # fp64 models are held to what fp64 can do; an exact rewrite may differ in nothing.
 _FP64_TOLERANCE = (1e-9, 1e-10)
@@ -21,19 +23,6 @@ _FP64_TOLERANCE = (1e-9, 1e-10)
 # cannot be compared; torch.compile neither, nor does it see what hides dropout from us; checkpointing runs again in the
 # backward pass, where dropout cannot be hidden, but draws the same numbers.
 WITHOUT_DROPOUT, IN_EVAL, WITH_DROPOUT = "without dropout", "in eval mode", "with dropout"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The largest difference between two runs, next to what it may be."""
-
-    error: float
-    limit: float
-    where: str
-
-    @property
-    def is_acceptable(self) -> bool:
-        return self.error <= self.limit
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,7 @@ class Proof:
         self.model, self.args, self.kwargs = model, args, dict(kwargs)
         self._random = (
             torch.get_rng_state(),
-            [(device, torch.cuda.get_rng_state(device)) for device in _cuda_devices(model)],
+            [(device, torch.cuda.get_rng_state(device)) for device in cuda_devices(model)],
         )
         self._relative, self._absolute = _tolerance(model)
         self._references = {WITHOUT_DROPOUT: self.run()}
@@ -81,7 +70,7 @@ class Proof:
                 stack.enter_context(_mode_without_dropout()())
             self._set_random_state()
             args, kwargs = _fresh((self.args, self.kwargs))
-            outputs = tuple(_tensors(self.model(*args, **kwargs)))
+            outputs = tuple(tensors_in(self.model(*args, **kwargs)))
             found = _gradients(self.model, outputs) if wants_gradients else {}
         return Run(tuple(item.detach() for item in outputs), found)
 
@@ -99,7 +88,7 @@ class Proof:
         import torch
 
         with torch.set_grad_enabled(self.model.training):
-            outputs = tuple(_tensors(self.model(*self.args, **self.kwargs)))
+            outputs = tuple(tensors_in(self.model(*self.args, **self.kwargs)))
             if self.model.training:
                 _gradients(self.model, outputs)
 
@@ -109,7 +98,7 @@ class Proof:
             return Difference(float("inf"), 0.0, "the number of outputs")
         worst = Difference(0.0, 0.0, "outputs")
         for index, (old, new) in enumerate(zip(reference.outputs, run.outputs, strict=True)):
-            worst = _worse(worst, _distance(old, new, relative, absolute, f"output {index}"))
+            worst = worse(worst, distance(old, new, relative, absolute, f"output {index}"))
         if reference.gradients.keys() != run.gradients.keys():
             odd = sorted(reference.gradients.keys() ^ run.gradients.keys())
             return Difference(float("inf"), 0.0, f"the gradient of {odd[0]} is there in one and not in the other")
@@ -117,7 +106,7 @@ class Proof:
         largest = max((item.abs().max().item() for item in reference.gradients.values() if item.numel()), default=0.0)
         for name, old in reference.gradients.items():
             floor = absolute * max(largest, 1e-30)
-            worst = _worse(worst, _distance(old, run.gradients[name], relative, floor, f"gradient of {name}"))
+            worst = worse(worst, distance(old, run.gradients[name], relative, floor, f"gradient of {name}"))
         return worst
 
     def _set_random_state(self) -> None:
@@ -127,37 +116,6 @@ class Proof:
         torch.set_rng_state(host)
         for device, state in devices:
             torch.cuda.set_rng_state(state, device)
-
-
-@contextmanager
-def undisturbed(model: Any) -> Iterator[None]:
-    """Whatever happens inside, random state, buffers and plain attributes of the model are as they were after it."""
-    import torch
-
-    tables = [(module, module._buffers, dict(module._buffers)) for module in model.modules()]
-    contents = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
-    attributes = [
-        (module, {name: value for name, value in module.__dict__.items() if name not in _OURS})
-        for module in model.modules()
-    ]
-    with torch.random.fork_rng(devices=_cuda_devices(model)):
-        try:
-            yield
-        finally:
-            for _, table, before in tables:
-                table.clear()
-                table.update(before)
-            with torch.no_grad():
-                for buffer, value in contents:
-                    if not torch.equal(buffer, value):
-                        buffer.copy_(value)
-            for module, plain in attributes:
-                for name in [name for name in module.__dict__ if name not in plain and name not in _OURS]:
-                    del module.__dict__[name]
-                module.__dict__.update(plain)
-
-
-_OURS = ("forward", "_compiled_call_impl", "training")
 
 
 @contextmanager
@@ -215,33 +173,6 @@ def _weights(item: Any) -> Any:
     return torch.arange(item.numel(), device=item.device, dtype=torch.float32).mul(0.7).cos().view(item.shape)
 
 
-def _distance(old: Any, new: Any, relative: float, absolute: float, where: str) -> Difference:
-    import torch
-
-    if old.shape != new.shape or old.dtype != new.dtype:
-        return Difference(float("inf"), 0.0, f"{where}: {old.dtype} {tuple(old.shape)} became {new.dtype}")
-    if old.numel() == 0:
-        return Difference(0.0, 0.0, where)
-    if not old.is_floating_point():
-        return Difference(0.0 if torch.equal(old, new) else float("inf"), 0.0, where)
-    finite = torch.isfinite(old)
-    same_elsewhere = torch.equal(torch.isfinite(new), finite) and torch.equal(
-        torch.nan_to_num(old.masked_fill(finite, 0.0)), torch.nan_to_num(new.masked_fill(finite, 0.0))
-    )
-    if not same_elsewhere:
-        return Difference(float("inf"), 0.0, f"{where}: infinite or NaN in other places")
-    reference = old.masked_fill(~finite, 0.0).double()
-    error = (reference - new.masked_fill(~finite, 0.0).double()).abs().max().item()
-    return Difference(error, relative * reference.abs().max().item() + absolute, where)
-
-
-def _worse(one: Difference, other: Difference) -> Difference:
-    def excess(item: Difference) -> float:
-        return item.error / item.limit if item.limit else (float("inf") if item.error else 0.0)
-
-    return other if excess(other) > excess(one) or (one.error == 0.0 and other.error >= one.error) else one
-
-
 def _tolerance(model: Any) -> tuple[float, float]:
     import torch
 
@@ -258,10 +189,6 @@ def _tolerance(model: Any) -> tuple[float, float]:
     return max(known)
 
 
-def _cuda_devices(model: Any) -> list[int]:
-    return sorted({item.device.index for item in model.parameters() if item.device.type == "cuda"})
-
-
 def _fresh(values: Any) -> Any:
     import torch
     from torch.utils import _pytree
@@ -270,14 +197,3 @@ def _fresh(values: Any) -> Any:
         return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
 
     return _pytree.tree_map(copied, values)
-
-
-def _tensors(value: Any) -> Iterator[Any]:
-    import torch
-    from torch.utils import _pytree
-
-    for leaf in _pytree.tree_leaves(value):
-        if isinstance(leaf, torch.Tensor):
-            yield leaf
-        elif hasattr(leaf, "__dataclass_fields__"):
-            yield from _tensors(list(vars(leaf).values()))

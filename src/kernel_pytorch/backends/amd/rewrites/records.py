@@ -24,6 +24,8 @@ class Change:
     """Turns a change of the whole model off and on again, so that both can be timed in turn."""
     only_while_eval: tuple[Any, ...] = ()
     """Modules that must not be in train mode for the rewritten forward to be the same function."""
+    trouble: Callable[[], str] | None = None
+    """Asked after the model ran with the change: why it had no effect; empty where it had."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Job:
     is_rocm: bool
     compile: bool | str | None = None
     gradient_checkpointing: bool | str = False
+    graphs: bool = True
 
 
 class NotApplicable(Exception):
@@ -66,6 +69,8 @@ class Rewrite:
     """Under which conditions its outputs can be compared: one of those of `proof`."""
     judged_by_time: bool = True
     """Taken back where it is slower. Not so for what trades time for memory."""
+    reconsiders: bool = False
+    """Steps before it may help only without it: with it, all of them are measured again, and go if they slow it."""
     only_if_faster: bool = False
     """Kept only where a measurement shows that it pays; not applied where nothing is measured."""
     available: Callable[[Any, Job], str | None] = field(default=lambda model, job: None)

@@ -1,22 +1,27 @@
-"""Is the model faster with a change than without? Both in turn, in the same run."""
+"""Is the model faster with a change than without? Both in turn, in the same run, until the noise is small."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-ROUNDS = 9
+FEWEST_ROUNDS, MOST_ROUNDS = 9, 60
 WARM_UP = 3
+# Short calls are timed several at a time: a single one is mostly the wait for its first kernel.
+SAMPLE_MS = 2.0
+MOST_CALLS = 20
+LONGEST_S = 2.0
 # Below this, a difference is taken for noise, however steady the samples look.
-SMALLEST_DIFFERENCE = 0.02
+SMALLEST_DIFFERENCE = 0.01
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds without and with a change."""
+    """Milliseconds without and with a change; `noise` is how far their ratio may be off, at 95 %."""
 
     before_ms: float
     after_ms: float
@@ -36,37 +41,44 @@ class Timing:
 
 def compare(run: Callable[[], Any], switch: Callable[[bool], None], device: Any) -> Timing:
     """Time `run` with the change switched off and on, alternating. The change is on afterwards."""
-    samples: dict[bool, list[float]] = {False: [], True: []}
+    calls = {}
     for state in (False, True):
         switch(state)
         for _ in range(WARM_UP):
             run()
-    for _ in range(ROUNDS):
+        calls[state] = max(1, min(MOST_CALLS, math.ceil(SAMPLE_MS / max(_milliseconds(run, device, 1), 1e-3))))
+    samples: dict[bool, list[float]] = {False: [], True: []}
+    start = time.perf_counter()
+    while True:
         for state in (False, True):
             switch(state)
-            samples[state].append(_milliseconds(run, device))
-    before, after = statistics.median(samples[False]), statistics.median(samples[True])
-    spreads = [_spread(values) for values in samples.values()]
-    return Timing(before, after, max(spreads))
+            samples[state].append(_milliseconds(run, device, calls[state]))
+        ratios = [after / before for before, after in zip(samples[False], samples[True], strict=True)]
+        noise = median_noise(ratios)
+        rounds = len(ratios)
+        steady = noise <= SMALLEST_DIFFERENCE / 2 or time.perf_counter() - start > LONGEST_S
+        if rounds >= MOST_ROUNDS or (rounds >= FEWEST_ROUNDS and steady):
+            break
+    before = statistics.median(samples[False])
+    return Timing(before, before * statistics.median(ratios), noise)
 
 
-def _milliseconds(run: Callable[[], Any], device: Any) -> float:
+def median_noise(values: list[float]) -> float:
+    """Half the width of the 95 % interval of the median, from the order of the values alone."""
+    ordered, count = sorted(values), len(values)
+    reach = int(0.98 * math.sqrt(count)) + 1
+    low, high = max(0, count // 2 - reach), min(count - 1, count // 2 + reach)
+    return (ordered[high] - ordered[low]) / 2
+
+
+def _milliseconds(run: Callable[[], Any], device: Any, calls: int) -> float:
     import torch
 
-    if device.type != "cuda":
-        start = time.perf_counter()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    start = time.perf_counter()
+    for _ in range(calls):
         run()
-        return (time.perf_counter() - start) * 1e3
-    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    torch.cuda.synchronize(device)
-    begin.record()
-    run()
-    end.record()
-    torch.cuda.synchronize(device)
-    return float(begin.elapsed_time(end))
-
-
-def _spread(values: list[float]) -> float:
-    """Median distance from the median, relative, and scaled so that it stands for the noise of a median."""
-    middle = statistics.median(values)
-    return statistics.median(abs(value - middle) for value in values) / middle if middle else 0.0
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return (time.perf_counter() - start) * 1e3 / calls

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 from doctor_machines import Site, diagnose, look, statuses, torch_answer
 
+from kernel_pytorch.backends.amd.inductor_table import SETTINGS
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.hardware import GIB
 from kernel_pytorch.core.probe import CommandResult, NodeStat, Probe
 from kernel_pytorch.doctor import caches
-from kernel_pytorch.doctor.inductor import NEEDED, code_for, differences
+from kernel_pytorch.doctor.inductor import code_for, differences
 from kernel_pytorch.toolchain import find
 
 Build = Callable[..., Probe]
@@ -163,7 +164,7 @@ def test_kp160_harmful_settings(amd: Build, site: Site, key: str, status: Status
 
 def test_kp160_settings_as_rocm_needs_them(amd: Build, site: Site) -> None:
     site.rocm_torch()
-    good = {setting.key: setting.wanted for setting in NEEDED}
+    good = {setting.key: setting.wanted for setting in SETTINGS}
     assert statuses(diagnose(amd(), "KP160", torch=torch_answer(good))) == [Status.PASS]
 
 

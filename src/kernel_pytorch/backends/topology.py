@@ -2,45 +2,66 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kernel_pytorch.backends.topology_tools import (
+    LINKED,
+    Link,
+    Node,
+    parse_amd_smi,
+    parse_nvidia_smi,
+    parse_rocm_smi,
+)
 from kernel_pytorch.core.probe import Probe
-from kernel_pytorch.core.vendor_kfd import KFD_NODES
+from kernel_pytorch.core.vendor_kfd import KFD_NODES, PCI_DEVICES
+
+__all__ = [
+    "Link",
+    "Node",
+    "Variable",
+    "collective_variables",
+    "fully_linked",
+    "gpu_links",
+    "missing_variables",
+    "node_topology",
+]
 
 # Link types of the kernel's topology (HSA_IOLINKTYPE in the amdkfd headers).
 _KFD_LINKS = {"2": "pcie", "11": "xgmi"}
 _SMI_TIMEOUT_S = 10.0
-_LINKED = ("xgmi", "nvlink")
-
-
-@dataclass(frozen=True)
-class Link:
-    """The connection of two GPUs: "xgmi", "nvlink" or "pcie"."""
-
-    first: int
-    second: int
-    kind: str
 
 
 @dataclass(frozen=True)
 class Variable:
-    """An environment variable for the collective library, and why."""
+    """An environment variable for the collective library, and why. `by_topology`: because of this node's links."""
 
     name: str
     value: str
     why: str
+    by_topology: bool = True
 
 
 def gpu_links(vendor: str, probe: Probe) -> tuple[Link, ...]:
-    """The links between the GPUs of this machine, as the driver or nvidia-smi tells; empty where neither does."""
-    return _amd_links(probe) if vendor == "amd" else _nvidia_links(probe) if vendor == "nvidia" else ()
+    """The links between the GPUs of this machine; empty where neither the driver nor a tool tells."""
+    # The driver's files are read at once; a tool takes seconds.
+    node = _from_driver(probe) if vendor == "amd" else None
+    return (node or node_topology(vendor, probe)).links
+
+
+def node_topology(vendor: str, probe: Probe) -> Node:
+    """Links, peer access and NUMA nodes, from the tool that tells most; for AMD the driver's files if no tool works."""
+    if vendor == "nvidia":
+        return _nvidia(probe)
+    if vendor != "amd":
+        return Node()
+    told = _first_that_tells(probe) or _from_driver(probe) or Node()
+    return replace(told, numa_nodes=_numa_by_address(told, probe))
 
 
 def fully_linked(links: tuple[Link, ...], gpus: int) -> bool:
     """Has every pair of `gpus` GPUs a direct XGMI or NVLink connection?"""
-    pairs = {frozenset((link.first, link.second)) for link in links if link.kind in _LINKED}
+    pairs = {frozenset((link.first, link.second)) for link in links if link.kind in LINKED}
     return gpus > 1 and len(pairs) >= gpus * (gpus - 1) // 2
 
 
@@ -58,7 +79,9 @@ def collective_variables(
             wanted.append(Variable("HSA_FORCE_FINE_GRAIN_PCIE", "1", "peer access over PCIe needs fine-grained memory"))
     if vendor in ("amd", "nvidia"):
         wanted.append(
-            Variable("TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", "a collective that times out ends the rank, not hangs it")
+            Variable(
+                "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1", "a collective that times out ends the rank, not hangs it", False
+            )
         )
     return tuple(wanted)
 
@@ -68,7 +91,28 @@ def missing_variables(wanted: tuple[Variable, ...], environment: Mapping[str, st
     return {item.name: item.value for item in wanted if item.name not in environment}
 
 
-def _amd_links(probe: Probe) -> tuple[Link, ...]:
+def _first_that_tells(probe: Probe) -> Node | None:
+    for command, parse in (
+        (("amd-smi", "topology", "--json"), parse_amd_smi),
+        (("rocm-smi", "--showtopo"), parse_rocm_smi),
+    ):
+        answer = probe.run(command, _SMI_TIMEOUT_S)
+        node = parse(answer.stdout) if answer.outcome == "ran" else None
+        if node is not None:
+            return node
+    return None
+
+
+def _nvidia(probe: Probe) -> Node:
+    matrix = probe.run(("nvidia-smi", "topo", "-m"), _SMI_TIMEOUT_S)
+    node = parse_nvidia_smi(matrix.stdout) if matrix.succeeded else None
+    if node is None or node.gpus < 2:
+        return node or Node()
+    peers = probe.run(("nvidia-smi", "topo", "-p2p", "r"), _SMI_TIMEOUT_S)
+    return parse_nvidia_smi(matrix.stdout, peers.stdout if peers.succeeded else "") or node
+
+
+def _from_driver(probe: Probe) -> Node | None:
     nodes = sorted((name for name in probe.list_dir(KFD_NODES) if name.isdigit()), key=int)
     gpus = [node for node in nodes if int(_fields(probe, f"{KFD_NODES}/{node}/properties").get("simd_count", "0"))]
     index = {node: number for number, node in enumerate(gpus)}
@@ -83,24 +127,17 @@ def _amd_links(probe: Probe) -> tuple[Link, ...]:
                     pair = (min(index[node], other), max(index[node], other))
                     if found.get(pair) != "xgmi":
                         found[pair] = kind
-    return tuple(Link(*pair, kind) for pair, kind in sorted(found.items()))
+    if not found:
+        return None
+    return Node(len(gpus), tuple(Link(*pair, kind) for pair, kind in sorted(found.items())), (), "driver")
 
 
-def _nvidia_links(probe: Probe) -> tuple[Link, ...]:
-    answer = probe.run(("nvidia-smi", "topo", "-m"), _SMI_TIMEOUT_S)
-    if not answer.succeeded:
-        return ()
-    text = re.sub(r"\x1b\[[0-9;]*m", "", answer.stdout)  # the header line is underlined
-    links = []
-    for line in text.splitlines():
-        words = line.split()
-        if not words or not re.fullmatch(r"GPU\d+", words[0]) or "X" not in words:
-            continue
-        first = int(words[0][3:])
-        for second, word in enumerate(words[1:]):
-            if second > first and re.fullmatch(r"NV\d+|PIX|PXB|PHB|NODE|SYS", word) and f"GPU{second}" in text:
-                links.append(Link(first, second, "nvlink" if word.startswith("NV") else "pcie"))
-    return tuple(links)
+def _numa_by_address(node: Node, probe: Probe) -> tuple[int | None, ...]:
+    """amd-smi gives bus addresses, and the kernel says on which NUMA node each lies."""
+    if not node.addresses:
+        return node.numa_nodes
+    texts = [(probe.read_text(f"{PCI_DEVICES}/{address}/numa_node") or "").strip() for address in node.addresses]
+    return tuple(int(text) if text.isdigit() else None for text in texts)
 
 
 def _fields(probe: Probe, path: str) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from kernel_pytorch.backends.topology import Node, node_topology
 from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.platform import Platform, current_probe, platform_from
@@ -47,6 +48,11 @@ class Machine:
     @property
     def nvidia_devices(self) -> tuple[DeviceInfo, ...]:
         return self.readings["nvidia-smi"].devices
+
+    @cached_property
+    def node(self) -> Node:
+        """What lies between the GPUs this machine computes on. Asks a tool, on first use."""
+        return node_topology("amd" if self.is_amd else "nvidia", self.probe)
 
     @property
     def has_amd_gpu(self) -> bool:

@@ -12,6 +12,7 @@ from kernel_pytorch.core.findings import SCHEMA_VERSION, CheckResult, Status, to
 from kernel_pytorch.core.hardware import GIB
 from kernel_pytorch.doctor.check import all_checks, is_not_applicable
 from kernel_pytorch.doctor.machine import Machine
+from kernel_pytorch.doctor.node import computing_devices, links_in_words
 from kernel_pytorch.version import VERSION
 
 WORDS = {
@@ -52,6 +53,7 @@ def as_json(machine: Machine, results: Sequence[CheckResult]) -> str:
             "platform": to_plain(machine.platform),
             "torch_build": machine.torch.build if machine.torch else None,
             "container": machine.container.kind if machine.container else None,
+            "node": to_plain(machine.node) if len(computing_devices(machine)) > 1 else None,
             "checks": checks,
             "counts": dict(Counter(_word(result) for result in results)),
             "exit": exit_status(results),
@@ -107,7 +109,7 @@ def shown(results: Sequence[CheckResult], verbose: bool) -> list[CheckResult]:
 
 
 def machine_lines(machine: Machine) -> Iterator[str]:
-    """The machine in two lines."""
+    """The machine in two lines; a third where several GPUs are known to be connected."""
     devices = machine.amd_devices + machine.nvidia_devices
     parts = list(_grouped(devices)) or ["no GPU"]
     where = f", in a {machine.container.kind} container" if machine.container else ""
@@ -118,6 +120,8 @@ def machine_lines(machine: Machine) -> Iterator[str]:
     version = ".".join(str(part) for part in machine.probe.python_version)
     build = f"torch {torch.version} ({torch.build} build)" if torch else "no torch"
     yield f"python   {version}, {build}"
+    if len(computing_devices(machine)) > 1 and machine.node.links:
+        yield f"node     {links_in_words(machine.node.gpus, machine.node.links)}"
 
 
 def _grouped(devices: Sequence[DeviceInfo]) -> Iterator[str]:

@@ -10,26 +10,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from kernel_pytorch.backends.amd.inductor_table import keys_of
 from kernel_pytorch.core.probe import Probe
 
 TIMEOUT_S = 90.0  # a first import on a network file system takes this long; a healthy one takes seconds
 MARK = "KPT-TORCH-PROBE:"
-
-INDUCTOR_KEYS = (
-    "max_autotune",
-    "max_autotune_pointwise",
-    "max_autotune_gemm",
-    "max_autotune_gemm_backends",
-    "coordinate_descent_tuning",
-    "epilogue_fusion",
-    "pattern_matcher",
-    "aggressive_fusion",
-    "triton.cudagraphs",
-    "triton.cudagraph_trees",
-    "memory_planning",
-    "reorder_for_locality",
-)
-DYNAMO_KEYS = ("recompile_limit", "cache_size_limit")
 
 
 @dataclass(frozen=True)
@@ -86,10 +71,11 @@ def collect(inductor_keys: Any, dynamo_keys: Any) -> dict[str, Any]:
 
 def ask_torch(probe: Probe, timeout_s: float = TIMEOUT_S) -> TorchProbe:
     """Runs `collect` in a fresh process of the probe's Python."""
+    inductor, dynamo = keys_of("inductor"), keys_of("dynamo")
     source = (
         "from __future__ import annotations\nimport json\nfrom typing import Any\n"
         + inspect.getsource(collect)
-        + f"print({MARK!r} + json.dumps(collect({INDUCTOR_KEYS!r}, {DYNAMO_KEYS!r})))\n"
+        + f"print({MARK!r} + json.dumps(collect({inductor!r}, {dynamo!r})))\n"
     )
     result = probe.run((probe.python or "python3", "-c", source), timeout_s)
     if result.outcome == "hangs":

@@ -10,7 +10,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from kernel_pytorch.backends.amd import AMDBackend
+from kernel_pytorch.backends.amd import AMDBackend, AMDMemoryManager
 from kernel_pytorch.backends.checkpoints import load_portable_state_dict, portable_state_dict
 from kernel_pytorch.backends.distributed import joined
 from kernel_pytorch.backends.prepare import preparation_of
@@ -70,6 +70,9 @@ def fail(how: str) -> None:
                 raise ValueError("bad batch 17")
             if how == "memory":
                 torch.empty(2**60, dtype=torch.uint8)
+            if how == "guarded":
+                with AMDMemoryManager(device="cpu").protect("a training step", 2**60):
+                    raise AssertionError("a step that cannot fit was begun")
             if how == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
             if how == "hangs":

@@ -95,6 +95,7 @@ def test_bf16(kind: str) -> None:
     [
         ("raises", "ValueError: bad batch 17", "rank 1 failed: ValueError: bad batch 17"),
         ("memory", "can't allocate memory", "rank 1 failed: RuntimeError"),
+        ("guarded", "a training step needs", "rank 1 failed: ROCmMemoryError: a training step needs"),
     ],
 )
 def test_a_rank_that_fails_ends_all_with_its_reason(how: str, own: str, others: str) -> None:

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kernel_pytorch.backends.topology import (
     Link,
+    Node,
     collective_variables,
     fully_linked,
     gpu_links,
     missing_variables,
+    node_topology,
 )
+from kernel_pytorch.backends.topology_tools import parse_amd_smi, parse_nvidia_smi, parse_rocm_smi
+from kernel_pytorch.core.probe import CommandResult
 from kernel_pytorch.core.stand_in import recorded
+
+from .topology_texts import (
+    H200,
+    all_pcie,
+    all_xgmi,
+    amd_smi_json,
+    amd_smi_old_json,
+    last_on_pcie,
+    numa_files,
+    nvidia_matrix,
+    nvidia_peers,
+    rocm_smi_text,
+    with_answers,
+)
 
 NODES = "/sys/class/kfd/kfd/topology/nodes"
 SMI = """\
@@ -54,7 +74,11 @@ def test_cards_on_pcie() -> None:
 
 def test_nvidia_smi() -> None:
     links = gpu_links("nvidia", recorded(commands={"nvidia-smi": SMI}))
-    assert links == (Link(0, 1, "nvlink"), Link(0, 2, "pcie"), Link(1, 2, "pcie"))
+    assert links == (
+        Link(0, 1, "nvlink", None, "NV18"),
+        Link(0, 2, "pcie", None, "SYS"),
+        Link(1, 2, "pcie", None, "SYS"),
+    )
     assert names("nvidia", "sm_90", links, 3, "fsdp") == {"TORCH_NCCL_ASYNC_ERROR_HANDLING": "1"}
 
 
@@ -66,3 +90,69 @@ def test_nothing_known_sets_nothing() -> None:
 def test_what_a_person_set_stays() -> None:
     wanted = collective_variables("amd", "gfx942", (), 1, "fsdp")
     assert "GPU_MAX_HW_QUEUES" not in missing_variables(wanted, {"GPU_MAX_HW_QUEUES": "4"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        amd_smi_json(8, all_xgmi),
+        amd_smi_json(8, all_xgmi, wrapped=True),
+        amd_smi_json(8, all_xgmi, noise="UserWarning: [driver] is old\n"),
+    ],
+)
+def test_amd_smi_on_eight_mi300x(text: str) -> None:
+    node = parse_amd_smi(text)
+    assert node is not None and node.gpus == 8 and len(node.links) == 28 and fully_linked(node.links, 8)
+    assert node.links[0] == Link(0, 1, "xgmi", True, "1 hop") and node.addresses[1] == "0000:1c:00.0"
+
+
+def test_amd_smi_before_rocm_6_2() -> None:
+    node = parse_amd_smi(amd_smi_old_json(2, all_pcie))
+    assert node is not None and node.links == (Link(0, 1, "pcie", False, "2 hops"),)
+
+
+def test_rocm_smi_on_two_cards() -> None:
+    node = parse_rocm_smi(rocm_smi_text(2, all_pcie))
+    assert node == Node(2, (Link(0, 1, "pcie", None, "2 hops"),), (0, 1), "rocm-smi")
+    closed = parse_rocm_smi(rocm_smi_text(2, all_pcie, access="False"))
+    assert closed is not None and closed.links[0].peer_access is False
+
+
+def test_a_gpu_that_lost_its_links() -> None:
+    for node in (parse_amd_smi(amd_smi_json(8, last_on_pcie(8))), parse_rocm_smi(rocm_smi_text(8, last_on_pcie(8)))):
+        assert node is not None and not fully_linked(node.links, 8)
+        assert [link.first for link in node.links if link.kind == "pcie"] == list(range(7))
+
+
+def test_nvidia_smi_with_peers_and_numa_nodes() -> None:
+    words = [["X", "NV4", "SYS"], ["NV4", "X", "PHB"], ["SYS", "PHB", "X"]]
+    peers = nvidia_peers([["X", "OK", "CNS"], ["OK", "X", "OK"], ["CNS", "OK", "X"]])
+    node = parse_nvidia_smi(nvidia_matrix(words, ["0", "0", "N/A"]), peers)
+    assert node == Node(
+        3,
+        (Link(0, 1, "nvlink", True, "NV4"), Link(0, 2, "pcie", False, "SYS"), Link(1, 2, "pcie", True, "PHB")),
+        (0, 0, None),
+        "nvidia-smi",
+    )
+
+
+def test_a_real_h200_has_no_links_and_one_numa_node() -> None:
+    assert parse_nvidia_smi(H200) == Node(1, (), (0,), "nvidia-smi")
+
+
+@pytest.mark.parametrize("text", ["", "}{", "[]", "{}", "[1, 2]", "not a table", '[{"gpu": 0}]'])
+def test_other_texts_are_no_topology(text: str) -> None:
+    assert parse_amd_smi(text) is None and parse_rocm_smi(text) is None and parse_nvidia_smi(text) is None
+
+
+def test_the_tool_that_tells_most_is_asked_first() -> None:
+    machine = recorded(files={**kfd(2, 11), **numa_files(2)})
+    assert node_topology("amd", machine).source == "driver"
+    with_rocm_smi = with_answers(machine, {("rocm-smi", "--showtopo"): rocm_smi_text(2, all_xgmi)})
+    assert node_topology("amd", with_rocm_smi).source == "rocm-smi"
+    both = with_answers(with_rocm_smi, {("amd-smi", "topology"): amd_smi_json(2, all_xgmi)})
+    assert node_topology("amd", both).source == "amd-smi" and node_topology("amd", both).numa_nodes == (0, 1)
+    failing = with_answers(both, {("amd-smi",): CommandResult(("amd-smi",), "hangs")})
+    assert node_topology("amd", failing).source == "rocm-smi"
+    assert node_topology("amd", recorded()) == node_topology("cpu", recorded()) == Node()
+    assert gpu_links("amd", with_answers(recorded(), {("amd-smi",): amd_smi_json(2, all_pcie)}))[0].kind == "pcie"

@@ -11,7 +11,7 @@ SAMPLES = [
     errors.ROCmNotAvailableError("no ROCm"),
     errors.AMDDeviceError("gone", {"index": 3}),
     errors.HIPCompilationError("add", "line 1: error", {"target": "gfx942"}),
-    errors.ROCmMemoryError("full"),
+    errors.ROCmMemoryError("a training step", 2048.0, 512.5, {"device": "cuda:0"}),
     errors.MatrixCoreError("none"),
     errors.AMDOptimizationError("no"),
     errors.AMDConfigurationError("device_id", -1, "0 or more"),
@@ -29,6 +29,23 @@ def test_errors_pickle_with_all_they_know(error: errors.AMDBackendError) -> None
 def test_hierarchy() -> None:
     assert all(isinstance(error, errors.AMDBackendError) for error in SAMPLES)
     assert isinstance(SAMPLES[-1], ValueError)
+
+
+def test_memory_error_has_its_figures() -> None:
+    error = errors.ROCmMemoryError("a training step", 2048.0, 512.5, {"device": "cuda:0"})
+    assert (error.operation, error.required_mb, error.available_mb) == ("a training step", 2048.0, 512.5)
+    assert error.details == {
+        "operation": "a training step",
+        "required_mb": 2048.0,
+        "available_mb": 512.5,
+        "device": "cuda:0",
+    }
+    assert str(error).startswith("a training step needs 2048.0 MB and 512.5 MB are available: ")
+    assert str(errors.ROCmMemoryError("loading")) == "loading: out of memory"
+    assert str(errors.ROCmMemoryError("loading", available_mb=3.0)).startswith(
+        "loading needs more memory than there is"
+    )
+    assert str(errors.ROCmMemoryError("loading", 1.0, 0.0, reason="the device says no")) == "the device says no"
 
 
 def test_compilation_error_has_the_compilers_words() -> None:

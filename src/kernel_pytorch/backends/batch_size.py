@@ -40,8 +40,9 @@ def find_batch_size(step: Callable[[int], Any], largest: int, smallest: int = 1,
         return BatchFit(largest, tuple(tried))
     if smallest == largest or not fits(smallest):
         raise ROCmMemoryError(
-            f"a batch of {smallest} does not fit on {device}",
-            {"operation": "find_batch_size", "tried": tried, "smallest": smallest},
+            "find_batch_size",
+            details={"tried": tried, "smallest": smallest},
+            reason=f"a batch of {smallest} does not fit on {device}",
         )
     fitting, failing = smallest, largest
     while failing - fitting > 1:

@@ -1,7 +1,8 @@
 """Checkpoints that go from one vendor's GPU to another's, to the CPU and back.
 
 Keys never change through `prepare_model`, and torch's own `load_state_dict` casts between fp32, fp16 and bf16.
-What is left is FP8: the same bits mean half the value on gfx942 (e4m3fnuz) of what they mean elsewhere (e4m3fn).
+What is left is FP8: the same bits mean half the value on gfx942 (e4m3fnuz, e5m2fnuz) of what they mean elsewhere
+(e4m3fn, e5m2).
 """
 
 from __future__ import annotations
@@ -13,8 +14,15 @@ from kernel_pytorch.core.errors import AMDBackendError
 from kernel_pytorch.core.hardware import target
 
 SCALE_ENDINGS = ("_scale", ".scale", "_scale_inv")
-_NEGATIVE_ZERO = 0x80  # in e4m3fn; the only NaN in e4m3fnuz
-_LARGEST = (0x7F, 0xFF)  # +-NaN in e4m3fn; +-240 in e4m3fnuz
+_NEGATIVE_ZERO = 0x80  # elsewhere; the only NaN of the fnuz formats
+# From these bits on, without the sign, a format has infinity and NaN where its fnuz twin has its largest numbers.
+_FIRST_SPECIAL = {"e4m3": 0x7F, "e5m2": 0x7C}
+_TWINS = {
+    "float8_e4m3fn": "float8_e4m3fnuz",
+    "float8_e4m3fnuz": "float8_e4m3fn",
+    "float8_e5m2": "float8_e5m2fnuz",
+    "float8_e5m2fnuz": "float8_e5m2",
+}
 
 
 def portable_state_dict(model: Any) -> dict[str, Any]:
@@ -60,19 +68,19 @@ def adapt_fp8(state: Mapping[str, Any], target_name: str) -> dict[str, Any]:
     row = target(target_name)
     adapted = dict(state)
     for key, tensor in state.items():
-        if getattr(tensor, "dtype", None) not in (torch.float8_e4m3fn, torch.float8_e4m3fnuz):
+        name = str(getattr(tensor, "dtype", "")).removeprefix("torch.")
+        if name not in _TWINS:
             continue
         if row.fp8_format is None:
             raise AMDBackendError(f"{key} is FP8, which {row.name} ({row.arch}) does not have: dequantise it first")
-        wanted = getattr(torch, f"float8_{row.fp8_format}")
-        if tensor.dtype == wanted:
+        to_fnuz = row.fp8_format.endswith("fnuz")
+        if name.endswith("fnuz") == to_fnuz:
             continue
         scale_key = _scale_key(key, state)
-        to_fnuz = wanted == torch.float8_e4m3fnuz
-        adapted[key] = _converted(key, tensor, to_fnuz).view(wanted)
-        # The bits are worth half as much in e4m3fnuz, and every one of these names multiplies ("_scale_inv", as
-        # DeepSeek writes it, is the inverse of the scale the quantiser used).
-        adapted[scale_key] = state[scale_key] * (2.0 if to_fnuz else 0.5)
+        adapted[key] = _converted(key, tensor, to_fnuz).view(getattr(torch, _TWINS[name]))
+        # The bits are worth half as much in the fnuz formats, and every one of these names multiplies ("_scale_inv",
+        # as DeepSeek writes it, is the inverse of the scale the quantiser used).
+        adapted[scale_key] = _scaled(scale_key, state[scale_key], doubled=to_fnuz)
     return adapted
 
 
@@ -91,7 +99,7 @@ def refuse_raw_fp8(
     It raises rather than adds to `error_msgs`, which torch reports only after it has copied everything."""
     import torch
 
-    kinds = (torch.float8_e4m3fn, torch.float8_e4m3fnuz)
+    kinds = tuple(getattr(torch, name) for name in _TWINS)
     own = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     for name, parameter in own.items():
         stored = state_dict.get(prefix + name)
@@ -111,13 +119,29 @@ def _scale_key(key: str, state: Mapping[str, Any]) -> str:
     return found
 
 
+def _scaled(key: str, scale: Any, *, doubled: bool) -> Any:
+    import torch
+
+    if str(scale.dtype) == "torch.float8_e8m0fnu":  # a power of two by its exponent
+        bits = scale.view(torch.uint8)
+        if bool((bits >= 0xFE).any() if doubled else (bits == 0).any()):
+            raise AMDBackendError(f"{key} leaves the range of {scale.dtype}: requantise the tensor it belongs to")
+        return (bits + 1 if doubled else bits - 1).view(scale.dtype)
+    changed = scale * (2.0 if doubled else 0.5)
+    if not torch.equal(changed * (0.5 if doubled else 2.0), scale):
+        raise AMDBackendError(f"{key} leaves the range of {scale.dtype}: store it in fp32")
+    return changed
+
+
 def _converted(key: str, tensor: Any, to_fnuz: bool) -> Any:
     import torch
 
     bits = tensor.view(torch.uint8).clone()
-    at_the_edge = (bits == _LARGEST[0]) | (bits == _LARGEST[1])
-    if bool(at_the_edge.any()):
-        what = "NaN" if to_fnuz else "values of 240 in e4m3fnuz, which e4m3fn cannot hold after the change of scale"
+    special = _FIRST_SPECIAL["e4m3" if "e4m3" in str(tensor.dtype) else "e5m2"]
+    if bool(((bits & 0x7F) >= special).any()):
+        largest = 240 if special == 0x7F else 32768
+        what = f"values of {largest} or more, which have no counterpart after the change of scale"
+        what = "NaN or infinity" if to_fnuz else what
         raise AMDBackendError(f"{key} holds {what}: requantise it instead")
     if to_fnuz:
         bits[bits == _NEGATIVE_ZERO] = 0

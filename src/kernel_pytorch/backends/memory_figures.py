@@ -32,14 +32,7 @@ class MemoryStats:
 
 def memory_error(operation: str, required_bytes: int, available_bytes: int) -> ROCmMemoryError:
     """A refusal before the device fails. Carries `operation`, `required_mb` and `available_mb`."""
-    required, available = required_bytes / MB, max(0, available_bytes) / MB
-    error = ROCmMemoryError(
-        f"{operation} needs {required:.1f} MB and {available:.1f} MB are available: use a smaller batch or model, "
-        "free memory, or raise max_memory_fraction",
-        {"operation": operation, "required_mb": required, "available_mb": available},
-    )
-    error.__dict__.update(operation=operation, required_mb=required, available_mb=available)
-    return error
+    return ROCmMemoryError(operation, required_bytes / MB, max(0, available_bytes) / MB)
 
 
 def device_total_bytes(device: Any) -> int:

@@ -56,7 +56,36 @@ class HIPCompilationError(AMDBackendError):
 
 
 class ROCmMemoryError(AMDBackendError):
-    """An allocation failed or would exceed the configured limit."""
+    """`operation` needs more memory than there is, or ran out of it.
+
+    `required_mb` and `available_mb` are None where they are not known; `reason` is what the device or the search said,
+    in place of the sentence made of the figures.
+    """
+
+    def __init__(
+        self,
+        operation: str,
+        required_mb: float | None = None,
+        available_mb: float | None = None,
+        details: Mapping[str, Any] | None = None,
+        *,
+        reason: str = "",
+    ) -> None:
+        figures = {"operation": operation, "required_mb": required_mb, "available_mb": available_mb}
+        super().__init__(
+            reason or _memory_sentence(operation, required_mb, available_mb), {**figures, **(details or {})}
+        )
+        self.operation = operation
+        self.required_mb = required_mb
+        self.available_mb = available_mb
+
+
+def _memory_sentence(operation: str, required_mb: float | None, available_mb: float | None) -> str:
+    if required_mb is None and available_mb is None:
+        return f"{operation}: out of memory"
+    needs = f" needs {required_mb:.1f} MB" if required_mb is not None else " needs more memory than there is"
+    has = f" and {available_mb:.1f} MB are available" if available_mb is not None else ""
+    return f"{operation}{needs}{has}: use a smaller batch or model, free memory, or raise max_memory_fraction"
 
 
 class MatrixCoreError(AMDBackendError):

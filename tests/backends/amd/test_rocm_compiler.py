@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import kernel_pytorch
-from kernel_pytorch.backends.amd import CompiledKernel, ROCmCompiler
+from kernel_pytorch.backends.amd import CompiledKernel, ROCmCompiler, hiprtc
 from kernel_pytorch.backends.amd.amd_exceptions import AMDConfigurationError, HIPCompilationError
 from kernel_pytorch.core.architecture import AMDArchitecture
 from kernel_pytorch.core.config import AMDConfig
@@ -307,6 +307,8 @@ def test_a_label_must_be_there_and_be_text(compile_once: Compile) -> None:
 
 def test_without_a_toolchain_the_error_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(find, "_candidates", lambda *_: iter(()))
+    monkeypatch.setattr(hiprtc, "hiprtc_candidates", lambda: iter(()))
+    monkeypatch.setattr(hiprtc, "unpacked_root", lambda: None)
     compiler = ROCmCompiler(AMDConfig(hip_compiler_cache_dir=str(tmp_path)))
     with pytest.raises(HIPCompilationError, match=r"pip install .*kernel-pytorch\[toolchain\]") as caught:
         compiler.compile_kernel(ADD, "add")
@@ -350,7 +352,7 @@ def test_a_kernel_pickles(compile_once: Compile) -> None:
 NEW_PROCESS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from kernel_pytorch.backends.amd import ROCmCompiler
+from kernel_pytorch.backends.amd import ROCmCompiler, hiprtc
 from kernel_pytorch.core.config import AMDConfig
 compiler = ROCmCompiler(AMDConfig(hip_compiler_cache_dir=sys.argv[2]))
 kernel = compiler.compile_kernel(sys.argv[3], "add")

@@ -5,20 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from kernel_pytorch.backends.amd.inductor_table import RECOMPILE_LIMIT, SETTINGS
 from kernel_pytorch.core.errors import AMDConfigurationError
 
-# What ROCm wants of Inductor. Passed as options of one compile, so nothing global changes and nothing is to be
-# restored. Some ROCm images turn max_autotune on for everything, which makes "default" a search of minutes.
-WANTED = {
-    "max_autotune": False,
-    "max_autotune_gemm": False,
-    "max_autotune_pointwise": False,
-    "triton.cudagraphs": False,
-    "triton.cudagraph_trees": False,
-    "memory_planning": False,
-    "coordinate_descent_tuning": False,
-}
-RECOMPILE_LIMIT = 128
+# Passed as options of one compile, so nothing global changes and nothing is to be restored. Some ROCm images turn
+# max_autotune on for everything, which makes "default" a search of minutes.
+WANTED = {setting.name: setting.wanted for setting in SETTINGS if setting.per_compile}
 _SEARCHES = {"max_autotune": True, "max_autotune_gemm_backends": "ATEN,TRITON"}
 _GRAPH_MODES = ("reduce-overhead", "max-autotune")
 

@@ -177,9 +177,12 @@ class AMDMemoryManager:
             error.__traceback__ = None  # its frames hold the tensors that were too many
         if reason:
             release_unused(self.device)
-            failure = memory_error(operation, required_bytes, self._available())
-            failure.message = f"{operation} ran out of memory: {reason}"
-            raise failure
+            raise ROCmMemoryError(
+                operation,
+                required_bytes / MB if required_bytes else None,
+                max(0, self._available()) / MB,
+                reason=f"{operation} ran out of memory: {reason}",
+            )
 
     def find_batch_size(self, step: Callable[[int], Any], largest: int, smallest: int = 1) -> BatchFit:
         """The largest batch for which `step(batch_size)` fits, by bisection; see batch_size.find_batch_size."""

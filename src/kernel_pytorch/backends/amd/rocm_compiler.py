@@ -29,6 +29,7 @@ from kernel_pytorch.toolchain.identity import (
 from kernel_pytorch.version import VERSION
 
 if TYPE_CHECKING:
+    from kernel_pytorch.backends.amd.hiprtc import Hiprtc
     from kernel_pytorch.toolchain.find import Toolchain
 
 LEVEL_FLAGS = {
@@ -39,6 +40,7 @@ LEVEL_FLAGS = {
     # -prec-div=false -prec-sqrt=false.
     "aggressive": ("-O3", "-fno-hip-fp32-correctly-rounded-divide-sqrt"),
 }
+COMPILERS = ("auto", "toolchain", "hiprtc")
 _O_LEVEL = re.compile(r"-?(O[0-3s])\Z")
 _TOOLCHAINS_REMEMBERED = 16
 _STRIPES = 256
@@ -60,13 +62,23 @@ class ROCmCompiler:
 
     `target` overrides the configuration's architecture ("gfx90a"). The configuration's hip_kernel_cache_enabled,
     hip_compiler_cache_size (kernels, in memory and on disk) and hip_compiler_cache_dir govern the cache;
-    `max_cache_bytes` bounds it on disk.
+    `max_cache_bytes` bounds it on disk. `compiler` is "toolchain" (what `kpt build --toolchain` lists), "hiprtc"
+    (ROCm's compiler as a library), or "auto": the first, and the second where there is none.
     """
 
     def __init__(
-        self, config: AMDConfig | None = None, *, target: str | None = None, max_cache_bytes: int = 1 << 30
+        self,
+        config: AMDConfig | None = None,
+        *,
+        target: str | None = None,
+        max_cache_bytes: int = 1 << 30,
+        compiler: str = "auto",
     ) -> None:
+        if compiler not in COMPILERS:
+            raise AMDConfigurationError("compiler", compiler, f"one of {', '.join(COMPILERS)}")
         self.config = config if config is not None else AMDConfig()
+        self._wanted = compiler
+        self._hiprtc: Hiprtc | None = None
         self.cache: KernelCache | None = None
         self._toolchains: KernelCache | None = None
         if self.config.hip_kernel_cache_enabled:
@@ -175,9 +187,13 @@ class ROCmCompiler:
     def _build(self, source: str, name: str, target: str, flags: tuple[str, ...]) -> StoredKernel:
         # Imported here: a hit needs none of the compiler's machinery, and loading it costs more than the hit.
         from kernel_pytorch.backends.amd.hip_build import build_kernel
+        from kernel_pytorch.backends.amd.hiprtc_build import build_with_hiprtc
 
         toolchain = self._found_toolchain(name)
         self._count("compilations")
+        if toolchain is None:
+            assert self._hiprtc is not None
+            return build_with_hiprtc(source, name, target, flags, self._hiprtc)
         return build_kernel(source, name, target, flags, toolchain)
 
     def _key(self, source: str, name: str, target: str, flags: tuple[str, ...]) -> str:
@@ -195,21 +211,33 @@ class ROCmCompiler:
 
     def _toolchain_identity(self, name: str) -> ToolchainIdentity:
         with self._lock:
-            if self._identity is None and self._toolchains is not None:
+            if self._identity is None and self._toolchains is not None and self._wanted != "hiprtc":
                 self._identity = remembered_identity(self._toolchains)
             if self._identity is None:
-                self._identity = identity_of(self._found_toolchain(name))
+                toolchain = self._found_toolchain(name)
+                self._identity = identity_of(toolchain) if toolchain is not None else self._hiprtc_identity()
             return self._identity
 
-    def _found_toolchain(self, name: str) -> Toolchain:
+    def _hiprtc_identity(self) -> ToolchainIdentity:
+        assert self._hiprtc is not None
+        return self._hiprtc.identity
+
+    def _found_toolchain(self, name: str) -> Toolchain | None:
+        """The toolchain; None where hiprtc is what there is, or what was asked for."""
         from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 
         with self._lock:
-            if self._toolchain is None:
+            if self._toolchain is None and self._hiprtc is None:
+                if self._wanted == "hiprtc":
+                    self._hiprtc = _hiprtc_or_error(name, None)
+                    return None
                 try:
                     self._toolchain = find_toolchain()
                 except ToolchainNotFoundError as error:
-                    raise HIPCompilationError(name, str(error)) from error
+                    if self._wanted == "toolchain":
+                        raise HIPCompilationError(name, str(error)) from error
+                    self._hiprtc = _hiprtc_or_error(name, error)
+                    return None
                 if self._toolchains is not None:
                     remember_identity(self._toolchains, self._toolchain)
             return self._toolchain
@@ -249,3 +277,13 @@ def _check_texts(source: str, name: str) -> None:
         raise HIPCompilationError(name, "the kernel has no name")
     if not source.strip():
         raise HIPCompilationError(name, "the source is empty")
+
+
+def _hiprtc_or_error(name: str, no_toolchain: Exception | None) -> Hiprtc:
+    from kernel_pytorch.backends.amd.hiprtc import HiprtcNotFoundError, find_hiprtc
+
+    try:
+        return find_hiprtc()
+    except HiprtcNotFoundError as error:
+        cause = no_toolchain or error
+        raise HIPCompilationError(name, str(cause)) from cause

@@ -52,6 +52,17 @@ def pack_arguments(kernel: str, parameters: Sequence[Parameter], arguments: Sequ
     return PackedArguments(block, (ctypes.c_void_p * max(len(addresses), 1))(*addresses))
 
 
+def value_bytes(kernel: str, parameter: Parameter, value: Any) -> bytes:
+    """One plain value (no device memory) as the parameter wants it. Raises like `pack_arguments`."""
+    try:
+        packed = _value(parameter, value)
+        if len(packed) != parameter.size:
+            raise TypeError(f"{parameter.size} bytes are wanted, {_kind(value)} has {len(packed)}")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(f"kernel {kernel!r}, {parameter}: {error}") from None
+    return packed
+
+
 def is_tensor(value: object) -> bool:
     """True for a torch tensor; asks only a torch that somebody already imported."""
     torch = sys.modules.get("torch")

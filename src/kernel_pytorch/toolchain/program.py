@@ -6,6 +6,7 @@ the same instructions: whoever needs to read the machine code does not need a di
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import struct
 import tempfile
@@ -26,11 +27,12 @@ from kernel_pytorch.toolchain.compile import (
 )
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.offload_bundle import BUNDLE_MAGIC
-from kernel_pytorch.toolchain.roots import package_directory
+from kernel_pytorch.toolchain.roots import OWN_INCLUDE, package_directory
 
 # Line tables are enough to name source lines, and cost a tenth of full debug information.
 _LINES = ("-gline-tables-only", "-fdebug-compilation-dir=.")
 _BUNDLE_ALIGNMENT = 4096
+_HOST_SUPPORT = OWN_INCLUDE / "host_support.c"
 
 
 @dataclass(frozen=True)
@@ -112,11 +114,10 @@ def build_program(
     with tempfile.TemporaryDirectory(prefix="kpt-program-") as scratch:
         with ThreadPoolExecutor(max_workers=jobs) as pool:
             device = tuple(pool.map(lambda path: build_device_code(path, target, toolchain, options), sources))
-            units = list(enumerate(zip(sources, device, strict=True)))
             objects = list(
                 pool.map(
-                    lambda unit: _host_object(unit[0], *unit[1], toolchain, options or CompileOptions(), Path(scratch)),
-                    units,
+                    lambda unit: _host_object(unit[0], unit[1], toolchain, options or CompileOptions(), Path(scratch)),
+                    zip(sources, device, strict=True),
                 )
             )
         _link_program(objects, toolchain, destination, link)
@@ -124,17 +125,22 @@ def build_program(
 
 
 def _host_object(
-    index: int, source: Path, device: DeviceCode, toolchain: Toolchain, options: CompileOptions, scratch: Path
+    source: Path, device: DeviceCode, toolchain: Toolchain, options: CompileOptions, scratch: Path
 ) -> Path:
-    fat_binary = scratch / f"{index}.hipfb"
+    # Two sources of one name may come from different folders.
+    name = hashlib.sha256(str(source).encode()).hexdigest()[:16]
+    fat_binary = scratch / f"{name}.hipfb"
     fat_binary.write_bytes(bundle({device.target: device.code_object}))
-    compiled = scratch / f"{index}.o"
+    compiled = scratch / f"{name}.o"
     compiled.write_bytes(compile_host(source, toolchain, options, device.target, fat_binary))
     return compiled
 
 
 def _link_program(objects: Sequence[Path], toolchain: Toolchain, destination: Path, link: Sequence[str]) -> None:
-    command = [*host_linker(toolchain), "-o", str(destination), *map(str, objects), *link, "-lm", "-lpthread", "-ldl"]
+    # The language flag holds for what follows it: objects and libraries are told apart by their names again.
+    support = ["-x", "c", str(_HOST_SUPPORT), "-x", "none"]
+    command = [*host_linker(toolchain), "-o", str(destination), *map(str, objects), *support, *link]
+    command += ["-lm", "-lpthread", "-ldl"]
     run_compiler(command, 600.0, None)
     if not destination.is_file():
         raise CompileFailed((), "the linker wrote no executable", tuple(command))

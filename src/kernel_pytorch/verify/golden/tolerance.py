@@ -39,7 +39,7 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Sums:
-    """What lies behind a tensor: the longest sum, how many roundings in a row, and the precision of float32 products."""
+    """What lies behind a tensor: the longest sum, roundings in a row, and the precision of float32 products."""
 
     longest: int = 1
     steps: int = 1

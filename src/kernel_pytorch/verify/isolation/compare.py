@@ -11,7 +11,12 @@ from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
 from kernel_pytorch.verify.isolation.cxx import compare_cxx, fold_source
 from kernel_pytorch.verify.isolation.python_fold import fold_module
 from kernel_pytorch.verify.isolation.python_source import compare_python
-from kernel_pytorch.verify.isolation.rocm_only import is_named_for_rocm, who_reaches
+from kernel_pytorch.verify.isolation.rocm_only import (
+    changed_functions,
+    is_named_for_rocm,
+    unreached_functions,
+    who_reaches,
+)
 from kernel_pytorch.verify.isolation.trees import Tree
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
 
@@ -24,26 +29,34 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
     before, after = old.paths(), new.paths()
     verdicts: list[FileVerdict] = []
     identical = 0
+    own = _own_packages(before & after)
     changed: dict[str, bytes] = {}
     for path in sorted(before & after):
         if old.identity(path) == new.identity(path):
             identical += 1
             continue
         changed[path] = new.read(path)
-        verdicts.append(compare_file(path, old.read(path), changed[path]))
+        verdicts.append(compare_file(path, old.read(path), changed[path], own))
     verdicts += [FileVerdict(path, Verdict.CHANGED, "the file is gone") for path in sorted(before - after)]
     verdicts = [_excused(item, old if item.path not in after else new) for item in verdicts]
+    verdicts = [_without_rocm_functions(item, old, new, own) if item.path in changed else item for item in verdicts]
     added = {path: new.read(path) for path in sorted(after - before)}
     reached = _names_on_nvidia_path({**changed, **added})
     verdicts += [_excused(_new_file(path, reached), new) for path in added]
     return IsolationReport(tuple(verdicts), identical)
 
 
-def compare_file(path: str, old: bytes, new: bytes) -> FileVerdict:
-    """The verdict on one file that both sides have, by its kind."""
+def _own_packages(paths: frozenset[str]) -> frozenset[str]:
+    """The project's packages: folders with an __init__.py at the root or in src."""
+    parts = (PurePosixPath(path.removeprefix("src/")).parts for path in paths if path.endswith("/__init__.py"))
+    return frozenset(names[0] for names in parts if len(names) == 2)
+
+
+def compare_file(path: str, old: bytes, new: bytes, own: frozenset[str] = frozenset()) -> FileVerdict:
+    """The verdict on one file that both sides have, by its kind. `own` are the project's own Python packages."""
     name = PurePosixPath(path)
     if name.suffix in (".py", ".pyi"):
-        return compare_python(path, old, new)
+        return compare_python(path, old, new, own)
     if name.suffix in CXX_SUFFIXES:
         return compare_cxx(path, old, new)
     if name.name == "CMakeLists.txt" or name.suffix == ".cmake":
@@ -63,6 +76,24 @@ def _excused(item: FileVerdict, tree: Tree) -> FileVerdict:
     reason = f"only ROCm loads it ({item.reason})"
     taken = ("it is not loaded by a name put together at run time",)
     return FileVerdict(item.path, Verdict.PROVEN, reason, item.line, item.old_line, taken)
+
+
+def _without_rocm_functions(item: FileVerdict, old: Tree, new: Tree, own: frozenset[str]) -> FileVerdict:
+    """A change inside functions of a shared file that are ROCm's own, where nothing on the NVIDIA path names them."""
+    if item.verdict in (Verdict.PROVEN, Verdict.IDENTICAL) or not item.path.endswith(".py"):
+        return item
+    before, after = old.read(item.path), new.read(item.path)
+    names = changed_functions(before, after)
+    # The question that costs nothing comes first: would it help?
+    if not names or compare_python(item.path, before, after, own, names).verdict is not Verdict.PROVEN:
+        return item
+    names = unreached_functions(item.path, after, new, names)
+    names = unreached_functions(item.path, before, old, names) if names else names
+    again = compare_python(item.path, before, after, own, names)
+    if again.verdict is not Verdict.PROVEN:
+        return item
+    taken = f"{', '.join(sorted(names))}: not called by a name put together at run time"
+    return FileVerdict(item.path, Verdict.PROVEN, again.reason, assumptions=(*again.assumptions, taken))
 
 
 def _is_prose(name: PurePosixPath) -> bool:

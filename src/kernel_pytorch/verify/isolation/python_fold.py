@@ -8,14 +8,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues
+from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues, dotted
 
 
-def fold_module(tree: ast.Module) -> ast.Module:
+def fold_module(tree: ast.Module, gates: GateValues | None = None) -> ast.Module:
     """The tree on the NVIDIA path. The given tree is changed in place."""
-    folder = _Folder(GateValues(tree))
+    folder = _Folder(gates or GateValues(tree))
     tree.body = folder.block(tree.body)
+    marks = [item for item in tree.body if _is_module_mark(item)]
+    if len(marks) == 1 and isinstance(marks[0], ast.Assign) and folder.never_skips(marks[0].value):
+        tree.body.remove(marks[0])
     return tree
+
+
+def _is_module_mark(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and [ast.unparse(item) for item in node.targets] == ["pytestmark"]
 
 
 class _Folder(ast.NodeTransformer):
@@ -33,8 +40,33 @@ class _Folder(ast.NodeTransformer):
                 break  # what follows is dead: an `else` that a gate turned into the rest of the block
         return out
 
+    def never_skips(self, node: ast.expr) -> bool:
+        """`pytest.mark.skipif(is_rocm(), ...)` and `xfail`: on NVIDIA they mark nothing."""
+        if not isinstance(node, ast.Call) or not node.args:
+            return False
+        # The visit before may have made the condition a constant.
+        value = self.gates.value(node.args[0])
+        return (dotted(node.func) or "") in ("pytest.mark.skipif", "pytest.mark.xfail") and value in (False, None)
+
+    def _decorators(self, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+        return [self.visit(item) for item in nodes if not self.never_skips(item)]
+
     def _body(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         return self.block(statements) or [ast.Pass()]
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """A variable that holds a gate's value is that value: `f(use_aiter)` and `f(False)` are the same on NVIDIA."""
+        if isinstance(node.ctx, ast.Load) and node.id in self.gates.local:
+            value = self.gates.local[node.id]
+            assert value is None or isinstance(value, bool)
+            return ast.copy_location(ast.Constant(value), node)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        target = node.targets[0]
+        if len(node.targets) == 1 and isinstance(target, ast.Name) and target.id in self.gates.local:
+            return None
+        return self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt] | None:
         known = self.gates.value(node.test)
@@ -84,14 +116,14 @@ class _Folder(ast.NodeTransformer):
         return self._function(node)
 
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        node.decorator_list = self._decorators(node.decorator_list)
         node.args = self.visit(node.args)
         node.returns = self.visit(node.returns) if node.returns else None
         node.body = self._body(node.body)
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.decorator_list = [self.visit(item) for item in node.decorator_list]
+        node.decorator_list = self._decorators(node.decorator_list)
         node.bases = [self.visit(item) for item in node.bases]
         node.keywords = [self.visit(item) for item in node.keywords]
         node.body = self._body(node.body)

@@ -16,6 +16,15 @@ _GATE_NAME = re.compile(
     r"^_*(is|on|use|using|has|have)_?(rocm|hip|amd)(_?(available|build|gpu|platform|torch|backend|device))?s?_*$|^_*(is|on)_(gfx\w*|mi\d+\w*)$",
     re.IGNORECASE,
 )
+# Names that say ROCm and more: `is_rocm_aiter_moe_enabled`, `rocm_aiter_ops.is_enabled()`, `backend == Backend.AITER`.
+# They are taken at their word only where nothing else decides, and the report says so.
+_PROMISING = re.compile(
+    r"^_*is_(?:rocm|hip|aiter)_(?!(?:.*_)?(?:or_|not_|un|dis|miss)|.*(?:cuda|nvidia))\w+$|^_*is_(?:fp8_)?fnuz$",
+    re.IGNORECASE,
+)
+_ROCM_OBJECT = re.compile(r"(?:^|\.)_*(?:rocm|hip|aiter)_\w+\.is_(?!not_|un|dis)\w*(?:enabled|available|supported)$")
+_NVIDIA_PLATFORM = re.compile(r"(?:^|\.|_)platform\.is_cuda$")  # a platform's, not a tensor's
+_ROCM_MEMBER = re.compile(r"\.(?:ROCM|HIP|AITER)(?:_[A-Z0-9_]+)?$")
 _NVIDIA_NAME = re.compile(r"^_*(is|on)_(cuda_build|nvidia)(_?(gpu|platform))?_*$", re.IGNORECASE)
 
 
@@ -59,8 +68,11 @@ def _words(node: ast.AST) -> tuple[str, ...]:
 class GateValues:
     """Values of expressions on NVIDIA, with what the file defines itself taken into account."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, trusting: bool = False) -> None:
+        self.trusting = trusting
         self.own: dict[str, object] = {}
+        self.local: dict[str, object] = {}  # variables of functions, set once to a gate's value
+        self.promised: set[str] = set()  # what was decided by such a name alone
         self._collect(tree)
 
     def value(self, node: ast.expr) -> object:
@@ -91,7 +103,21 @@ class GateValues:
             return self.own[name]
         if name.endswith("version.hip"):
             return None
-        return gate_name_value(name)
+        return self._by_name(name)
+
+    def _by_name(self, name: str) -> object:
+        known = gate_name_value(name)
+        if (
+            known is UNKNOWN
+            and self.trusting
+            and (_PROMISING.match(name.rsplit(".", 1)[-1]) or _ROCM_OBJECT.search(name))
+        ):
+            self.promised.add(name)
+            return False
+        if self.trusting and _NVIDIA_PLATFORM.search(name):
+            self.promised.add(f"not {name}")
+            return True
+        return known
 
     def _call(self, node: ast.Call) -> object:
         name = dotted(node.func)
@@ -104,7 +130,7 @@ class GateValues:
             return self._attribute_query(name, node)
         if name in self.own:
             return self.own[name]
-        return gate_name_value(name)
+        return self._by_name(name)
 
     def _attribute_query(self, name: str, node: ast.Call) -> object:
         about_hip = (
@@ -133,6 +159,14 @@ class GateValues:
         if left is UNKNOWN or right is UNKNOWN:
             if right is None and (dotted(node.left) or "").endswith("version.cuda"):
                 return isinstance(operator, (ast.IsNot, ast.NotEq))
+            member = dotted(node.comparators[0]) or ""
+            if (
+                self.trusting
+                and _ROCM_MEMBER.search(member)
+                and isinstance(operator, (ast.Eq, ast.Is, ast.NotEq, ast.IsNot))
+            ):
+                self.promised.add(f"{ast.unparse(node.left)} == {member}")
+                return isinstance(operator, (ast.NotEq, ast.IsNot))
             return UNKNOWN
         if isinstance(operator, (ast.Is, ast.Eq)):
             return left is right or left == right
@@ -150,6 +184,9 @@ class GateValues:
                 self._define(statement.target, statement.value, bound)
             elif isinstance(statement, ast.FunctionDef) and bound.get(statement.name) == 1:
                 self._define_function(statement)
+        for function in ast.walk(tree):
+            if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                self._define_locals(function, bound)
 
     def _define(self, target: ast.expr, value: ast.expr, bound: dict[str, int]) -> None:
         if isinstance(target, ast.Name):
@@ -159,6 +196,16 @@ class GateValues:
                 self.own[target.id] = known
             elif gate_name_value(target.id) is not UNKNOWN:
                 self.own[target.id] = UNKNOWN
+
+    def _define_locals(self, function: ast.FunctionDef | ast.AsyncFunctionDef, bound: dict[str, int]) -> None:
+        """`use_aiter = is_rocm() and wanted`, where nothing else in the file has that name."""
+        for node in ast.walk(function):
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name) or bound.get(target.id) != 1:
+                continue
+            known = self.value(node.value)
+            if known is not UNKNOWN and not isinstance(node.value, ast.Constant):
+                self.own[target.id] = self.local[target.id] = known
 
     def _define_function(self, node: ast.FunctionDef) -> None:
         body = [item for item in node.body if not _is_docstring(item)]
@@ -183,4 +230,11 @@ def _times_bound(tree: ast.Module) -> dict[str, int]:
             counts[node.name] = counts.get(node.name, 0) + 1
         elif isinstance(node, ast.arg):
             counts[node.arg] = counts.get(node.arg, 0) + 1
+        elif isinstance(node, ast.alias):
+            name = node.asname or node.name.split(".")[0]
+            counts[name] = counts.get(name, 0) + 1
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            counts.update({name: counts.get(name, 0) + 1 for name in node.names})
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            counts[node.name] = counts.get(node.name, 0) + 1
     return counts

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from kernel_pytorch.verify.isolation.python_fold import fold_module
 from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues, gate_name_value, looks_like_gate
+from kernel_pytorch.verify.isolation.python_unused import drop_imports_that_only_ask, drop_unused_definitions
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
 
 _IGNORED_FIELDS = {
@@ -22,8 +22,25 @@ _IGNORED_FIELDS = {
 }
 
 
-def compare_python(path: str, old: bytes, new: bytes) -> FileVerdict:
-    """Whether both sources are the same program where `torch.version.hip` is None."""
+def compare_python(
+    path: str, old: bytes, new: bytes, own: frozenset[str] = frozenset(), leave_out: frozenset[str] = frozenset()
+) -> FileVerdict:
+    """Whether both sources are the same program where `torch.version.hip` is None.
+
+    `own` are the project's own packages; `leave_out` names functions that are known not to be called there.
+    """
+    own = own | {path.removeprefix("src/").split("/")[0]}
+    strict = _compare(path, old, new, own, leave_out, trusting=False)
+    if strict.verdict is Verdict.PROVEN:
+        return strict
+    # Names that promise more than "this is ROCm" are believed only where they make the difference.
+    trusting = _compare(path, old, new, own, leave_out, trusting=True)
+    return trusting if trusting.verdict is Verdict.PROVEN else strict
+
+
+def _compare(
+    path: str, old: bytes, new: bytes, own: frozenset[str], leave_out: frozenset[str], trusting: bool
+) -> FileVerdict:
     trees = []
     for source, which in ((old, "old"), (new, "new")):
         try:
@@ -32,13 +49,18 @@ def compare_python(path: str, old: bytes, new: bytes) -> FileVerdict:
             line = getattr(error, "lineno", None)
             reason = f"the {which} file does not parse ({error.msg if isinstance(error, SyntaxError) else error})"
             return FileVerdict(path, Verdict.NOT_PROVEN, reason, line if which == "new" else None)
-    gates = [GateValues(tree).own for tree in trees]
-    before, after = fold_module(trees[0]), fold_module(trees[1])
-    assumptions: list[str] = []
-    _drop_gate_definitions(before, after, *gates)
+    gates = [GateValues(tree, trusting) for tree in trees]
+    asked = _names_that_are_asked(trees[1], gates[1])
+    before, after = fold_module(trees[0], gates[0]), fold_module(trees[1], gates[1])
+    assumptions = [f"`{name}` is False on NVIDIA, as it says" for name in sorted(gates[0].promised | gates[1].promised)]
+    for tree in (before, after):
+        tree.body = [item for item in tree.body if getattr(item, "name", None) not in leave_out]
+    _drop_gate_definitions(before, after, gates[0].own, gates[1].own)
     if _strip_docstrings(before) != _strip_docstrings(after):
         assumptions.append("nothing reads docstrings at run time")
     after.body = list(_without_what_serves_rocm_only(before, after, assumptions))
+    drop_unused_definitions(before, after, assumptions)
+    drop_imports_that_only_ask(own, before, after, asked, assumptions)
     difference = _first_difference(before, after)
     if difference is None:
         return FileVerdict(
@@ -78,6 +100,15 @@ def _drop_gate_definitions(
     after.body = [statement for statement in after.body if not is_agreed(statement) and not is_new_gate(statement)]
 
 
+def _names_that_are_asked(tree: ast.Module, gates: GateValues) -> frozenset[str]:
+    """The names that a gate is asked of: `current_platform` in `current_platform.is_rocm()`."""
+    asked: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Call, ast.Attribute, ast.Compare)) and gates.value(node) is not UNKNOWN:
+            asked.update(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+    return frozenset(asked)
+
+
 def _bound_here(statement: ast.stmt) -> set[str]:
     """The plain names a module-level definition binds."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -107,11 +138,10 @@ def _mentions_gate(node: ast.AST) -> bool:
 
 
 def _without_what_serves_rocm_only(before: ast.Module, after: ast.Module, assumptions: list[str]) -> Iterator[ast.stmt]:
-    """Drops from the new module what cannot act on NVIDIA: unused new functions and imports of gate names.
+    """Drops from the new module what cannot act on NVIDIA: imports of gate names, and of torch for their sake.
 
     A plain import that became `try: import x except ImportError: ...` is the import again, provided that it works.
     """
-    old_names = _defined_names(before)
     old_imports = {ast.dump(node) for node in ast.walk(before) if isinstance(node, (ast.Import, ast.ImportFrom))}
     loaded = _loaded_packages(before)
     for statement in after.body:
@@ -135,10 +165,6 @@ def _without_what_serves_rocm_only(before: ast.Module, after: ast.Module, assump
                 continue
             if len(left) < len(statement.names):
                 statement.names = left
-        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            new = statement.name not in old_names
-            if new and not statement.decorator_list and not _is_used(after, statement):
-                continue
         yield statement
 
 
@@ -173,26 +199,6 @@ def _is_import_fallback(node: ast.Try) -> bool:
 
 def _has_same_try(tree: ast.Module, node: ast.Try) -> bool:
     return any(isinstance(item, ast.Try) and ast.dump(item) == ast.dump(node) for item in tree.body)
-
-
-def _defined_names(tree: ast.Module) -> set[str]:
-    return {item.name for item in tree.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))}
-
-
-def _is_used(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Referred to anywhere outside itself, also as text: `getattr(module, "name")` and `__all__` count."""
-    inside = set(map(id, ast.walk(function)))
-    for node in ast.walk(tree):
-        if id(node) in inside:
-            continue
-        if isinstance(node, ast.Name) and node.id == function.name:
-            return True
-        if isinstance(node, ast.Attribute) and node.attr == function.name:
-            return True
-        text = node.value if isinstance(node, ast.Constant) else None
-        if isinstance(text, str) and re.search(rf"\b{re.escape(function.name)}\b", text):
-            return True
-    return False
 
 
 def _first_difference(left: object, right: object) -> tuple[object, object, str] | None:

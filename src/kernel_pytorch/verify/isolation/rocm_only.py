@@ -14,6 +14,8 @@ from kernel_pytorch.verify.isolation.cmake import fold_commands, read_commands
 from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
 from kernel_pytorch.verify.isolation.cxx import fold_source
 from kernel_pytorch.verify.isolation.python_fold import fold_module
+from kernel_pytorch.verify.isolation.python_gates import GateValues
+from kernel_pytorch.verify.isolation.python_unused import is_rocm_function, is_used, uses
 from kernel_pytorch.verify.isolation.trees import Tree
 
 _ROCM_NAME = re.compile(r"(?:^|[/_.-])(?:rocm|hip|amd|aiter|gfx\d\w*|cdna\d?|rdna\d?)(?:[/_.-]|$)", re.IGNORECASE)
@@ -57,10 +59,64 @@ def _names(other: str, data: bytes, path: PurePosixPath, word: str) -> bool:
 def _imports(data: bytes, importer: PurePosixPath, module: PurePosixPath) -> bool:
     """Whether a file, once folded, imports a module: by a dotted name that ends like its path, or from beside it."""
     try:
-        tree = fold_module(ast.parse(data))
+        tree = _folded(data)
     except (SyntaxError, ValueError):
         return True  # cannot be read, so it cannot be ruled out
     return any(_means(name, importer, module) for node in ast.walk(tree) for name in _dotted(node, importer))
+
+
+def _folded(data: bytes) -> ast.Module:
+    tree = ast.parse(data)
+    return fold_module(tree, GateValues(tree, trusting=True))
+
+
+def changed_functions(old: bytes, new: bytes) -> frozenset[str]:
+    """The module-level functions of both sides that differ and are named for ROCm."""
+    try:
+        before, after = (_functions(ast.parse(data)) for data in (old, new))
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(name for name in before.keys() & after.keys() if ast.dump(before[name]) != ast.dump(after[name]))
+
+
+def _functions(module: ast.Module) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:
+    found = (item for item in module.body if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return {item.name: item for item in found if is_rocm_function(item.name) and not item.decorator_list}
+
+
+def unreached_functions(path: str, data: bytes, tree: Tree, wanted: frozenset[str]) -> frozenset[str]:
+    """Which of some functions of a shared file, named for ROCm, nothing on the NVIDIA path uses.
+
+    To import one is no use: what imports it from there is looked at as well.
+    """
+    try:
+        module = _folded(data)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    functions = {name: item for name, item in _functions(module).items() if name in wanted}
+    left = {name for name in functions if not _named_elsewhere(name, path, tree)}
+    while True:
+        # One that is named outside of those that are left is reached, and so is what it names.
+        rest = ast.Module([item for item in module.body if getattr(item, "name", None) not in left], [])
+        reached = {name for name in left if is_used(rest, functions[name])}
+        if not reached:
+            return frozenset(left)
+        left -= reached
+
+
+def _named_elsewhere(name: str, path: str, tree: Tree) -> bool:
+    for other in sorted(tree.mentioning(name)):
+        if other == path or not other.endswith(".py") or _is_test(other):
+            continue
+        if is_named_for_rocm(other) and who_reaches(other, tree) is None:
+            continue
+        try:
+            folded = _folded(tree.read(other))
+        except (SyntaxError, ValueError):
+            return True
+        if uses(folded, name):
+            return True
+    return False
 
 
 def _dotted(node: ast.AST, importer: PurePosixPath) -> list[str]:

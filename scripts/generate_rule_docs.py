@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from kernel_pytorch.doctor.pages import all_pages  # noqa: E402
+from kernel_pytorch.core.pages import all_pages  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
 

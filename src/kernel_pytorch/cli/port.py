@@ -12,6 +12,7 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from kernel_pytorch.verify.isolation import FileVerdict
 
 GUARD = "rocm_compile_guard.py"
+# What --add writes: the file, its template, and the rule whose page says what it is for.
+ADDED = {
+    "fp8": ("_rocm_fp8.py", "rocm_fp8.py", "KP543"),
+    "graph-check": ("_rocm_graph_check.py", "rocm_graph_check.py", "KP701"),
+}
 _NOT_PACKAGES = ("tests", "test", "examples", "docs", "benchmarks", "scripts")
 SUMMARY = "the port of a project, as a diff; --write applies it"
 
@@ -49,6 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compile-guard",
         action="store_true",
         help="add rocm_compile_guard.py, which keeps torch.compile from capturing graphs also inside libraries",
+    )
+    parser.add_argument(
+        "--add",
+        action="append",
+        default=[],
+        choices=sorted(ADDED),
+        help="add a file to use by hand: fp8 (checkpoints, scaled products), graph-check (a replay against eager)",
     )
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout instead of the diff")
     add_selection(parser)
@@ -79,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     unsafe = settings.unsafe if args.unsafe is None else args.unsafe
     options = PortOptions(layout, args.wave, unsafe, settings.select, settings.ignore, rules)
     result = port_project(project, options, args.jobs)
-    patches = (*result.patches, *_compile_guard(project)) if args.compile_guard else result.patches
+    wanted = [ADDED[name] for name in args.add] + ([(GUARD, GUARD, "KP602")] if args.compile_guard else [])
+    patches = (*result.patches, *_added(project, wanted, {patch.path for patch in result.patches}))
     proven, verdicts = _prove(patches)
     refused = [verdict for verdict in verdicts if verdict.path not in {patch.path for patch in proven}]
     checks, not_built = ((), "") if args.no_build else _build(project, proven, targets)
@@ -115,8 +129,8 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed or left or result.held else 0
 
 
-def _compile_guard(project: Project) -> tuple[Patch, ...]:
-    """The guard as a file of the project's largest package, or of its root where it has none."""
+def _added(project: Project, wanted: list[tuple[str, str, str]], there: set[str]) -> Iterator[Patch]:
+    """Files of ours in the project's largest package, or in its root where it has none."""
     from kernel_pytorch.core.findings import Patch
     from kernel_pytorch.port.templates import template
 
@@ -124,11 +138,12 @@ def _compile_guard(project: Project) -> tuple[Patch, ...]:
     tops = [folder for folder in packages if folder.parent not in packages and folder.name not in ("", *_NOT_PACKAGES)]
     sizes = {top: sum(PurePosixPath(path).is_relative_to(top) for path in project.of("python")) for top in tops}
     home = max(sorted(sizes), key=sizes.__getitem__) if sizes else PurePosixPath()
-    path = home / GUARD
-    existing = project.root / path
-    before = existing.read_bytes() if existing.is_file() else None
-    after = template(GUARD)
-    return () if before == after else (Patch(path.as_posix(), before, after, ("KP602",)),)
+    for name, source, code in wanted:
+        path = (home / name).as_posix()
+        before = (project.root / path).read_bytes() if (project.root / path).is_file() else None
+        after = template(source)
+        if before != after and path not in there:
+            yield Patch(path, before, after, (code,))
 
 
 def _prove(patches: tuple[Patch, ...]) -> tuple[list[Patch], list[FileVerdict]]:
@@ -224,7 +239,7 @@ def _copy(project: Project, out: Path) -> None:
 
     for name in listed_files(project.root):
         source = project.root / name
-        if source.is_file():
+        if source.is_file() or source.is_symlink():  # a link to a folder as well
             destination = out / name
             destination.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, destination, follow_symlinks=False)

@@ -75,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
     project = discover(args.path)
     settings, rules = settings_of(args)
     project = without_excluded(project, settings.exclude if args.path.is_dir() else ())
-    options = PortOptions(choose_layout(project), args.wave, False, settings.select, settings.ignore, rules)
+    layout = choose_layout(project)
+    options = PortOptions(layout, args.wave, False, settings.select, settings.ignore, rules, findings_only=True)
     result = port_project(project, options, args.jobs)
     findings = result.findings
     steps, cost = phases(project, findings), effort(findings)
@@ -99,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
             args.html,
         )
     if args.sarif:
-        from kernel_pytorch.doctor.pages import all_pages
+        from kernel_pytorch.core.pages import all_pages
         from kernel_pytorch.report.sarif import to_sarif
         from kernel_pytorch.version import VERSION
 
@@ -136,10 +137,10 @@ def file_counts(project: Project) -> dict[str, int]:
 
 
 def pages_of(findings: tuple[Finding, ...], rules: tuple[UserRule, ...]) -> tuple[tuple[str, str], ...]:
-    """The page of every code that occurs; a user's rule has its title and its reason."""
-    from kernel_pytorch.doctor.pages import page
+    """The page of every code that occurs, the user's own among them."""
+    from kernel_pytorch.core.pages import page
 
-    own = {rule.code: f"{rule.code} (a rule of your own)\n{rule.title}\n\n{rule.why}".rstrip() for rule in rules}
+    own = {rule.code: rule.page().text() for rule in rules}
     found: list[tuple[str, str]] = []
     for code in sorted({finding.code for finding in findings}):
         ours = page(code)

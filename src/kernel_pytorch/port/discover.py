@@ -102,5 +102,6 @@ def listed_files(root: Path) -> list[str]:
     names = []
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
+        files += [name for name in folders if (Path(folder) / name).is_symlink()]  # not entered, but the project's
         names += [(Path(folder) / name).relative_to(root).as_posix() for name in files]
     return names

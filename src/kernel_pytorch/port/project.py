@@ -22,7 +22,7 @@ from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.rules import rule_names, rules_for
 from kernel_pytorch.port.source import SourceFile, source_file
 from kernel_pytorch.port.suppress import apply_suppressions
-from kernel_pytorch.port.templates import placed
+from kernel_pytorch.port.templates import is_written_by_us, placed
 from kernel_pytorch.port.user_rule_edits import user_findings
 from kernel_pytorch.port.user_rules import UserRule
 
@@ -43,6 +43,7 @@ class PortOptions:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     user_rules: tuple[UserRule, ...] = ()
+    findings_only: bool = False  # a scan: rewritten files are not kept, so that memory does not grow with the tree
 
     def wants(self, code: str) -> bool:
         """Whether findings with this code are asked for."""
@@ -141,7 +142,8 @@ def _call(job: tuple[object, ...]) -> list[FilePort]:
     function, *arguments = job
     assert callable(function)
     result: list[FilePort] = function(*arguments)
-    return result
+    options = next(item for item in arguments if isinstance(item, PortOptions))
+    return [FilePort(item.path, item.findings) for item in result if item.findings] if options.findings_only else result
 
 
 def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
@@ -213,7 +215,7 @@ def _port_others(
             note = Finding("KP001", path, 1, 1, f"cannot be read ({error.strerror})", Safety.MANUAL)
             done.append(FilePort(path, (note,)))
             continue
-        done.append(port_plain_file(src, options))
+        done.append(FilePort(path) if is_written_by_us(src.data) else port_plain_file(src, options))
     return done
 
 

@@ -19,7 +19,7 @@ from kernel_pytorch.port.discover import Project, Skipped
 
 LAYOUTS = ("auto", "copy", "single-source", "torch-extension")
 DEFAULT_TARGET = "gfx942"
-OF_OTHERS = ("amd", "backend", "device_id")
+OF_OTHERS = ("amd", "backend", "device_id", "verify")
 _CODE = re.compile(r"(?:KP|U)\d{0,3}")
 
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Safety
+from kernel_pytorch.core.pages import Page
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -62,6 +63,26 @@ class UserRule:
         if self.kind == "guard-call":
             return f"{self.source} is not called on ROCm"
         return f"{self.source} is {self.to} on ROCm"
+
+    def page(self, source: str = "") -> Page:
+        """What `kpt explain` prints: the rule in the words of its file, which `source` names."""
+        shown = {
+            "rename": "the name",
+            "guard-import": "the import",
+            "guard-call": "the call",
+            "replace-call": "the call",
+        }
+        renamed = ", ".join(f"{old} is {new}" if new else f"{old} is left out" for old, new in self.keywords)
+        fix = self.title + (f"; keywords: {renamed}" if renamed else "") + ". Elsewhere it stays as it is."
+        if self.safety is Safety.REVIEW:
+            fix += " For review: the edit is made with --unsafe only."
+        sections = {
+            "What": f"{shown[self.kind]} {self.source}, by whatever name a file imports it.",
+            "Why": self.why or "the rule gives no reason (`why:`).",
+            "Fix": fix,
+            "Source": f"a rule of your own{', ' + source if source else ''}",
+        }
+        return Page(self.code, self.kind, self.title, sections)
 
     @property
     def message(self) -> str:

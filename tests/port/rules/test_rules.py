@@ -75,8 +75,9 @@ def test_isolation(fixture: Fixture) -> None:
     gated = fixture_files.result_of(fixture, src, layout="torch-extension")
     findings = fixture_files.findings_of(fixture, src)
     applied = any(finding.edits and finding.safety.value == "safe" for finding in findings)
-    assert (gated != src.data) == applied
-    if applied:
+    # Without an edit of the rule a file may still change: names and headers that torch's own hipify does not know.
+    assert gated != src.data or not applied
+    if gated != src.data:
         verdict = compare_file(src.path, src.data, gated)
         assert verdict.verdict is Verdict.PROVEN, verdict
     # Byte for byte, but for conditions: those ask both questions in one line, which the verdict above covers.

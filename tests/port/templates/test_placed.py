@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kernel_pytorch.core.findings import Patch
 from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.source import source_file
@@ -41,6 +43,50 @@ def test_a_folder_that_others_import_from_is_a_package(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("from layers.attention import x\n")
     files = ported(tmp_path, "layers/attention.py", ("main.py",))
     assert b"from ._rocm_attention import flash_attn_func" in files["layers/attention.py"]
+
+
+SCRIPT = (
+    SOURCE
+    + b"""
+
+def run(q):
+    return flash_attn_func(q, q, q, causal=True)
+
+
+if __name__ == "__main__":
+    print(tuple(run(torch.randn(1, 4, 2, 8)).shape))
+"""
+)
+STAND_IN = "import runpy, sys, torch; torch.version.hip = '7.2'\n"
+
+
+@pytest.mark.parametrize("own", [b"", b"from pkg import other\n"], ids=["by-itself", "imports-its-package"])
+def test_a_script_inside_a_package_runs_either_way(tmp_path: Path, own: bytes) -> None:
+    for folder in ("pkg", "pkg/tools"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").write_text("")
+    (tmp_path / "pkg" / "other.py").write_text("")
+    for path, data in ported(tmp_path, "pkg/tools/bench.py", source=own + SCRIPT).items():
+        (tmp_path / path).write_bytes(data)
+    script = f"sys.path[0] = 'pkg/tools'; sys.path.append('.') if {bool(own)} else None\n"
+    for code in (
+        script + "runpy.run_path('pkg/tools/bench.py', run_name='__main__')",
+        "runpy.run_module('pkg.tools.bench', run_name='__main__', alter_sys=True)",
+        "from pkg.tools.bench import run; print(tuple(run(torch.randn(1, 4, 2, 8)).shape))",
+    ):
+        done = subprocess.run([sys.executable, "-c", STAND_IN + code], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip() == "(1, 4, 2, 8)"
+    # Nothing of this happens elsewhere: the original import is what runs, and what fails where flash-attn is missing.
+    done = subprocess.run([sys.executable, "-m", "pkg.tools.bench"], cwd=tmp_path, capture_output=True, text=True)
+    assert "No module named 'flash_attn'" in done.stderr
+
+
+def test_windows_line_ends_stay(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "__init__.py").write_text("")
+    files = ported(tmp_path, "pkg/run.py", source=SCRIPT.replace(b"\n", b"\r\n"))
+    assert b"\n" not in files["pkg/run.py"].replace(b"\r\n", b"")
 
 
 def test_what_needs_no_adapter_is_as_it_was(tmp_path: Path) -> None:

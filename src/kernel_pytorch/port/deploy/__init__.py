@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Patch
+from kernel_pytorch.port.deploy.install_plan import install_plan
 from kernel_pytorch.port.deploy.kp440_dockerfile import dockerfile_twin, is_dockerfile
-from kernel_pytorch.port.deploy.kp441_compose import compose_twin, is_compose
+from kernel_pytorch.port.deploy.kp441_compose import LIST, compose_twin, is_compose
 from kernel_pytorch.port.deploy.kp442_kubernetes import is_manifest, overlays
 from kernel_pytorch.port.deploy.kp443_run_script import is_script, script_twin
 from kernel_pytorch.port.deploy.kp444_batch_job import batch_job_findings
@@ -28,9 +29,10 @@ def deploy_patches(root: Path, paths: Iterable[str]) -> tuple[list[Patch], list[
     patches: list[Patch] = []
     findings: list[Finding] = []
     made = _Made(root, patches, findings)
+    plan = install_plan(root, listed)
     for path, text in texts.items():
         if is_dockerfile(path) and not has_own_twin(path, listed):
-            made.keep(path, dockerfile_twin(path, text))
+            made.keep(path, dockerfile_twin(path, text, plan))
     for path, text in texts.items():
         if is_compose(path):
             made.keep(path, compose_twin(path, text, made.dockerfiles))
@@ -60,7 +62,9 @@ class _Made:
             return
         target = twin_path(path)
         if is_dockerfile(path):
-            self.dockerfiles[path] = target, tuple(re.findall(r"^ARG (ROCM_\w+)$", text, re.MULTILINE))
+            arguments = re.findall(r"^ARG (ROCM_\w+)$", text, re.MULTILINE)
+            reads_list = [LIST] if "source=requirements-rocm" in text else []
+            self.dockerfiles[path] = target, (*arguments, *reads_list)
         if not (self.root / target).exists():
             codes = tuple(sorted({item.code for item in said}))
             self.patches.append(Patch(target, None, text.encode("utf-8", "surrogateescape"), codes))

@@ -2,9 +2,11 @@
 
 What: a Dockerfile whose base image, packages or environment are NVIDIA's.
 Why: there is no ROCm inside, and its CUDA packages, paths and index bring a CUDA torch along.
-Fix: a twin, Dockerfile.rocm, is written beside it: base images, apt packages, the package index, /usr/local/cuda and
-    NVIDIA's variables are changed, all other lines keep their bytes. The tag of the base image is a build argument that
-    a person gives; steps that would install CUDA's torch, and lines that still speak of CUDA, are named.
+Fix: a twin, Dockerfile.rocm, is written beside it: base images, apt packages, the package index, /usr/local/cuda,
+    NVIDIA's variables and its EGL and Vulkan drivers are changed; install steps take torch from the ROCm index, leave
+    Triton's pin out, and install the project without its dependencies behind the list of `kpt deps --write`. All other
+    lines keep their bytes. The tag of the base image is a build argument that a person gives; steps that would install
+    CUDA's torch all the same, and lines that still speak of CUDA, are named.
 Source: catalogue rows 174-176; port/tables/images.csv, apt_packages.csv.
 """
 
@@ -16,10 +18,16 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.deploy.install_steps import InstallPlan, Steps
 from kernel_pytorch.port.tables import read_table
 
 CODE = "KP440"
 DROPPED_ENV = ("NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_CUDA", "NVIDIA_DISABLE_REQUIRE")
+# These choose a graphics driver: only a value that names NVIDIA's goes.
+DRIVER_ENV = ("__EGL_VENDOR_LIBRARY_FILENAMES", "__GLX_VENDOR_LIBRARY_NAME", "VK_ICD_FILENAMES", "VK_DRIVER_FILES")
+# Files that send EGL, GLX or Vulkan to NVIDIA's driver. AMD's is Mesa, which brings its own.
+_ICD = re.compile(r"\b\d*_?nvidia\.json|nvidia_icd[\w.]*json|lib(?:EGL|GLX)_nvidia|egl_vendor\.d/\S*nvidia")
+_MESA = "sends EGL or Vulkan to NVIDIA's driver: left out; AMD's is Mesa (apt: libegl-mesa0 libgl1-mesa-dri)"
 _CUDA_FOLDER = re.compile(r"/usr/local/cuda(?:-[\d.]+)?(?=[/:\s\"'\\]|$)")
 _INDEX = re.compile(r"(https://download\.pytorch\.org/whl/(?:nightly/|test/)?)cu\d+")
 _PIP_CUDA = re.compile(
@@ -53,6 +61,7 @@ class _Twin:
     stages: set[str] = field(default_factory=set)
     asks_version: bool = False
     is_nvidia: bool = False
+    steps: Steps = field(default_factory=lambda: Steps(InstallPlan()))
 
     def say(self, line: int, message: str, safety: Safety = Safety.MANUAL) -> None:
         self.findings.append(Finding(CODE, self.path, line, 1, message, safety))
@@ -96,9 +105,9 @@ def _is_comment(line: str) -> bool:
     return line.strip().startswith("#")
 
 
-def dockerfile_twin(path: str, text: str) -> tuple[str | None, list[Finding]]:
+def dockerfile_twin(path: str, text: str, plan: InstallPlan | None = None) -> tuple[str | None, list[Finding]]:
     """The twin, or None where nothing in the file is NVIDIA's; and what has to be filled in."""
-    twin = _Twin(path)
+    twin = _Twin(path, steps=Steps(plan or InstallPlan()))
     parts: list[str] = []
     first_from: int | None = None
     for item in instructions(text):
@@ -107,6 +116,7 @@ def dockerfile_twin(path: str, text: str) -> tuple[str | None, list[Finding]]:
         if item.word == "FROM":
             first_from = len(parts) if first_from is None else first_from
             twin.asks_version = False
+            twin.steps.has_torch = False
             parts.append(_from(item, twin))
         elif item.word in ("ENV", "ARG"):
             parts.append(_environment(item, twin))
@@ -167,13 +177,15 @@ def _from(item: Instruction, twin: _Twin) -> str:
     if twin.arguments.get(name, (row["image"], ""))[0] != row["image"]:
         name += "_" + re.sub(r"\W+", "_", row["image"].rpartition("-")[2] or "2")
     twin.arguments[name] = (row["image"], row["note"])
+    twin.steps.has_torch = name.startswith("ROCM_PYTORCH")
     twin.say(item.line, f"{image}: choose the tag of {row['image']} that fits (--build-arg {name}=...)")
     return item.text[: match.start(2)] + f"${{{name}}}" + item.text[match.end(2) :]
 
 
 def _environment(item: Instruction, twin: _Twin) -> str:
     text = item.text
-    for name in DROPPED_ENV:
+    drivers = [name for name in DRIVER_ENV if re.search(rf"\b{name}[= ]\S*nvidia", text)]
+    for name in (*DROPPED_ENV, *drivers):
         text = re.sub(rf"(?<=\s){name}(?:=(?:\"[^\"]*\"|'[^']*'|\S+)|\s+\S+)[ \t]*(?:\\\r?\n[ \t]*)?", "", text)
     if text != item.text:
         twin.is_nvidia = True
@@ -196,21 +208,29 @@ def _rocm_folders(text: str) -> str:
 
 
 def _run(item: Instruction, twin: _Twin) -> str:
-    text = item.text
+    if _ICD.search(item.text):
+        twin.is_nvidia = True
+        is_script = "<<" in item.text or re.search(r"(?:^|[;&\s])(?:if|for|while|case)\s", item.text)
+        twin.say(item.line, _MESA.replace(": left out;", ": a person takes it out;") if is_script else _MESA)
+        return item.text if is_script else _without_driver_files(item.text)
+    twin.steps.copies(item.text)
+    # A heredoc is a script of its own, which is not taken apart.
+    text = item.text if "<<" in item.text else _installs(item, twin)
     if re.search(r"\b(?:apt|apt-get|aptitude)\b[^&;|]*\binstall\b", text):
         text = _apt(text, item, twin)
     if _PIP_CUDA.search(text) and re.search(r"\bpip3?\b|\buv\b", text):
         twin.say(item.line, "packages for CUDA alone are left out: " + ", ".join(_PIP_CUDA.findall(text)))
         text = _PIP_CUDA.sub("", text)
     if _INDEX.search(text):
+        text = re.sub(r"(\btorch(?:vision|audio)?==[\w.]+)\+cu\d+", r"\1", text)
         twin.say(item.line, "torch comes from an index for CUDA: give the ROCm version (--build-arg ROCM_VERSION=...)")
         text = _INDEX.sub(r"\1rocm${ROCM_VERSION}", text)
         if not twin.asks_version:
             twin.asks_version = True
             text = "ARG ROCM_VERSION\n" + text
-    elif _INSTALLS_TORCH.search(text):
+    elif not twin.steps.messages and _INSTALLS_TORCH.search(text):
         twin.say(item.line, "pip would put a CUDA build over ROCm's: `kpt deps` plans this step")
-    elif _INSTALLS_ALL.search(text):
+    elif not twin.steps.messages and _INSTALLS_ALL.search(text):
         twin.say(item.line, "installs what the project pins, CUDA's torch included: `kpt deps` plans this step")
     for word in ("nvidia-smi", "nvcc", "developer.download.nvidia.com"):
         if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text):
@@ -220,6 +240,31 @@ def _run(item: Instruction, twin: _Twin) -> str:
     if left:
         twin.say(item.line, f"still speaks of CUDA: {', '.join(left[:4])}")
     return text
+
+
+def _installs(item: Instruction, twin: _Twin) -> str:
+    """The instruction with its install steps through the ROCm plan, and the lists they read mounted."""
+    text = twin.steps.rewrite(item.text)
+    for message in twin.steps.messages:
+        twin.say(item.line, message)
+    if text == item.text:
+        return text
+    for mount in reversed(twin.steps.mounts):
+        text = re.sub(r"\A(\s*RUN\s)", lambda match, mount=mount: f"{match[1]}{mount} ", text, flags=re.IGNORECASE)  # type: ignore[misc]
+    if "${ROCM_VERSION}" in text and not twin.asks_version:
+        twin.asks_version = True
+        text = "ARG ROCM_VERSION\n" + text
+    return text
+
+
+def _without_driver_files(text: str) -> str:
+    """A RUN without the statements that write such a file; as a comment where nothing else is left."""
+    body = re.sub(r"\A\s*RUN\s+", "", text, flags=re.IGNORECASE)
+    statements = [part.strip() for part in re.split(r"&&|;(?!\s*then)", body.replace("\\\n", " "))]
+    kept = [part for part in statements if not _ICD.search(part)]
+    if all(re.match(r"mkdir\b", part) for part in kept):
+        return _commented(text)
+    return "RUN " + " && ".join(kept) + "\n"
 
 
 def _apt(text: str, item: Instruction, twin: _Twin) -> str:
@@ -243,10 +288,25 @@ def _apt(text: str, item: Instruction, twin: _Twin) -> str:
 
 
 def _other(item: Instruction, twin: _Twin) -> str:
+    if item.word in ("COPY", "ADD"):
+        twin.steps.copies(item.text)
+        if _ICD.search(item.text):
+            twin.is_nvidia = True
+            twin.say(item.line, _MESA)
+            return _commented(item.text)
+    if item.word == "WORKDIR":
+        twin.steps.enters(item.text.split(maxsplit=1)[-1].strip())
+    if item.word in ("CMD", "ENTRYPOINT") and twin.steps.synced:
+        # uv run would put the lock file's torch back.
+        return re.sub(r"(\buv\"?,?\s*\"?run\b)(?!\S*\s+\S*--no-sync)", _no_sync, item.text)
     match = re.match(r"(?:COPY|ADD)\s+.*--from=(\S+)", item.text)
     if match and match[1] not in twin.stages and image_row(match[1]):
         twin.say(item.line, f"copies from {match[1]}, an image of NVIDIA's")
     return _rocm_folders(item.text) if item.word in ("COPY", "WORKDIR") and "--from" not in item.text else item.text
+
+
+def _no_sync(match: re.Match[str]) -> str:
+    return match[1] + ('", "--no-sync' if '"' in match[1] else " --no-sync")
 
 
 def _commented(text: str) -> str:

@@ -15,12 +15,14 @@ from posixpath import normpath
 from typing import Any
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.deploy.kp440_dockerfile import image_row
+from kernel_pytorch.port.deploy.kp440_dockerfile import DRIVER_ENV, image_row
 from kernel_pytorch.port.deploy.places import twin_path
 
 CODE = "KP441"
 # A Dockerfile, its twin, and the build arguments that the twin asks for.
 Twins = dict[str, tuple[str, tuple[str, ...]]]
+LIST = "requirements-rocm.txt"  # among the arguments: the twin reads it from the build context
+_INSTALLS = re.compile(r"\buv\s+sync\b|\bpip3?\s+install\b[^&;|]*(?:\b(?:torch|triton|flash[-_]attn)\b|\s-[re]\s|\s\.)")
 
 
 def is_compose(path: str) -> bool:
@@ -96,6 +98,7 @@ def _overlay(path: str, name: str, service: dict[str, Any], twins: Twins, findin
         lines.append("    runtime: !reset null")
     if "gpus" in service:
         lines.append("    gpus: !reset null")
+    lines += _environment(path, name, service, findings, line)
     reserved = _reservations(service)
     if reserved:
         lines += ["    deploy:", "      resources:", "        reservations:", "          devices: !reset []"]
@@ -111,6 +114,23 @@ def _overlay(path: str, name: str, service: dict[str, Any], twins: Twins, findin
     return "\n".join(lines) + "\n"
 
 
+def _environment(path: str, name: str, service: dict[str, Any], findings: list[Finding], line: int) -> list[str]:
+    """The variables that send EGL or Vulkan to NVIDIA's driver, taken back; mounts and commands named for a person."""
+    given = service.get("environment")
+    pairs = given.items() if isinstance(given, dict) else (str(item).partition("=")[::2] for item in given or ())
+    taken = [str(key) for key, value in pairs if key in DRIVER_ENV and "nvidia" in str(value).lower()]
+    for volume in service.get("volumes") or ():
+        source = str(volume.get("source", "")) if isinstance(volume, dict) else str(volume).split(":")[0]
+        if re.search(r"nvidia|/usr/local/cuda", source):
+            message = f"service {name}: mounts {source}, which an AMD host has not"
+            findings.append(Finding(CODE, path, line, 1, message, Safety.MANUAL))
+    command = service.get("command")
+    if _INSTALLS.search(" ".join(map(str, command)) if isinstance(command, list) else str(command or "")):
+        message = f"service {name}: its command installs packages, CUDA's torch included: `kpt deps` plans this step"
+        findings.append(Finding(CODE, path, line, 1, message, Safety.MANUAL))
+    return ["    environment:", *(f"      {key}: !reset null" for key in taken)] if taken else []
+
+
 def _share(item: dict[str, Any]) -> str:
     return f"devices {item['device_ids']}" if item.get("device_ids") else f"{item['count']} GPU(s)"
 
@@ -124,7 +144,10 @@ def _build(path: str, build: Any, twins: Twins, findings: list[Finding], line: i
         findings.append(Finding(CODE, path, line, 1, f"builds {source}, which has no ROCm twin", Safety.MANUAL))
         return []
     lines = ["    build:", f"      dockerfile: {twin_path(dockerfile)}"]
-    names = twins[source][1]
+    names = [name for name in twins[source][1] if name != LIST]
+    if LIST in twins[source][1] and normpath(str(PurePosixPath(path).parent / context)) != ".":
+        message = f"builds {source} in {context}: its twin reads {LIST} from there, `kpt deps` writes it at the root"
+        findings.append(Finding(CODE, path, line, 1, message, Safety.MANUAL))
     if names:
         asked = (f"        {name}: ${{{name}:?see {twin_path(source)}}}" for name in dict.fromkeys(names))
         lines += ["      args:", *asked]

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.deploy.kp440_dockerfile import DRIVER_ENV
 
 CODE = "KP442"
 NVIDIA = "nvidia.com/gpu"
@@ -81,6 +82,12 @@ def _patch(path: str, text: str, document: dict[str, Any], findings: list[Findin
             operations.append(f"      - op: remove\n        path: {at}\n")
         elif key == "key" and value == NVIDIA:
             operations.append(f"      - op: replace\n        path: {at}\n        value: amd.com/gpu\n")
+        elif key in ("path", "mountPath") and isinstance(value, str) and re.search(r"nvidia|/usr/local/cuda", value):
+            message = f"mounts {value}, which an AMD node has not"
+            findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))
+        elif key == "name" and value in DRIVER_ENV and "/env/" in pointer:
+            message = f"{value} sends EGL or Vulkan to NVIDIA's driver: AMD's is Mesa, which needs none"
+            findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))
         elif key.startswith("nvidia.com/"):
             message = f"{key}: AMD's labels and partitions have other names; a person chooses"
             findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))

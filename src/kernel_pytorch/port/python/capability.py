@@ -61,7 +61,7 @@ def _unpacked_first(module: PythonModule, name: ast.Name) -> bool:
     return (scope.node, name.id) in _first_names(module)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1)
 def _first_names(module: PythonModule) -> frozenset[tuple[ast.AST, str]]:
     found = set()
     for node in nodes_of(module, ast.Assign):

@@ -133,5 +133,16 @@ def rocm_only_behind(module: PythonModule, statement: ast.stmt, lines: list[byte
     return Edit(Span(at, at), (b"" if ends else newline) + indent + b"if " + GATE + b":" + newline + body)
 
 
+def rocm_only_before(module: PythonModule, statement: ast.stmt, lines: list[bytes]) -> Edit | None:
+    """`if IS_ROCM:` with its own lines, in front of a simple statement or a `return`."""
+    if not isinstance(statement, (*SIMPLE, ast.Return)) or not stands_alone(module, statement):
+        return None
+    at = module.line_span(statement.lineno).start
+    indent = module.indent(statement.lineno)
+    newline = module.newline
+    body = b"".join(indent + _step(indent) + text + newline for text in lines)
+    return Edit(Span(at, at), indent + b"if " + GATE + b":" + newline + body)
+
+
 def _step(indent: bytes) -> bytes:
     return b"\t" if indent.endswith(b"\t") else b"    "

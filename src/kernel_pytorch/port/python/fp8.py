@@ -28,6 +28,13 @@ def casts_to(module: PythonModule, node: ast.expr) -> bool:
     return module.qualified(parent.func) == "torch.finfo"
 
 
+def is_of_nvidia_alone(module: PythonModule) -> bool:
+    """A file about NVFP4, whose scales are e4m3fn by definition, or in CUTLASS's language, which KP510 names."""
+    if "nvfp4" in module.src.path.lower():
+        return True
+    return any(name.split(".")[0] == "cutlass" for _, names in module.import_statements for name in names)
+
+
 def is_deferred(module: PythonModule, node: ast.AST) -> bool:
     """Inside a function's body, so that asking the device happens when it is called and not at import."""
     child = node

@@ -123,7 +123,8 @@ class PythonModule:
                 yield call
 
     @cached_property
-    def _import_statements(self) -> list[tuple[ast.Import | ast.ImportFrom, list[str]]]:
+    def import_statements(self) -> list[tuple[ast.Import | ast.ImportFrom, list[str]]]:
+        """Every absolute import, with the modules it names."""
         found: list[tuple[ast.Import | ast.ImportFrom, list[str]]] = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -135,7 +136,7 @@ class PythonModule:
     def imports(self, *modules: str) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:
         """Import statements of the given modules or anything below them, wherever ROCm gets to."""
         below = tuple(f"{module}." for module in modules)
-        for node, names in self._import_statements:
+        for node, names in self.import_statements:
             for name in names:
                 if (name in modules or name.startswith(below)) and self.reached_on_rocm(node):
                     yield node, name
@@ -163,13 +164,27 @@ class PythonModule:
 
     @cached_property
     def _own_gates(self) -> dict[str, bool]:
-        """Names that the file itself sets to a gate: `HIP_BUILD = bool(torch.version.hip)`."""
+        """Names that the file itself sets to a gate, at its top or, once in the file, in a function.
+
+        `HIP_BUILD = bool(torch.version.hip)`, `use_cuda = torch.version.cuda and CUDA_HOME is not None`.
+        """
         found: dict[str, bool] = {}
-        for statement in self.tree.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                value = rocm_value(statement.value)
-                if value is not None:
-                    found[statement.targets[0].id] = value
+        if b"version" not in self.src.data:
+            return found
+        times: dict[str, int] = {}
+        for node in ast.walk(self.tree):
+            name = node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
+            name = node.arg if isinstance(node, ast.arg) else name
+            if name is not None:
+                times[name] = times.get(name, 0) + 1
+        top = set(map(id, self.tree.body))
+        for statement in ast.walk(self.tree):
+            if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+                continue
+            name = statement.targets[0].id
+            value = rocm_value(statement.value)
+            if value is not None and (times[name] == 1 or id(statement) in top):
+                found[name] = value
         return found
 
     def gate_value(self, test: ast.expr) -> bool | None:
@@ -247,7 +262,8 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
     return bool(names & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
-@lru_cache(maxsize=256)
+# Only the file at hand is kept: a tree is some fifty times its source, and memory must not grow with the project.
+@lru_cache(maxsize=1)
 def python_module(src: SourceFile) -> PythonModule | None:
     """The parsed file, or None where Python itself cannot parse it (or it is not UTF-8)."""
     try:

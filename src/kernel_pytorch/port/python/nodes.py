@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import ast
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from kernel_pytorch.port.python.module import PythonModule
 
 Node = TypeVar("Node", bound=ast.AST)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1)
 def all_nodes(module: PythonModule) -> tuple[ast.AST, ...]:
     """Every node, in the order of `ast.walk`."""
     return tuple(ast.walk(module.tree))
 
 
-@lru_cache(maxsize=512)
 def nodes_of(module: PythonModule, kind: type[Node]) -> tuple[Node, ...]:
     """Every node of one kind."""
-    return tuple(node for node in all_nodes(module) if isinstance(node, kind))
+    known = _by_kind(module)
+    if kind not in known:
+        known[kind] = tuple(node for node in all_nodes(module) if isinstance(node, kind))
+    return cast("tuple[Node, ...]", known[kind])
+
+
+@lru_cache(maxsize=1)
+def _by_kind(module: PythonModule) -> dict[type[ast.AST], tuple[ast.AST, ...]]:
+    return {}

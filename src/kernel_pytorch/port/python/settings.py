@@ -95,7 +95,7 @@ def bindings(module: PythonModule, name: ast.Name) -> Iterator[ast.expr | None]:
     yield from _binding_index(module).get((scope.node, name.id), ())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1)
 def _binding_index(module: PythonModule) -> dict[tuple[ast.AST, str], list[ast.expr | None]]:
     """All bindings of a file by scope and name: made once, because rules follow names in every file they look at."""
     index: dict[tuple[ast.AST, str], list[ast.expr | None]] = {}

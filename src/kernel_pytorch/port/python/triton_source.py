@@ -36,7 +36,7 @@ def options(module: PythonModule, name: str) -> Iterator[Option]:
             yield Option(value, node, is_config)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1)
 def _configs_and_launches(module: PythonModule) -> tuple[tuple[ast.Call, bool], ...]:
     if not _has_triton(module):
         return ()

@@ -16,12 +16,12 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.core.pages import SECTIONS
+from kernel_pytorch.core.pages import page as page  # the page of a code, beside its rule
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cuda.unit import Unit
     from kernel_pytorch.port.source import SourceFile
-
-SECTIONS = ("What", "Why", "Fix", "Source")
 
 # Lower number: less trust. A finding may lower its rule's safety, never raise it.
 _TRUST = {Safety.MANUAL: 0, Safety.REVIEW: 1, Safety.SAFE: 2}
@@ -102,23 +102,6 @@ class LoadedRule:
         return tuple(one for one in found if not any(start < one.line < end for start, end in dead))
 
 
-@dataclass(frozen=True)
-class Page:
-    """What `kpt explain` prints of one code."""
-
-    code: str
-    slug: str
-    title: str
-    sections: tuple[tuple[str, str], ...]
-    safety: Safety | None = None
-    languages: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """The page as plain text."""
-        head = f"{self.code} {self.slug}\n{self.title}\n"
-        return head + "".join(f"\n{name}: {body}\n" for name, body in self.sections)
-
-
 # Which hundreds of codes can read a language: one CUDA file must not wait for a hundred Python rules to load.
 _FAMILIES = {
     "cuda": "23",
@@ -153,22 +136,6 @@ def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[Loaded
     hundreds = _FAMILIES.get(language, "")
     names = (name for name in rule_names() if name[2] in hundreds and (wanted is None or name[:5].upper() in wanted))
     return tuple(loaded for loaded in map(_load, names) if language in loaded.rule.languages)
-
-
-def page(code: str) -> Page | None:
-    """The page of a rule's code, or None if no rule here has it."""
-    return next((one for one in all_pages() if one.code == code.upper()), None)
-
-
-def all_pages() -> tuple[Page, ...]:
-    """The pages of all rules, by code."""
-    return tuple(_page(loaded) for loaded in all_rules())
-
-
-def _page(loaded: LoadedRule) -> Page:
-    title, sections = parse_docstring(loaded.docstring)
-    rule = loaded.rule
-    return Page(rule.code, rule.slug, title, tuple(sections.items()), rule.safety, rule.languages)
 
 
 def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from kernel_pytorch.core.findings import Edit, Finding, Safety
 from kernel_pytorch.port.cuda.unit import Unit
 from kernel_pytorch.port.python.edits import compiler_of, is_editable
-from kernel_pytorch.port.python.fp8 import IS_FNUZ_GPU, is_deferred
+from kernel_pytorch.port.python.fp8 import IS_FNUZ_GPU, is_deferred, is_of_nvidia_alone
 from kernel_pytorch.port.python.module import PythonModule, python_module
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rules.gated_import import is_for_other_hardware
 from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP542", "fp8-max", ("python",), Safety.REVIEW, (b"448",))
@@ -30,7 +31,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     if not any(sign in src.data for sign in _SIGNS):
         return
     module = python_module(src)
-    if module is None:
+    if module is None or is_for_other_hardware(module) or is_of_nvidia_alone(module):
         return
     for node in all_nodes(module):
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
@@ -38,7 +39,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             continue
         if not module.reached_on_rocm(node) or not _is_about_fp8(module.src.data, node.lineno, node.value):
             continue
-        if _follows_the_gpu(module, node):
+        if _follows_the_gpu(module, node) or _is_listed(module, node):
             continue
         message = "448 is the largest e4m3fn; MI300's e4m3fnuz ends at 240"
         if compiler_of(module, node) == "triton":
@@ -56,6 +57,16 @@ def _is_about_fp8(data: bytes, line: int, value: object) -> bool:
         return True
     near = data.splitlines()[max(0, line - 3) : line + 2]
     return any(sign in text for sign in _SIGNS for text in near)
+
+
+def _is_listed(module: PythonModule, node: ast.AST) -> bool:
+    """Among other constants in a list or table: test values, or the description of a format."""
+    parents = list(module.parents(node))
+    display = next((item for item in parents[:2] if isinstance(item, (ast.List, ast.Tuple, ast.Set))), None)
+    if display is None or len(display.elts) < 2:
+        return False
+    plain = (item.operand if isinstance(item, ast.UnaryOp) else item for item in display.elts)
+    return all(isinstance(item, ast.Constant) for item in plain)
 
 
 def _follows_the_gpu(module: PythonModule, node: ast.AST) -> bool:

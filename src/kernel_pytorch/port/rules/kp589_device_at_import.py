@@ -19,6 +19,7 @@ from kernel_pytorch.port.cuda.unit import Unit
 from kernel_pytorch.port.python.fp8 import is_deferred
 from kernel_pytorch.port.python.module import PythonModule, python_module
 from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rules.gated_import import is_for_other_hardware
 from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP589", "device-at-import", ("python",), Safety.MANUAL, (b"get_device_",))
@@ -28,7 +29,7 @@ _QUERIES = ("get_device_properties", "get_device_capability", "get_device_name")
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     module = python_module(src)
-    if module is None or _is_script(module):
+    if module is None or _is_script(module) or is_for_other_hardware(module):
         return
     for call in module.calls(*(f"torch.cuda.{name}" for name in _QUERIES)):
         if not is_deferred(module, call):

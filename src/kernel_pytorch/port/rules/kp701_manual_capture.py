@@ -3,11 +3,11 @@
 What: `with torch.cuda.graph(g): ...`, and `torch.cuda.make_graphed_callables`.
 Why: capture works on ROCm, but HIP does not report everything that a graph cannot hold: a call that is illegal during
     capture, or a pointer that has moved, shows as wrong numbers at replay and not as an error.
-Fix: where the block is `out = f(x)`, a check behind it, on ROCm only: the first replay must give what the same call
-    gives without the graph. For review: the call runs once more, which matters if it keeps state or drops at random.
-    Where an argument is a cache or a state, and elsewhere, a person adds it: `port/templates/rocm_graph_check.py` of
-    kernel_pytorch is a file to copy, which also changes the inputs between capture and replay. Warm up with the same
-    shapes on a side stream first, and capture under `torch.compiler.set_stance("fail_on_recompile")`: see KP704.
+Fix: where the block is `out = f(x)`, a check behind it, on ROCm only, from a generated file `_rocm_graph_check.py`:
+    with changed inputs, a replay must give what the same call gives without the graph; the inputs are put back. For
+    review: the call runs once more, which matters if it keeps state or drops at random. Where an argument is a cache
+    or a state, and elsewhere, a person adds it: `kpt port PATH --add graph-check` writes the file. Warm up with the
+    same shapes on a side stream first, and capture under `torch.compiler.set_stance("fail_on_recompile")`: see KP704.
 Source: seed 000 phase 7, seed 004, catalogue row 141, https://github.com/ROCm/hip/issues/3887
 """
 
@@ -29,7 +29,6 @@ RULE = Rule(
 )
 
 _STATE = ("cache", "state", "inference_params", "past", "kv", "optim", "step")
-_CLONED = b"lambda item: item.clone() if isinstance(item, torch.Tensor) else item"
 
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
@@ -53,16 +52,27 @@ def _replay_check(module: PythonModule, block: ast.With, graph: ast.expr) -> Edi
     if not any(isinstance(node, ast.Call) for node in ast.walk(only.value)) or _keeps_state(only.value):
         return None
     target = only.targets[0]
-    if not isinstance(target, (ast.Name, ast.Attribute)) or module.qualified(ast.Name("torch", ast.Load())) != "torch":
+    if not isinstance(target, (ast.Name, ast.Attribute)):
         return None
-    name, call, target_text = module.text(graph), module.text(only.value), module.text(target)
-    replayed = b"torch.utils._pytree.tree_map(" + _CLONED + b", " + target_text + b")"
+    inputs = b", ".join(module.text(item) for item in _inputs(only.value))
+    given = (module.text(graph), b"lambda: " + module.text(only.value), module.text(target), b"[" + inputs + b"]")
     lines = [
-        b"# A replay must give what the call gives: HIP does not report what a graph cannot hold.",
-        name + b".replay()",
-        b"torch.testing.assert_close(" + replayed + b", " + call + b")",
+        b"from ._rocm_graph_check import check_replay",
+        b"# HIP does not report what a graph cannot hold: a replay must give what the call gives.",
+        b"check_replay(" + b", ".join(given) + b")",
     ]
     return rocm_only_behind(module, block, lines)
+
+
+def _inputs(value: ast.expr) -> list[ast.expr]:
+    """What the calls of an expression are given by name: the check picks the tensors among it."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call):
+            for item in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(item, (ast.Name, ast.Attribute)):
+                    found.setdefault(ast.unparse(item), item)
+    return list(found.values())
 
 
 def _is_checked(module: PythonModule, block: ast.With, graph: ast.expr) -> bool:
@@ -72,7 +82,9 @@ def _is_checked(module: PythonModule, block: ast.With, graph: ast.expr) -> bool:
         if isinstance(statements, list) and block in statements:
             following = statements[statements.index(block) + 1 :][:1]
             text = ast.unparse(following[0]) if following else ""
-            return f"{ast.unparse(graph)}.replay()" in text and "assert_close" in text
+            return f"check_replay({ast.unparse(graph)}," in text or (
+                f"{ast.unparse(graph)}.replay()" in text and "assert_close" in text
+            )
     return False
 
 

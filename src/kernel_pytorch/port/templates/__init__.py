@@ -9,24 +9,35 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Patch
 
-ADAPTERS = {f"_rocm_{name}": f"rocm_{name}.py" for name in ("attention", "nvml", "padding", "xformers")}
+ADAPTERS = {
+    f"_rocm_{name}": f"rocm_{name}.py" for name in ("attention", "fp8", "graph_check", "nvml", "padding", "xformers")
+}
 _NAMED = re.compile(
-    rb"from \.(?: import (?P<whole>(?:%s))|(?P<part>(?:%s)) import)\b" % (("|".join(ADAPTERS).encode(),) * 2)
+    rb"^(?P<indent>[ \t]*)from \.(?: import (?P<whole>(?:%s))\b|(?P<part>(?:%s)) import )"
+    rb"(?P<rest>[^\r\n]*)(?P<end>\r?\n|\r|$)" % (("|".join(ADAPTERS).encode(),) * 2),
+    re.MULTILINE,
 )
+_WRITTEN = b"Written by `kpt port`"
 _RELATIVE = re.compile(rb"^\s*from \.+\w* import |^\s*from \.+ import ", re.MULTILINE)
+_SCRIPT = re.compile(rb"\A#!|^if __name__\s*==\s*[\"']__main__[\"']|^\w[\w.]* = [^\r\n]*\.parse_args\(", re.MULTILINE)
 
 
 @cache
 def template(name: str) -> bytes:
     """The text of a template."""
     return files(__package__).joinpath(name).read_bytes()
+
+
+def is_written_by_us(data: bytes) -> bool:
+    """Whether a file is one of these, in a project ported before: it speaks of ROCm and NVIDIA, and needs no port."""
+    return _WRITTEN in data[:1000]
 
 
 @cache
@@ -39,6 +50,16 @@ def public_names(adapter: str) -> frozenset[str]:
         elif isinstance(node, ast.Assign):
             found.update(target.id for target in node.targets if isinstance(target, ast.Name))
     return frozenset(name for name in found if not name.startswith("_") or name == "__version__")
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """Where an adapter stands, and what leads there: dots, a dotted package, or its plain name with neither."""
+
+    home: PurePosixPath
+    dots: int = 0
+    package: str = ""
+    also_plain: bool = False  # the file is imported from its package and run as a script: either way must work
 
 
 def placed(root: Path, patches: Sequence[Patch], modules: Iterable[str] = ()) -> list[Patch]:
@@ -54,35 +75,54 @@ def placed(root: Path, patches: Sequence[Patch], modules: Iterable[str] = ()) ->
         if patch.before is None or not _NAMED.search(patch.after):
             done.append(patch)
             continue
-        home, dots = _home(root, patch, listed)
+        reach = _reach(root, patch, listed)
         for match in _NAMED.finditer(patch.after):
             name = (match["whole"] or match["part"]).decode()
-            path = (home / f"{name}.py").as_posix()
+            path = (reach.home / f"{name}.py").as_posix()
             existing = root / path
             before = existing.read_bytes() if existing.is_file() else None
             new[path] = Patch(path, before, template(ADAPTERS[name]), patch.codes)
-        done.append(replace(patch, after=_NAMED.sub(partial(_reaching, dots), patch.after)))
+        done.append(replace(patch, after=_NAMED.sub(partial(_reaching, reach), patch.after)))
     return [*done, *(item for _, item in sorted(new.items()) if item.before != item.after)]
 
 
-def _reaching(dots: int, match: re.Match[bytes]) -> bytes:
-    name = match["whole"] or match["part"]
-    if match["part"]:
-        return b"from " + b"." * dots + name + b" import"
-    return b"from " + b"." * dots + b" import " + name if dots else b"import " + name
+def _reaching(reach: _Reach, match: re.Match[bytes]) -> bytes:
+    indent, end = match["indent"], match["end"]
+    named = _import(match, reach.package.encode() if reach.package else b"." * reach.dots)
+    if not reach.also_plain:
+        return indent + named + end
+    newline = end or b"\n"
+    lines = (b"try:", b"    " + named, b"except ImportError:  # run as a script", b"    " + _import(match, b""))
+    return newline.join(indent + line for line in lines) + end
 
 
-def _home(root: Path, patch: Patch, modules: tuple[str, ...]) -> tuple[PurePosixPath, int]:
-    """The folder of the adapter and the dots that lead there; 0 dots: by its plain name."""
+def _import(match: re.Match[bytes], where: bytes) -> bytes:
+    """The statement with the adapter looked for in a package; an empty one is the path of the interpreter."""
+    rest = match["rest"]
+    if match["whole"]:
+        return b"from " + where + b" import " + match["whole"] + rest if where else b"import " + match["whole"] + rest
+    home = where + b"." if where.strip(b".") else where
+    return b"from " + home + match["part"] + b" import " + rest
+
+
+def _reach(root: Path, patch: Patch, modules: tuple[str, ...]) -> _Reach:
     folder = PurePosixPath(patch.path).parent
-    home, dots = folder, 1
-    if (root / folder / "__init__.py").is_file():
-        while home.parent != home and (root / home.parent / "__init__.py").is_file() and home.name:
+    text = patch.before or b""
+    if (root / folder / "__init__.py").is_file() and folder.name:
+        home, dots = folder, 1
+        while home.parent != home and (root / home.parent / "__init__.py").is_file() and home.parent.name:
             home, dots = home.parent, dots + 1
-        return home, dots
-    if _RELATIVE.search(patch.before or b"") or _is_imported_from(root, folder, modules):
-        return folder, 1
-    return folder, 0
+        if _RELATIVE.search(text) or not _SCRIPT.search(text):
+            return _Reach(home, dots)
+        # A relative import fails in a script. Where it imports its own package by name, that way is known to work.
+        if re.search(rb"^\s*(?:from|import) " + re.escape(home.name.encode()) + rb"\b", text, re.MULTILINE):
+            return _Reach(home, package=home.name)
+        return _Reach(folder, 1, also_plain=True)
+    if _RELATIVE.search(text):
+        return _Reach(folder, 1)
+    if _is_imported_from(root, folder, modules):
+        return _Reach(folder, 1, also_plain=_SCRIPT.search(text) is not None)
+    return _Reach(folder)
 
 
 def _is_imported_from(root: Path, folder: PurePosixPath, modules: tuple[str, ...]) -> bool:

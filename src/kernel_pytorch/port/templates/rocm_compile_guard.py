@@ -3,7 +3,7 @@
     import rocm_compile_guard
     undo = rocm_compile_guard.install()   # before the library compiles anything
 
-Copied from kernel_pytorch; imports nothing of it. On NVIDIA `install()` changes nothing at all. On ROCm every later
+Written by `kpt port`; imports nothing of it. On NVIDIA `install()` changes nothing at all. On ROCm every later
 call of `torch.compile` (also through `module.compile()`) with mode "reduce-overhead" runs as "default", with
 "max-autotune" as "max-autotune-no-cudagraphs", and `options={"triton.cudagraphs": True}` as False; each is logged once.
 A library that took the function itself before (`from torch import compile`) is not reached: install first.

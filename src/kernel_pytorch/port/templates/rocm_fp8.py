@@ -1,6 +1,6 @@
 """8-bit floats on AMD GPUs: the type a GPU multiplies, checkpoints made for another one, and a product that falls back.
 
-Copied from kernel_pytorch; imports nothing of it. gfx940, gfx941 and gfx942 (MI300) have e4m3fnuz and e5m2fnuz; gfx950
+Written by `kpt port`; imports nothing of it. gfx940, gfx941 and gfx942 (MI300) have e4m3fnuz and e5m2fnuz; gfx950
 and gfx12 have the OCP types, as NVIDIA has; other AMD GPUs have none.
 """
 
@@ -50,20 +50,34 @@ def scaled_mm(
     scale_a: torch.Tensor,
     scale_b: torch.Tensor,
     bias: torch.Tensor | None = None,
-    out_dtype: torch.dtype = torch.bfloat16,
+    scale_result: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+    use_fast_accum: bool = False,
 ) -> torch.Tensor:
     """torch._scaled_mm; where it is refused for these types and scales, a product of dequantised tensors, logged once.
 
-    Scales are one number, one per row of `a` (rows, 1), or one per column of `b` (1, columns).
+    Scales are one number, one per row of `a` (rows, 1), or one per column of `b` (1, columns). Without `out_dtype` the
+    result has the type of `a`, as torch's has. An 8-bit result with a scale of its own has no other way than torch's.
     """
     kind = (a.dtype, b.dtype, tuple(scale_a.shape[1:]), tuple(scale_b.shape[:-1]), out_dtype)
-    if kind not in _refused:
+    if kind not in _refused or scale_result is not None:
         try:
-            return torch._scaled_mm(a, b, scale_a=scale_a, scale_b=scale_b, bias=bias, out_dtype=out_dtype)
+            return torch._scaled_mm(
+                a,
+                b,
+                scale_a=scale_a,
+                scale_b=scale_b,
+                bias=bias,
+                scale_result=scale_result,
+                out_dtype=out_dtype,
+                use_fast_accum=use_fast_accum,
+            )
         except (RuntimeError, ValueError) as error:
+            if scale_result is not None:
+                raise
             LOGGER.warning("_scaled_mm refused %s x %s: dequantised from here on (%s)", a.dtype, b.dtype, error)
             _refused.add(kind)
     product = (a.float() * scale_a.float()) @ (b.float() * scale_b.float())
     if bias is not None:
         product = product + bias.float()
-    return product.to(out_dtype)
+    return product.to(out_dtype or a.dtype)

@@ -5,46 +5,54 @@
         out = model(x)
     check_replay(graph, lambda: model(x), out, [x])
 
-Copied from kernel_pytorch; imports nothing of it. HIP does not report everything that a graph cannot hold: such a
-capture replays stale or wrong numbers. Runs the call once and the graph once; keep it out of code that keeps state.
+Written by `kpt port`; imports nothing of it. HIP does not report everything that a graph cannot hold: such a capture
+replays stale or wrong numbers. Runs the call once and the graph once; keep it out of code that keeps state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
+
+LOGGER = logging.getLogger(__name__)
 
 
 def check_replay(
     graph: Any,
     call: Callable[[], Any],
     outputs: Any,
-    inputs: Sequence[torch.Tensor],
+    inputs: Any,
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
     """Raises AssertionError where a replay on changed inputs differs from the call. The inputs are put back.
 
-    `graph` has `replay()`; `outputs` are the tensors the capture filled; `inputs` the ones it reads.
+    `graph` has `replay()`; `outputs` are the tensors the capture filled; `inputs` what it reads, tensors and other
+    things, nested or not. Where none of them is a floating-point tensor, the numbers of the capture are used again,
+    which shows wrong numbers but not stale ones; that is logged.
     """
-    floating = [tensor for tensor in inputs if tensor.is_floating_point()]
+    tensors = [item for item in tree_leaves(inputs) if isinstance(item, torch.Tensor)]
+    floating = [tensor for tensor in tensors if tensor.is_floating_point()]
     if not floating:
-        raise ValueError("no floating-point input to change: a replay of the same numbers proves nothing")
-    saved = [tensor.clone() for tensor in floating]
+        LOGGER.warning("no floating-point input to change: a replay of stale numbers would not be noticed")
+    saved = [tensor.detach().clone() for tensor in floating]
     try:
-        for tensor in floating:
-            # Other numbers of the same size, so that nothing overflows that did not before.
-            tensor.copy_(tensor.flip(-1) * 0.5 + 0.25 * tensor.mean())
+        with torch.no_grad():
+            for tensor in floating:
+                # Other numbers of the same size, so that nothing overflows that did not before.
+                tensor.copy_(tensor.flip(-1) * 0.5 + 0.25 * tensor.mean() if tensor.ndim else tensor * 0.5)
         graph.replay()
         replayed = tree_map(_copied, outputs)
         torch.testing.assert_close(replayed, tree_map(_copied, call()), rtol=rtol, atol=atol)
     finally:
-        for tensor, before in zip(floating, saved, strict=True):
-            tensor.copy_(before)
+        with torch.no_grad():
+            for tensor, before in zip(floating, saved, strict=True):
+                tensor.copy_(before)
 
 
 def _copied(item: Any) -> Any:
-    return item.clone() if isinstance(item, torch.Tensor) else item
+    return item.detach().clone() if isinstance(item, torch.Tensor) else item

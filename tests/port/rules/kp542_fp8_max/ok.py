@@ -11,3 +11,7 @@ def scale_of(x):
 
 def patches(image):
     return image.reshape(448, 448)
+
+
+E4M3 = [(-448.0, "1", "1111", "110", "largest_normal_neg"), (448.0, "0", "1111", "110", "largest_normal")]
+SAMPLES = [-448.0, -127.5, 0.0, 127.5, 448.0]

@@ -124,7 +124,6 @@ def test_revisions_and_work_tree(repository: Path, capsys: pytest.CaptureFixture
         (["--isolation", "--base=--upload-pack=x"], "is not a revision"),
         (["--isolation", "--old", "absent-folder"], "no such folder"),
         (["--isolation", "--old", ".", "--base", "HEAD"], "one or the other"),
-        ([], "nothing to check"),
     ],
 )
 def test_bad_arguments(

@@ -95,7 +95,7 @@ def inserted(new: list[tuple[str, bytes]], j: int, wanted: tuple[str, bytes]) ->
         if (
             word == b"include"
             and j + 2 < len(new)
-            and new[j + 2][1] in (b"<hip/hip_runtime.h>", b"<string.h>", b"<time.h>")
+            and new[j + 2][1] in (b"<hip/hip_runtime.h>", b"<string.h>", b"<time.h>", b"<math.h>")
         ):
             return 3
         if word == b"define" and new[j + 2][1] == b"HIPBLAS_USE_HIP_HALF":

@@ -364,3 +364,13 @@ def test_makefile_twin(project: Path, tmp_path: Path) -> None:
     assert "hipcc" in twin
     assert "kernels/sum.hip" in twin
     assert "nvcc -O3" not in twin
+
+
+def test_a_copy_keeps_links_to_folders(tmp_path: Path) -> None:
+    (tmp_path / "old" / "extensions").mkdir(parents=True)
+    (tmp_path / "old" / "extensions" / "a.py").write_text("x = 1\n")
+    (tmp_path / "old" / "pkg").mkdir()
+    (tmp_path / "old" / "pkg" / "extensions").symlink_to("../extensions")
+    main(["port", str(tmp_path / "old"), "--out", str(tmp_path / "new"), "--no-build"])
+    assert (tmp_path / "new" / "pkg" / "extensions").is_symlink()
+    assert (tmp_path / "new" / "pkg" / "extensions" / "a.py").read_text() == "x = 1\n"

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
+from kernel_pytorch.port import source
+from kernel_pytorch.port.cuda import large
 from kernel_pytorch.port.cuda.lexer import tokenize
 from kernel_pytorch.port.cuda.translate import TranslateOptions, translate
 from kernel_pytorch.port.source import MAX_PARSED_BYTES, source_file
@@ -74,11 +79,38 @@ def test_random_bytes(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", [b"(", b"{", b"[", b"<", b"if(1)", b"f(", b"#if 1\n", b"a?", b"-", b"/*", b'"', b'R"(']
-)
+    "piece",
+    [
+        b"(", b"{", b"[", b"<", b"if(1)", b"f(", b"#if 1\n", b"a?", b"-", b"/*", b'"', b'R"(',
+        b"x>::a<", b"k<<<1,", b"min(a,", b"template<", b"#if CUDA_VERSION\n", b"__shfl_xor_sync(~0,",
+    ],
+)  # fmt: skip
 def test_deep_nesting(piece: bytes) -> None:
     data = b"#include <cuda.h>\n__global__ void k() { cudaFree(p);" + piece * 20_000
     assert b"cudaFree" not in translate(source_file("f.cu", data)).after.split(piece)[0].split(b"{")[-1]
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 1000])
+def test_a_large_file_in_pieces_is_renamed_as_a_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = translate(source_file("f.h", SEED), None, TranslateOptions(rules=())).after
+    monkeypatch.setattr(source, "MAX_PARSED_BYTES", 100)
+    monkeypatch.setattr(large, "PIECE_BYTES", size)
+    assert b"".join(piece.data for piece in large.pieces(source_file("f.h", SEED))) == SEED
+    result = translate(source_file("f.h", SEED))
+    assert result.after == expected
+    assert [found.code for found in result.findings] == ["KP002"]
+
+
+def test_findings_of_a_large_file_have_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"// one\nint a, b,\nc; cuTensorMapEncodeTiled(); cuTensorMapEncodeTiled();\ncuTensorMapEncodeTiled();\n"
+    plain = translate(source_file("f.cuh", data), None, TranslateOptions(rules=())).findings
+    monkeypatch.setattr(source, "MAX_PARSED_BYTES", 10)
+    monkeypatch.setattr(large, "PIECE_BYTES", 8)
+    found = translate(source_file("f.cuh", data)).findings
+    assert [(one.code, one.line, one.col) for one in found[1:]] == [(one.code, one.line, one.col) for one in plain]
+    assert len(plain) == 3
+    monkeypatch.setattr(large, "MOST_FINDINGS", 2)
+    assert translate(source_file("f.cuh", data)).findings[-1].message.startswith("1 more names")
 
 
 def test_one_long_line() -> None:
@@ -87,3 +119,23 @@ def test_one_long_line() -> None:
     result = translate(source_file("f.cuh", data))
     assert result.after == data.replace(b"cudaFree(", b"hipFree(")
     assert [found.code for found in result.findings] == ["KP002"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("filler", [b"1234567,", b"cudaFreeHostage ", b"((((((((", b'"cudaFree" '])
+def test_fifty_megabytes_of_one_line(filler: bytes, tmp_path: Path) -> None:
+    """Through the command, with a gigabyte of memory and no more; the result appears whole."""
+    line = filler * (1_000_000 // len(filler)) + b" cudaFree(0); "
+    path = tmp_path / "table.cuh"
+    path.write_bytes(line * 50)
+    script = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30));"
+        "from kernel_pytorch.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    out = tmp_path / "table.hip.cuh"
+    command = [sys.executable, "-c", script, "hipify", str(path), "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
+    assert done.returncode == 1, done.stderr[-2000:]
+    assert "KP002" in done.stderr
+    assert out.read_bytes() == path.read_bytes().replace(b" cudaFree(0)", b" hipFree(0)")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["table.cuh", "table.hip.cuh"]

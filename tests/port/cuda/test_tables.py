@@ -89,6 +89,6 @@ def test_names_of_rccl_stay() -> None:
 
 def test_every_shim_is_for_a_name_without_counterpart() -> None:
     for name in shims():
-        if b"::" not in name and b"(" not in name:
+        if b"::" not in name and b"(" not in name and not name.startswith(b"kpt_"):
             row = find_name(name)
             assert row is not None and not row.hip, name

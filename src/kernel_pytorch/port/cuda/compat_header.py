@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER
-from kernel_pytorch.port.cuda.shims import shims
+from kernel_pytorch.port.cuda.shims import Shim, shims
 from kernel_pytorch.port.cuda.translate import Translation
 
 _TOP = """\
@@ -19,34 +19,36 @@ _TOP = """\
 
 @dataclass(frozen=True)
 class Needs:
-    """What one file wants of the header: HIP includes and (CUDA, HIP) name pairs."""
+    """What one file wants of the header: includes, (CUDA, HIP) name pairs and functions that HIP lacks."""
 
     includes: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
+    shims: tuple[Shim, ...] = ()
 
 
 def needs_of(result: Translation) -> Needs:
     """The wants of one translated file."""
-    includes = tuple(path for _, path in result.headers if path)
+    includes = (*(path for _, path in result.headers if path), *result.implicit)
     names = tuple((name.cuda, name.hip) for name in result.names if name.hip or name.cuda.encode() in shims())
-    return Needs(includes, names)
+    return Needs(includes, names, result.shims)
 
 
 def compat_header(needs: Iterable[Needs]) -> str:
     """The text of the header for a project."""
     includes: dict[str, None] = {RUNTIME_HEADER: None}
     names: dict[str, str] = {}
+    given: dict[str, Shim] = {}
     for one in needs:
         includes.update(dict.fromkeys(one.includes))
         names.update(one.names)
+        given.update((shim.guard.decode(), shim) for shim in one.shims)
     lines = [_TOP]
     lines += [f"#include <{path}>\n" for path in includes]
-    written: set[str] = set()
-    for cuda in sorted(names):
+    for cuda in names:
         shim = shims().get(cuda.encode())
-        if shim is not None and shim.guard.decode() not in written:
-            written.add(shim.guard.decode())
-            lines.append(shim.guarded())
+        if shim is not None:
+            given[shim.guard.decode()] = shim
+    lines += [given[guard].guarded() for guard in sorted(given)]
     lines += [f"#define {cuda} {hip}\n" for cuda, hip in sorted(names.items()) if hip]
     lines.append("#endif\n")
     return "".join(lines)

@@ -68,6 +68,8 @@ def single_source(src: SourceFile, edits: EditSet) -> Gated:
 
 
 def _gated(old: bytes, new: bytes, newline: bytes) -> bytes | None:
+    if not old:
+        return GATE + newline + new + b"#endif" + newline
     if not _is_balanced(old) or not _is_balanced(new):
         return None
     if new and not new.endswith(b"\n"):
@@ -147,7 +149,8 @@ def _stretches(src: SourceFile, items: list[tuple[int, int, bytes]]) -> list[Str
     result: list[Stretch] = []
     blocks = _unsplittable(src)
     for item in items:
-        start, end = _widened(src, item[0], item[1], blocks)
+        is_new_line = item[0] == item[1] == src.line_span(item[0])[0] and item[2].endswith(b"\n")
+        start, end = (item[0], item[0]) if is_new_line else _widened(src, item[0], item[1], blocks)
         if result and start < result[-1].end:
             before = result.pop()
             result.append(Stretch(before.start, max(before.end, end), (*before.edits, item)))

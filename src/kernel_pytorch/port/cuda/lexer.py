@@ -85,6 +85,26 @@ def tokenize(data: bytes) -> tuple[Token, ...]:
     return tokens
 
 
+_MOST_BEYOND = 1_000_000
+
+
+def safe_cut(data: bytes, start: int, wanted: int) -> int:
+    """An offset between two tokens, soon after `wanted`: behind a `;`, `,`, `}` or a line's end, where there is one.
+
+    `start` is such an offset itself.
+    """
+    if wanted >= len(data):
+        return len(data)
+    for found in _PIECE.finditer(data, start):
+        if found.end() < wanted:
+            continue
+        text = found[0]
+        is_line_end = text.isspace() and b"\n" in text and data[found.start() - 1 : found.start()] != b"\\"
+        if text in (b";", b",", b"}") or is_line_end or found.end() > wanted + _MOST_BEYOND:
+            return found.end()
+    return len(data)
+
+
 def _settled(piece: bytes) -> str:
     first = piece[:1]
     if first == b"/":

@@ -7,10 +7,11 @@ namespace and names the project declares itself are left alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from kernel_pytorch.port.cuda.lexer import Token
 from kernel_pytorch.port.source import SourceFile
@@ -63,6 +64,18 @@ def find_name(cuda: bytes) -> Name | None:
         return None
     hip, kind, library, status, since, note = rest.decode("utf-8").split(",", 5)
     return Name(cuda.decode("ascii"), hip, kind, library, status, since, note)
+
+
+def all_names() -> Iterator[Name]:
+    """Every row that is no header."""
+    return (name for name in map(find_name, _rows()) if name is not None)
+
+
+@lru_cache(maxsize=1)
+def torch_gaps() -> frozenset[str]:
+    """Names and headers of the table that torch's own hipify leaves alone."""
+    text = files("kernel_pytorch.port.tables").joinpath("torch_hipify_gaps.txt").read_text(encoding="utf-8")
+    return frozenset(line for line in text.splitlines() if line and not line.startswith("#"))
 
 
 @lru_cache(maxsize=1)
@@ -137,6 +150,14 @@ def names_used(src: SourceFile, own: frozenset[bytes] = frozenset()) -> tuple[li
 @lru_cache(maxsize=64)
 def own_names(src: SourceFile) -> frozenset[bytes]:
     """The table names a file declares itself: macros, variables, types and functions of the project."""
+    if not src.is_parsable:
+        from kernel_pytorch.port.cuda.large import pieces
+
+        return frozenset().union(*(_own_names(piece) for piece in pieces(src)))
+    return _own_names(src)
+
+
+def _own_names(src: SourceFile) -> frozenset[bytes]:
     data, code = src.data, src.code
     rows = _rows()
     own: set[bytes] = set()
@@ -147,11 +168,21 @@ def own_names(src: SourceFile) -> frozenset[bytes]:
     return frozenset(own)
 
 
-@lru_cache(maxsize=64)
+# Kept as long as the file is: a cache that held on to pieces of a large file would hold the whole of it.
+_CANDIDATES: WeakKeyDictionary[SourceFile, list[int]] = WeakKeyDictionary()
+
+
 def _candidates(src: SourceFile) -> list[int]:
     """Places among `src.code` of words that are in the table, or may be a piece of a name in it."""
+    found = _CANDIDATES.get(src)
+    if found is None:
+        found = _CANDIDATES[src] = _find_candidates(src)
+    return found
+
+
+def _find_candidates(src: SourceFile) -> list[int]:
     data = src.data
-    words = set(_WORD.findall(data))
+    words = {found[0] for found in _WORD.finditer(data)} if len(data) > 1 << 20 else set(_WORD.findall(data))
     wanted = (words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)}
     if not wanted:
         return []
@@ -160,10 +191,35 @@ def _candidates(src: SourceFile) -> list[int]:
     ]
 
 
+_SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".hip")
+
+
 @lru_cache(maxsize=8)
-def project_names(sources: tuple[SourceFile, ...]) -> frozenset[bytes]:
-    """The table names a set of files declares between them."""
-    return frozenset().union(*(own_names(src) for src in sources))
+def _project_names(files: tuple[SourceFile, ...]) -> tuple[frozenset[bytes], dict[str, frozenset[bytes]]]:
+    """The table names that all of a set of files see declared, and those that one source alone sees."""
+    included = {name for file in files for name in _INCLUDED_SOURCE.findall(file.data)}
+    shared: set[bytes] = set()
+    private: dict[str, frozenset[bytes]] = {}
+    for file in files:
+        own = own_names(file)
+        name = file.path.rsplit("/", 1)[-1]
+        if not own or not name.endswith(_SOURCE_SUFFIXES) or name.encode() in included:
+            shared |= own
+            continue
+        # A type or macro of one source is unknown to the next; a function may be declared there and linked.
+        linked = {one for one in own if (row := find_name(one)) is not None and row.kind.endswith("function")}
+        shared |= linked
+        private[file.path] = own - linked
+    return frozenset(shared), private
+
+
+_INCLUDED_SOURCE = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:[^\">\n]*/)?([^\">/\n]+\.(?:cu|cpp|cc|cxx|c|hip))[\">]")
+
+
+def project_names(src: SourceFile, files: tuple[SourceFile, ...]) -> frozenset[bytes]:
+    """The table names that a file sees declared by the project: by itself, by headers, by what has linkage."""
+    shared, private = _project_names(files)
+    return shared | private.get(src.path, frozenset())
 
 
 def _text(data: bytes, code: Sequence[Token], index: int) -> bytes:

@@ -11,21 +11,24 @@ from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER, HeaderChange, heade
 from kernel_pytorch.port.cuda.names import Name, Use, names_used
 from kernel_pytorch.port.cuda.shims import Shim, shims
 from kernel_pytorch.port.cuda.unit import Include, includes_of
+from kernel_pytorch.port.rules.regions import VERSION_MACROS
 from kernel_pytorch.port.source import SourceFile
 
 # Whether an #include names a file of the project: those are never mapped.
 IsLocal = Callable[[Include], bool]
 
 # Rules own these names; the table must not speak about them twice.
-_LEFT_TO_RULES = frozenset({"CUDA_VERSION", "CUDART_VERSION", "__CUDA_ARCH__", "CUDA_API_PER_THREAD_DEFAULT_STREAM"})
+_LEFT_TO_RULES = frozenset({"__CUDA_ARCH__", "CUDA_API_PER_THREAD_DEFAULT_STREAM"}) | {
+    macro.decode() for macro in VERSION_MACROS
+}
 _WITH_SHIM_HEADERS = {"cooperative_groups/reduce.h": b"cg::reduce", "cooperative_groups/scan.h": b"cg::scan"}
 
 
 @dataclass
 class Naming:
-    """What the names of a file come to."""
+    """What the names of a file come to. `groups` are edits that belong together, with the name they are for."""
 
-    groups: list[tuple[Edit, ...]] = field(default_factory=list)
+    groups: list[tuple[str, tuple[Edit, ...]]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     used: dict[str, Name] = field(default_factory=dict)
     headers: list[tuple[Include, HeaderChange]] = field(default_factory=list)
@@ -56,14 +59,26 @@ def name_file(src: SourceFile, own: frozenset[bytes], is_local: IsLocal) -> Nami
             )
         else:
             result.translated += 1
-            result.groups.append(_rename(src, use))
+            result.groups.append((use.name.cuda, _rename(src, use)))
             _remarks(src, use, reported, result)
+    result.needed_shims += [shim for shim in _beside_own(src, own) if shim not in result.needed_shims]
     for piece in pasted:
         line, col = src.line_col(piece.token.start)
         text = piece.text.decode("latin-1")
         message = f"{text} is glued to another token by ##: the name it makes is not renamed"
         result.findings.append(Finding("KP204", src.path, line, col, message, Safety.MANUAL))
     return result
+
+
+def _beside_own(src: SourceFile, own: frozenset[bytes]) -> list[Shim]:
+    """Shims for names that the project overloads itself. Templates can stand beside a plain function of that name."""
+    found = []
+    for name in sorted(own & shims().keys()):
+        shim = shims()[name]
+        is_called = name + b"(" in src.data
+        if is_called and f"{name.decode()}(T" in shim.text and shim.guard not in src.data and shim not in found:
+            found.append(shim)
+    return found
 
 
 def rename_text(text: bytes, own: frozenset[bytes]) -> bytes:
@@ -104,8 +119,9 @@ def _finding(src: SourceFile, use: Use, code: str, message: str, note: str) -> F
 
 
 def _headers(src: SourceFile, is_local: IsLocal, result: Naming) -> None:
-    quoted = {token.start for token in src.tokens if token.kind == "string"}
-    for include in includes_of(src.data):
+    includes = includes_of(src.data)
+    quoted = {token.start for token in src.tokens if token.kind == "string"} if includes else set()
+    for include in includes:
         # Inside a comment or a raw string it is not an include at all.
         if include.start not in quoted or is_local(include):
             continue
@@ -123,7 +139,7 @@ def _headers(src: SourceFile, is_local: IsLocal, result: Naming) -> None:
             continue
         result.translated += 1
         text = change.path.encode()
-        result.groups.append((Edit(Span(include.start + 1, include.end - 1), text),))
+        result.groups.append((include.name, (Edit(Span(include.start + 1, include.end - 1), text),)))
 
 
 def needs_runtime_header(src: SourceFile, naming: Naming, is_local: IsLocal) -> bool:

@@ -7,7 +7,7 @@ result of a translation needs no header of ours.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -60,10 +60,42 @@ _SIXTEEN_BITS = (
 )
 
 
-def overloads_needed(data: bytes, project: Iterable[bytes]) -> list[Shim]:
+# CUDA has min and max of int and unsigned, which compare as unsigned; HIP turns a mixed pair into double.
+_MIN_MAX = re.compile(rb"(?<![\w.:>])(?:min|max)\s*\(([^;{}]{1,200})")
+_UNSIGNED = re.compile(rb"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b|\b\d+[uU]\b")
+
+
+def mixes_signs(data: bytes) -> bool:
+    """Whether a file calls min or max with an argument that is visibly unsigned beside one that is not."""
+    for found in _MIN_MAX.finditer(data):
+        depth, start, arguments = 0, found.start(1), []
+        for at in range(found.start(1), found.end(1)):
+            byte = data[at : at + 1]
+            depth += (byte in b"([") - (byte in b")]")
+            if depth < 0 or (byte == b"," and depth == 0):
+                arguments.append(data[start:at])
+                start = at + 1
+            if depth < 0:
+                break
+        if len(arguments) == 2 and bool(_UNSIGNED.search(arguments[0])) != bool(_UNSIGNED.search(arguments[1])):
+            return True
+    return False
+
+
+_ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
+
+
+def overloads_needed(
+    data: bytes, project: Iterable[bytes], is_in_device_code: Callable[[int], bool] = lambda offset: False
+) -> list[Shim]:
     """Shims that are overloads of names HIP has, for a file whose project does not define them itself."""
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
+    if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
+        needed.append(shims()[b"min(mixed)"])
+    # CUDA's device runtime has these two for kernels that launch kernels; HIP's are the host's.
+    asked = {found.group(1) for found in _ERROR_TEXT.finditer(data) if is_in_device_code(found.start())}
+    needed += [shims()[b"hip" + name + b"(device)"] for name in sorted(asked)]
     if not _CALLS_ATOMIC_ADD.search(data) or any(_DEFINES_ATOMIC_ADD.search(text) for text in project):
         return needed
     return needed + [shims()[name] for word, name in _SIXTEEN_BITS if word.search(data)]

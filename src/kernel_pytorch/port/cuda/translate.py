@@ -11,8 +11,9 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Safety, Span
 from kernel_pytorch.port.cuda.edits import EditSet
 from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER
 from kernel_pytorch.port.cuda.implicit import half_blas, implicit_headers, includes_header
+from kernel_pytorch.port.cuda.large import rename_large
 from kernel_pytorch.port.cuda.layout import single_source
-from kernel_pytorch.port.cuda.names import Name, project_names
+from kernel_pytorch.port.cuda.names import Name, project_names, torch_gaps
 from kernel_pytorch.port.cuda.naming import (
     IsLocal,
     Naming,
@@ -22,16 +23,18 @@ from kernel_pytorch.port.cuda.naming import (
     rename_text,
     top_of_file,
 )
-from kernel_pytorch.port.cuda.shims import overloads_needed
+from kernel_pytorch.port.cuda.shims import Shim, overloads_needed, shims
 from kernel_pytorch.port.cuda.unit import Include, Unit, includes_of, unit_of
 from kernel_pytorch.port.rules import rules_for
-from kernel_pytorch.port.rules.regions import dead_regions, is_dead
+from kernel_pytorch.port.rules.reading import device_region_at
+from kernel_pytorch.port.rules.regions import is_dead, left_out_regions
 from kernel_pytorch.port.source import SourceFile
 from kernel_pytorch.port.suppress import apply_suppressions
 
 LAYOUTS = ("copy", "single-source", "torch-extension")
 WAVES = ("logical32", "native")
 COMPAT_HEADER = "kpt_hip_compat.h"
+WAVE_CALL = b"kpt_wave("
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,10 @@ class TranslateOptions:
 
 @dataclass(frozen=True)
 class Translation:
-    """What became of one file. `names` are table names it uses; `translated` and `untranslated` count references."""
+    """What became of one file. `names` are table names it uses; `translated` and `untranslated` count references.
+
+    `shims` and `implicit` (C headers) are what the file needs and HIP does not give by itself.
+    """
 
     path: str
     before: bytes
@@ -64,6 +70,8 @@ class Translation:
     translated: int = 0
     untranslated: int = 0
     applied: tuple[str, ...] = field(default=())
+    shims: tuple[Shim, ...] = ()
+    implicit: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -83,11 +91,14 @@ def translate(
         note = Finding("KP001", src.path, 1, 1, message, Safety.MANUAL)
         return Translation(src.path, src.data, src.data, (note,))
     is_local = is_local or _within(unit, src)
-    own = project_names(unit.files)
+    own = project_names(src, unit.files)
+    if not src.is_parsable:
+        return _names_only(src, own, is_local, options.layout)
     naming = name_file(src, own, is_local)
     if src.language == "cuda":
         texts = (file.data for file in unit.files)
-        naming.needed_shims += [shim for shim in overloads_needed(src.data, texts) if shim.guard not in src.data]
+        needed = overloads_needed(src.data, texts, lambda offset: device_region_at(src, offset) is not None)
+        naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]
     found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
     edits = EditSet()
     held: list[Held] = []
@@ -99,10 +110,18 @@ def translate(
             held.append(Held(finding, "needs a review: applied only when asked for"))
         elif edits.add(_in_layout(finding.edits, own, options.layout)):
             applied.append(finding.code)
+            if any(WAVE_CALL in edit.text for edit in finding.edits):
+                shim = shims()[b"kpt_wave"]
+                naming.needed_shims += [shim] if shim not in naming.needed_shims else []
         else:
             held.append(Held(finding, "overlaps an edit already made"))
+    replaced = [(src.line_col(start), src.line_col(end)) for start, end, _ in edits if start < end]
     after, ungated = _rendered(src, unit, naming, edits, is_local, options.layout)
-    findings = (*found, *_compiled_for_rocm(src, naming.findings)) if options.layout != "torch-extension" else found
+    # A name that a rule has replaced needs no counterpart.
+    unmapped = [
+        one for one in naming.findings if not any(first <= (one.line, one.col) < last for first, last in replaced)
+    ]
+    findings = (*found, *_compiled_for_rocm(src, unmapped))
     findings = (*findings, *(_cannot_gate(src, place) for place in ungated))
     return Translation(
         src.path,
@@ -115,21 +134,42 @@ def translate(
         naming.translated,
         naming.untranslated,
         tuple(applied),
+        tuple(naming.needed_shims),
+        implicit_headers(unit) if src.path.endswith(".cu") else (),
+    )
+
+
+def _names_only(src: SourceFile, own: frozenset[bytes], is_local: IsLocal, layout: str) -> Translation:
+    """A file too large to analyse. Where lines would stand behind gates it stays as it is."""
+    after, naming = rename_large(src, own, is_local)
+    what = "names and headers only" if layout == "copy" else "left as it is"
+    message = f"{len(src.data)} bytes: too large to analyse, {what}"
+    note = Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+    if layout == "copy" and src.path.endswith(".cu"):
+        head = SourceFile(src.path, src.data[:4096], src.language)
+        if needs_runtime_header(head, naming, is_local):
+            place = top_of_file(head)
+            after = after[:place] + f"#include <{RUNTIME_HEADER}>".encode() + newline_of(head) + after[place:]
+    return Translation(
+        src.path,
+        src.data,
+        after if layout == "copy" else src.data,
+        (note, *naming.findings),
+        names=tuple(naming.used.values()),
+        headers=tuple((include.name, change.path) for include, change in naming.headers),
+        translated=naming.translated,
+        untranslated=naming.untranslated,
     )
 
 
 def _compiled_for_rocm(src: SourceFile, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Without those on the CUDA side of a gate: a name that ROCm never sees needs no counterpart there."""
-    dead = [(src.line_col(start)[0], src.line_col(end)[0]) for start, end in dead_regions(src)]
+    """Without those in branches ROCm leaves out: a name that it never sees needs no counterpart there."""
+    dead = [(src.line_col(start)[0], src.line_col(end)[0]) for start, end in left_out_regions(src)]
     return (one for one in findings if not any(first <= one.line < last for first, last in dead))
 
 
 def rule_findings(src: SourceFile, unit: Unit, options: TranslateOptions) -> Iterable[Finding]:
-    """What the rules find in a file. A file too large or too deeply nested to analyse says so."""
-    if not src.is_parsable:
-        message = f"{len(src.data)} bytes: too large to analyse, names and headers only"
-        yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
-        return
+    """What the rules find in a file. One nested too deeply to analyse says so."""
     for loaded in rules_for(src.language, options.rules):
         try:
             yield from loaded.run(src, unit)
@@ -168,6 +208,15 @@ def _rendered(
     src: SourceFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, layout: str
 ) -> tuple[bytes, tuple[int, ...]]:
     if layout == "torch-extension":
+        # torch's build renames what its own table knows; the rest is ours.
+        for name, group in naming.groups:
+            if name in torch_gaps() and not any(is_dead(src, edit.span.start) for edit in group):
+                edits.add(group)
+        shims = b"".join(shim.guarded(newline_of(src).decode()).encode() for shim in naming.needed_shims)
+        if shims:
+            place = top_of_file(src)
+            runtime = f"#include <{RUNTIME_HEADER}>".encode() + newline_of(src)
+            edits.add([Edit(Span(place, place), runtime + shims)])
         gated = single_source(src, edits)
         return gated.data, gated.dropped
     if layout == "single-source":
@@ -175,6 +224,10 @@ def _rendered(
             if change.path is not None and not is_dead(src, include.start):
                 text = f'"{COMPAT_HEADER}"'.encode()
                 edits.add([Edit(Span(include.start, include.end), text)])
+        if _needs_compat_line(src, naming, is_local):
+            place = top_of_file(src)
+            line = f'#include "{COMPAT_HEADER}"'.encode() + newline_of(src)
+            edits.add([Edit(Span(place, place), line)])
         gated = single_source(src, edits)
         return gated.data, gated.dropped
     top = _top(src, unit, naming, is_local)
@@ -182,10 +235,17 @@ def _rendered(
         place = top_of_file(src)
         edits.add([Edit(Span(place, place), top)])
     edits.add(half_blas(src, unit, naming))
-    for group in naming.groups:
+    for _, group in naming.groups:
         edits.add(group)
     edits.add(_local_cuda_includes(src, is_local))
     return edits.apply(src.data), ()
+
+
+def _needs_compat_line(src: SourceFile, naming: Naming, is_local: IsLocal) -> bool:
+    """Whether the compatibility header must come first: nvcc includes CUDA's runtime header by itself."""
+    if not src.path.endswith(".cu") or COMPAT_HEADER.encode() in src.data:
+        return False
+    return needs_runtime_header(src, naming, is_local)
 
 
 def _cannot_gate(src: SourceFile, place: int) -> Finding:

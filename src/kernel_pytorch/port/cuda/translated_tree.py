@@ -40,8 +40,10 @@ class TranslatedTree:
 
 
 @contextmanager
-def translated_tree(path: Path, include_dirs: tuple[Path, ...] = ()) -> Iterator[TranslatedTree]:
-    """Translates a .cu file with the project headers it reaches; gone when the block ends."""
+def translated_tree(
+    path: Path, include_dirs: tuple[Path, ...] = (), rules: tuple[str, ...] | None = None
+) -> Iterator[TranslatedTree]:
+    """Translates a .cu file with the project headers it reaches; gone when the block ends. `rules`: None for all."""
     root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))
     closure = include_closure(path, root, include_dirs)
     names = {at: at.relative_to(root).as_posix() for at in closure}
@@ -54,7 +56,7 @@ def translated_tree(path: Path, include_dirs: tuple[Path, ...] = ()) -> Iterator
         findings: list[Finding] = []
         shown = {at: _as_given(at, path) for at in closure}
         for (at, _), src in zip(closure.items(), unit.files, strict=True):
-            result = translate(src, unit, TranslateOptions(), local_to(at, folders))
+            result = translate(src, unit, TranslateOptions(rules=rules), local_to(at, folders))
             written = top / names[at]
             # A file that is included under its old name keeps it: the scratch tree is never looked at by a person.
             written.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,11 @@
-"""CUDA_VERSION, CUDART_VERSION and nvcc's version in preprocessor conditions
+"""CUDA_VERSION, CUDART_VERSION and the versions of nvcc and NVIDIA's libraries
 
-What: `#if CUDA_VERSION >= 11000` and the like, where the branch AMD takes holds no code or stops the compiler.
-Why: HIP defines none of these, so each compares as 0 and code for newer CUDA is left out without a word.
+What: `#if CUDA_VERSION >= 11000` and the like, where the branch AMD takes holds no code or stops the compiler; and
+  the same names outside preprocessor conditions.
+Why: HIP defines none of these and they are not renamed, so in a condition each is 0: code for newer CUDA is left out
+  without a word, and in ordinary code the name is not declared. HIP_VERSION is no substitute: 70200000 >= 11000 holds
+  for every HIP, so each test would claim the newest CUDA. torch's own hipify writes TORCH_HIP_VERSION, 702 for ROCm
+  7.2, which answers such tests as 0 does; hipify-perl leaves the names alone.
 Fix: a person's: add `|| defined(__HIP_PLATFORM_AMD__)` where HIP has what the branch uses. Conditions whose other
   branch is a working path for old CUDA are left alone: that path is what AMD gets.
 Source: rules catalogue row 30; https://docs.pytorch.org/docs/main/notes/hip.html
@@ -12,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.core.findings import Finding, Safety, Span
 from kernel_pytorch.port.rules import Rule
 from kernel_pytorch.port.rules.conditions import (
     Atom,
@@ -24,26 +28,33 @@ from kernel_pytorch.port.rules.conditions import (
     only_defines,
     parse_condition,
 )
-from kernel_pytorch.port.rules.reading import conditionals
-from kernel_pytorch.port.rules.regions import ROCM_MACROS
+from kernel_pytorch.port.rules.reading import conditionals, is_in_directive, words
+from kernel_pytorch.port.rules.regions import ROCM_MACROS, VERSION_MACROS
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cuda.unit import Unit
     from kernel_pytorch.port.source import SourceFile
 
-_MACROS = frozenset(
-    {b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER_MAJOR__", b"__CUDACC_VER_MINOR__", b"CUDNN_VERSION"}
+RULE = Rule(
+    "KP222",
+    "cuda-version",
+    languages=("cuda", "c++"),
+    safety=Safety.MANUAL,
+    triggers=tuple(sorted(VERSION_MACROS)),
 )
-
-RULE = Rule("KP222", "cuda-version", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=tuple(sorted(_MACROS)))
 
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    """Each version test that leaves AMD without code."""
+    """Each version test that leaves AMD without code, and each use that AMD cannot compile."""
+    yield from _conditions(src)
+    yield from _in_code(src, unit)
+
+
+def _conditions(src: SourceFile) -> Iterator[Finding]:
     for conditional in conditionals(src):
         for position, branch in enumerate(conditional.branches):
             texts = [src.text(token) for token in branch.directive.tokens]
-            named = next((text for text in texts if text in _MACROS), None)
+            named = next((text for text in texts if text in VERSION_MACROS), None)
             if named is None or any(text in ROCM_MACROS for text in texts):
                 continue
             tree = parse_condition(src, branch.directive)
@@ -64,7 +75,27 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(src, branch.directive.span, message)
 
 
+def _in_code(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    if not any(name in words(src) for name in VERSION_MACROS):
+        return
+    given = VERSION_MACROS & unit.macros.keys()
+    # What only CUDA's side of a test of the macro itself compiles needs nothing.
+    guarded = [
+        branch.body
+        for conditional in conditionals(src)
+        for branch in conditional.branches
+        if any(src.text(token) in VERSION_MACROS for token in branch.directive.tokens)
+    ]
+    for name in sorted(VERSION_MACROS - given):
+        for index in words(src).get(name, ()):
+            token = src.code[index]
+            if is_in_directive(src, token.start) or any(body.start <= token.start < body.end for body in guarded):
+                continue
+            message = f"{name.decode()} outside a preprocessor condition: HIP does not define it"
+            yield RULE.finding(src, Span(token.start, token.end), message)
+
+
 def _as_zero(atom: Atom) -> bool | None:
-    if atom.macro not in _MACROS:
+    if atom.macro not in VERSION_MACROS:
         return True
     return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)

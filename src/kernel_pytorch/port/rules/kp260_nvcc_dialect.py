@@ -1,9 +1,11 @@
 """Spellings only nvcc accepts
 
-What: launches written `<< <grid, block>> >`, and `operator() __device__ (...)`.
-Why: clang reads `<< <` as two operators, and wants __device__ before the declarator.
-Fix: `<<<` and `>>>`; the attribute moved to the front is a person's (its place depends on the declaration). Both are
-  right for nvcc as well.
+What: launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` without the
+  word `template` where the member is a template.
+Why: clang reads `<< <` as two operators, wants __device__ before the declarator, and, as the standard says, takes `<`
+  after a name that depends on a template parameter for a comparison.
+Fix: `<<<` and `>>>`; `Type<T>::template member<N>(...)`; the attribute moved to the front is a person's (its place
+  depends on the declaration). All are right for nvcc as well.
 Source: rules catalogue row 61; https://docs.scale-lang.com/
 """
 
@@ -26,7 +28,7 @@ RULE = Rule(
     "nvcc-dialect",
     languages=("cuda",),
     safety=Safety.SAFE,
-    triggers=(b"<< <", b"<<  <", b"< <<", b">> >", b"> >>", b"operator"),
+    triggers=(b"<< <", b"<<  <", b"< <<", b">> >", b"> >>", b"operator", b">::"),
 )
 
 _SPLIT = re.compile(rb"<<[ \t]+<|<[ \t]+<<")
@@ -44,6 +46,30 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         ):
             span = Span(src.code[index].start, src.code[index + 3].end)
             yield RULE.finding(src, span, "operator() __device__: clang wants the attribute before the declaration")
+    if b">::" in src.data:
+        yield from _dependent_templates(src, unit)
+
+
+# `>::name<`, and nothing that is a comparison between the two angle brackets and the call's parenthesis.
+_MEMBER_TEMPLATE_CALL = re.compile(rb">::[ \t]*(?=([A-Za-z_]\w*)[ \t]*<[\w \t:,*&<>]{1,120}>[ \t]*\()")
+
+_TEMPLATE_FUNCTION = re.compile(rb"\btemplate\s*<[^;{}()]{0,400}>[^;{}()]{0,400}?\b([A-Za-z_]\w*)\s*\(")
+
+
+def _dependent_templates(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Calls of member templates through a class template. `template` is allowed there in and outside templates."""
+    matches = list(_MEMBER_TEMPLATE_CALL.finditer(src.data))
+    if not matches:
+        return
+    # Without a template of that name in sight `<` may well be a comparison.
+    declared = {name for file in unit.files for name in _TEMPLATE_FUNCTION.findall(file.data)}
+    starts = {token.start for token in src.code}
+    for found in matches:
+        name = found.group(1)
+        if name in declared and found.end() in starts:
+            span = Span(found.end(), found.end(1))
+            message = f"{name.decode()} is a member template of a dependent type: clang wants `template` before it"
+            yield RULE.finding(src, span, message, [Edit(span, b"template " + name)])
 
 
 def _launches(src: SourceFile) -> Iterator[Finding]:

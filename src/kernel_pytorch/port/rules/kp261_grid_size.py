@@ -29,8 +29,10 @@ _LIMIT = 1 << 32
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     """Each launch of too many threads."""
     for index in punctuation(src, b"<<<"):
-        end = next((at for at in range(index, min(index + 200, len(src.code))) if text_at(src, at) == b">>>"), None)
-        if end is None:
+        # The next bracket of either kind: a launch without an end is not worth a look beyond the next one.
+        stops = (at for at in range(index + 1, min(index + 200, len(src.code))) if text_at(src, at) in (b">>>", b"<<<"))
+        end = next(stops, None)
+        if end is None or text_at(src, end) != b">>>":
             continue
         arguments = split_arguments(src, index, end)
         if len(arguments) < 2:

@@ -25,6 +25,9 @@ _KNOWN = frozenset({
     b"nvtxRangePush", b"nvtxRangePushA", b"nvtxRangePop", b"nvtxRangeStart", b"nvtxRangeStartA", b"nvtxRangeEnd",
     b"nvtxMark",
     b"nvtxMarkA", b"nvtxRangeId_t", b"nvtxInitialize",
+    # Names of devices, streams and events: a no-op is written in their place.
+    b"nvtxNameCudaDevice", b"nvtxNameCudaDeviceA", b"nvtxNameCudaStream", b"nvtxNameCudaStreamA",
+    b"nvtxNameCudaEvent", b"nvtxNameCudaEventA",
 })  # fmt: skip
 _PREFIXES = (
     b"nvtxEvent",

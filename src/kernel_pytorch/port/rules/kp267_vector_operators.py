@@ -1,10 +1,13 @@
 """Operators of the project's own for float2, int4 and the like
 
-What: `operator+(float3 a, float3 b)` and its relatives, as in the helper_math.h that came with CUDA's samples.
-Why: CUDA's vector types have no operators, so projects write them. HIP's have them: where both operands are the same
-  vector type the two are equally good and every use is ambiguous. Forms with a scalar stay: they match better.
+What: `operator*`, `operator/` and the compound `+=`, `-=`, `*=`, `/=` of two equal vector types, marked __host__ and
+  __device__ both, as in the helper_math.h that came with CUDA's samples.
+Why: CUDA's vector types have no operators, so projects write them. HIP's types have these six as members and friends,
+  __host__ __device__ as well: the two are equally good and every use is ambiguous. All others stay: HIP's binary `+`
+  and `-`, comparisons and bit operators are templates, which a plain function beats; one marked for one side only is
+  preferred there; forms with a scalar match better.
 Fix: the definition is left out on ROCm, where HIP's does the same element by element.
-Source: hip/amd_detail/amd_hip_vector_types.h of HIP 7.2
+Source: hip/amd_detail/amd_hip_vector_types.h of HIP 7.1 and 7.2; each form above was given to the compiler
 """
 
 from __future__ import annotations
@@ -25,9 +28,8 @@ if TYPE_CHECKING:
 RULE = Rule("KP267", "vector-operators", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"operator",))
 
 _VECTOR = re.compile(rb"(?:u?char|u?short|u?int|u?long|u?longlong|float|double)[1-4]$")
-_SAME_IN_HIP = frozenset((b"+", b"-", b"*", b"/", b"%", b"&", b"|", b"^", b"+=", b"-=", b"*=", b"/=", b"==", b"!="))
-_COMPOUND = frozenset((b"+=", b"-=", b"*=", b"/=", b"%=", b"&=", b"|=", b"^="))
-_INTEGERS_ONLY = frozenset((b"%", b"&", b"|", b"^"))
+_COMPOUND = frozenset((b"+=", b"-=", b"*=", b"/="))
+_SAME_IN_HIP = _COMPOUND | {b"*", b"/"}
 _QUALIFIERS = frozenset(
     (
         b"inline",
@@ -49,7 +51,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     code = src.code
     for index, token in enumerate(code):
         if token.kind == "identifier" and src.text(token) == b"operator":
-            found = _definition(src, index)
+            found = _definition(src, index, unit)
             if found is not None:
                 operator, kind, span = found
                 message = (
@@ -58,7 +60,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 yield RULE.finding(src, span, message, [Edit(span, b"")])
 
 
-def _definition(src: SourceFile, index: int) -> tuple[bytes, bytes, Span] | None:
+def _definition(src: SourceFile, index: int, unit: Unit) -> tuple[bytes, bytes, Span] | None:
     """The operator, its vector type and the span of its whole definition, where HIP has the same."""
     code = src.code
     if index + 2 >= len(code) or src.text(code[index + 2]) != b"(":
@@ -69,10 +71,7 @@ def _definition(src: SourceFile, index: int) -> tuple[bytes, bytes, Span] | None
         return None
     words = [src.text(token) for token in code[index + 3 : closing]]
     kinds = _parameter_kinds(words)
-    # Unary minus by reference to a non-const operand is the better match and stays.
-    if len(set(kinds)) != 1 or not _VECTOR.match(kinds[0]) or (len(kinds) == 1 and (operator != b"-" or b"&" in words)):
-        return None
-    if operator in _INTEGERS_ONLY and kinds[0].startswith((b"float", b"double")):
+    if len(kinds) != 2 or len(set(kinds)) != 1 or not _VECTOR.match(kinds[0]):
         return None
     if src.text(code[closing + 1]) != b"{":
         return None
@@ -80,12 +79,25 @@ def _definition(src: SourceFile, index: int) -> tuple[bytes, bytes, Span] | None
     end = matching(src.data, code, closing + 1)
     if first is None or end is None:
         return None
-    returned = {src.text(token) for token in code[first:index]} - _QUALIFIERS
-    # Another return type (bool vectors, dot products spelt as *) means the project's own meaning.
-    meant = {b"bool"} if operator in (b"==", b"!=") else {kinds[0]}
-    if returned != meant and not (operator in _COMPOUND and returned == {b"void"}):
+    head = {src.text(token) for token in code[first:index]}
+    if not _is_on_both_sides(head, unit):
+        return None
+    returned = {word for word in head - _QUALIFIERS if not word.isupper()}
+    # Another return type (dot products spelt as *) means the project's own meaning.
+    if returned != {kinds[0]} and not (operator in _COMPOUND and returned == {b"void"}):
         return None
     return operator, kinds[0], Span(code[first].start, code[end].end)
+
+
+def _is_on_both_sides(head: set[bytes], unit: Unit) -> bool:
+    """Whether a declaration is __host__ __device__, by itself or by a macro. A macro out of sight is taken to be."""
+    words = set(head)
+    for macro in (word for word in head if word.isupper() and word not in _QUALIFIERS):
+        bodies = unit.macros.get(macro, ())
+        if not bodies:
+            return True
+        words |= {word for one in bodies for word in one.body.split()}
+    return {b"__host__", b"__device__"} <= words or b"constexpr" in words
 
 
 def _first(src: SourceFile, index: int) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from kernel_pytorch.port.rules.conditions import Atom, compare, evaluate, parse_condition
 from kernel_pytorch.port.rules.reading import Directive, conditionals
 from kernel_pytorch.port.source import SourceFile
 
@@ -12,6 +13,38 @@ ROCM_MACROS = frozenset({
     b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", b"__HIPCC__", b"__HIP__",
     b"__HIP_DEVICE_COMPILE__", b"GGML_USE_HIP", b"BUILD_HIP", b"TORCH_HIP_VERSION", b"HIP_VERSION",
 })  # fmt: skip
+
+# Versions of NVIDIA's software: HIP defines none of them, so that each is 0 in a condition.
+VERSION_MACROS = frozenset({
+    b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER_MAJOR__", b"__CUDACC_VER_MINOR__", b"CUDNN_VERSION",
+    b"CUBLAS_VERSION", b"CUSPARSE_VERSION", b"CUSOLVER_VERSION", b"CUFFT_VERSION", b"CURAND_VERSION",
+})  # fmt: skip
+
+
+def value_on_rocm(atom: Atom) -> bool | None:
+    """What a part of a condition is where HIP compiles; None for a macro we know nothing about."""
+    if atom.macro in ROCM_MACROS:
+        return True if atom.operator in ("defined", "value") else None
+    if atom.macro not in VERSION_MACROS:
+        return None
+    return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)
+
+
+@lru_cache(maxsize=4)
+def left_out_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
+    """Branches that a ROCm build leaves out, for a gate or for a version of NVIDIA's that is not defined there."""
+    left_out = list(dead_regions(src))
+    if not any(macro in src.data for macro in VERSION_MACROS):
+        return tuple(left_out)
+    for conditional in conditionals(src):
+        is_taken = False
+        for branch in conditional.branches:
+            tree = None if branch.directive.name == b"else" else parse_condition(src, branch.directive)
+            verdict = None if tree is None else evaluate(tree, value_on_rocm)
+            if is_taken or verdict is False:
+                left_out.append((branch.body.start, branch.body.end))
+            is_taken = is_taken or verdict is True
+    return tuple(left_out)
 
 
 @lru_cache(maxsize=4)

@@ -71,7 +71,13 @@ static __host__ __device__ inline __hip_bfloat162 make_bfloat162(__hip_bfloat16 
 //: __double2half < hip/hip_fp16.h
 static __host__ __device__ inline __half __double2half(double x) { return static_cast<__half>(static_cast<_Float16>(x)); }
 //: __stcs __stcg __stwb __stwt
-template <typename T> static __device__ inline void __stcs(T* p, T v) { __builtin_nontemporal_store(v, p); }
+template <typename T> static __device__ inline void __stcs(T* p, T v) {
+  if constexpr (__is_arithmetic(T)) {
+    __builtin_nontemporal_store(v, p);
+  } else {
+    *p = v;
+  }
+}
 template <typename T> static __device__ inline void __stcg(T* p, T v) { *p = v; }
 template <typename T> static __device__ inline void __stwb(T* p, T v) { *p = v; }
 template <typename T> static __device__ inline void __stwt(T* p, T v) { *p = v; }
@@ -132,6 +138,14 @@ static __host__ __device__ inline unsigned __viaddmax_u32(unsigned a, unsigned b
 static __host__ __device__ inline unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { unsigned s = a + b; return s < c ? s : c; }
 //: cg::reduce < hip/hip_cooperative_groups.h
 namespace cooperative_groups {
+// HIP shuffles arithmetic types only, CUDA whatever can be copied: word by word here.
+template <typename T, typename Shuffle> __device__ inline T kpt_by_words(T value, Shuffle shuffle) {
+  int words[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (int& word : words) word = shuffle(word);
+  __builtin_memcpy(&value, words, sizeof(T));
+  return value;
+}
 template <typename T> struct plus { __device__ T operator()(T a, T b) const { return a + b; } };
 template <typename T> struct less { __device__ T operator()(T a, T b) const { return b < a ? b : a; } };
 template <typename T> struct greater { __device__ T operator()(T a, T b) const { return a < b ? b : a; } };
@@ -140,13 +154,17 @@ template <typename T> struct bit_or { __device__ T operator()(T a, T b) const { 
 template <typename T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
 template <unsigned int N, typename Parent, typename T, typename Op>
 __device__ inline T reduce(const thread_block_tile<N, Parent>& group, T value, Op op) {
-  for (unsigned int o = N / 2; o > 0; o /= 2) value = op(value, group.shfl_xor(value, o));
+  for (unsigned int o = N / 2; o > 0; o /= 2) {
+    value = op(value, kpt_by_words(value, [&](int word) { return group.shfl_xor(word, o); }));
+  }
   return value;
 }
 template <typename T, typename Op>
 __device__ inline T reduce(const coalesced_group& group, T value, Op op) {
-  T result = group.shfl(value, 0);
-  for (unsigned int i = 1; i < group.size(); ++i) result = op(result, group.shfl(value, i));
+  T result = kpt_by_words(value, [&](int word) { return group.shfl(word, 0); });
+  for (unsigned int i = 1; i < group.size(); ++i) {
+    result = op(result, kpt_by_words(value, [&](int word) { return group.shfl(word, i); }));
+  }
   return result;
 }
 }  // namespace cooperative_groups
@@ -250,3 +268,27 @@ static __device__ inline __hip_bfloat16 __ushort2bfloat16_rn(unsigned short x) {
 //: __ffsll(long)
 static __device__ inline int __ffsll(unsigned long x) { return __ffsll(static_cast<unsigned long long>(x)); }
 static __device__ inline int __ffsll(long x) { return __ffsll(static_cast<long long>(x)); }
+//: hipGetErrorString(device)
+static __device__ inline const char* hipGetErrorString(hipError_t) { return "an error of HIP's runtime"; }
+//: hipGetErrorName(device)
+static __device__ inline const char* hipGetErrorName(hipError_t) { return "hipError"; }
+//: __trap
+static __device__ inline void __trap() { __builtin_trap(); }
+//: nvtxNameCudaDevice nvtxNameCudaDeviceA nvtxNameCudaStream nvtxNameCudaStreamA nvtxNameCudaEvent nvtxNameCudaEventA
+#define nvtxNameCudaDeviceA(device, name) ((void)0)
+#define nvtxNameCudaStreamA(stream, name) ((void)0)
+#define nvtxNameCudaEventA(event, name) ((void)0)
+#define nvtxNameCudaDevice(device, name) ((void)0)
+#define nvtxNameCudaStream(stream, name) ((void)0)
+#define nvtxNameCudaEvent(event, name) ((void)0)
+//: min(mixed)
+static __device__ inline unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
+static __device__ inline unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
+static __device__ inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
+static __device__ inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
+//: kpt_wave
+// The width that block reductions count in: the wave's where a block is one row of whole waves, CUDA's 32 elsewhere.
+static __device__ inline int kpt_wave(unsigned int below = 2048) {
+  const int lanes = __builtin_amdgcn_wavefrontsize();
+  return blockDim.y * blockDim.z == 1 && blockDim.x < below && blockDim.x % lanes == 0 ? lanes : 32;
+}

@@ -51,6 +51,8 @@ def _plain(machine: Machine, name: str, values: list[Vec], active: set[int]) -> 
         return machine.fill("i32", 0)
     if name in ("max", "fmaxf"):
         return each(values[0].kind, max, *values)
+    if name in ("min", "fminf"):
+        return each(values[0].kind, min, *values)
     if name == "__popc":
         return each("i32", lambda word: bin(word & LOW).count("1"), values[0])
     if name == "__popcll":

@@ -252,6 +252,8 @@ class Machine:
         return getattr(self, "of_" + node.kind)(node, frame, active)  # type: ignore[no-any-return]
 
     def constant(self, text: str, frame: Frame, active: set[int]) -> Vec:
+        if text.startswith("-"):
+            return self.unary("-", self.constant(text[1:], frame, active))
         match = re.fullmatch(r"(0[xX][0-9a-fA-F]+|[0-9.]+)([uUlLf]*)", text)
         assert match is not None, text
         if "." in match.group(1) or "f" in match.group(2):
@@ -297,6 +299,7 @@ class Machine:
             "blockIdx.x": [0] * self.threads,
             "blockDim.x": [x] * self.threads,
             "blockDim.y": [y] * self.threads,
+            "blockDim.z": [1] * self.threads,
         }[text]
         return Vec("u32", found)
 

@@ -8,3 +8,5 @@ int modern() {
 #endif
   return 0;
 }
+
+int built_with() { return CUDART_VERSION; }

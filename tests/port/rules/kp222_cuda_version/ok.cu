@@ -12,3 +12,8 @@ int modern = 1;
 #define HAS_ASYNC_ALLOCATOR 1
 #endif
 const char *text = "CUDA_VERSION >= 9000";
+#ifdef CUDART_VERSION
+int built_with() { return CUDART_VERSION; }
+#else
+int built_with() { return 0; }
+#endif

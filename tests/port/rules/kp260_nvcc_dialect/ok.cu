@@ -14,3 +14,15 @@ void run(float *p, int a, int b) {
   bool less = 1 << a < b;
   fill<<<less ? 1 : 2, 64>>>(p, 2.0f);
 }
+
+template <typename T>
+struct Limit {
+  static constexpr int value = sizeof(T);
+  template <int n>
+  static __device__ int scaled(int x) { return n * x; }
+};
+
+template <typename T>
+__device__ bool small(int x) {
+  return Limit<T>::value < x && Limit<T>::template scaled<2>(x) > (x);
+}

@@ -9,3 +9,16 @@ void run(float *p) {
   fill<float> <<<1, 64 >>> (p, 1.0f);
   fill <<<dim3(1), dim3(64), 0, 0>>>(p, 2.0f);
 }
+
+template <typename T>
+struct Cast {
+  template <int n>
+  static __device__ void copy(T *to, const T *from) {
+    for (int i = 0; i < n; ++i) to[i] = from[i];
+  }
+};
+
+template <typename T>
+__global__ void copy_pairs(T *to, const T *from) {
+  Cast<T>::template copy<2>(to, from);
+}

@@ -3,6 +3,14 @@
 #define KPT_SHIM_CG_REDUCE
 #include <hip/hip_cooperative_groups.h>
 namespace cooperative_groups {
+// HIP shuffles arithmetic types only, CUDA whatever can be copied: word by word here.
+template <typename T, typename Shuffle> __device__ inline T kpt_by_words(T value, Shuffle shuffle) {
+  int words[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (int& word : words) word = shuffle(word);
+  __builtin_memcpy(&value, words, sizeof(T));
+  return value;
+}
 template <typename T> struct plus { __device__ T operator()(T a, T b) const { return a + b; } };
 template <typename T> struct less { __device__ T operator()(T a, T b) const { return b < a ? b : a; } };
 template <typename T> struct greater { __device__ T operator()(T a, T b) const { return a < b ? b : a; } };
@@ -11,13 +19,17 @@ template <typename T> struct bit_or { __device__ T operator()(T a, T b) const { 
 template <typename T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
 template <unsigned int N, typename Parent, typename T, typename Op>
 __device__ inline T reduce(const thread_block_tile<N, Parent>& group, T value, Op op) {
-  for (unsigned int o = N / 2; o > 0; o /= 2) value = op(value, group.shfl_xor(value, o));
+  for (unsigned int o = N / 2; o > 0; o /= 2) {
+    value = op(value, kpt_by_words(value, [&](int word) { return group.shfl_xor(word, o); }));
+  }
   return value;
 }
 template <typename T, typename Op>
 __device__ inline T reduce(const coalesced_group& group, T value, Op op) {
-  T result = group.shfl(value, 0);
-  for (unsigned int i = 1; i < group.size(); ++i) result = op(result, group.shfl(value, i));
+  T result = kpt_by_words(value, [&](int word) { return group.shfl(word, 0); });
+  for (unsigned int i = 1; i < group.size(); ++i) {
+    result = op(result, kpt_by_words(value, [&](int word) { return group.shfl(word, i); }));
+  }
   return result;
 }
 }  // namespace cooperative_groups

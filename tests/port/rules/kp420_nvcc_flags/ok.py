@@ -9,3 +9,12 @@ if HIP_BUILD:
 else:
     flags = {"nvcc": ["-O3", "--use_fast_math"]}
 tools = {"nvcc": "compiler"}
+
+
+def extensions():
+    use_cuda = torch.version.cuda and CUDA_HOME is not None
+    nvcc_args, rocm_args = ["-O3", "--use_fast_math"], ["-O3"]
+    both = {"nvcc": nvcc_args if use_cuda else rocm_args}
+    if use_cuda:
+        both = {"nvcc": ["--use_fast_math"]}
+    return both

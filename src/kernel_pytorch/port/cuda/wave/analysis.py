@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from kernel_pytorch.core.findings import Finding, Span
 from kernel_pytorch.port.cuda.unit import Unit
+from kernel_pytorch.port.cuda.wave.block_reduce import block_reductions
 from kernel_pytorch.port.cuda.wave.collectives import is_wave_text
 from kernel_pytorch.port.cuda.wave.divergence import divergence_hazards
 from kernel_pytorch.port.cuda.wave.facts import Facts
@@ -43,9 +44,11 @@ _WIDENING = (collective_hazards, wave_size_hazards, mixed_width_hazards)
 
 def _widened(model: WaveModel) -> dict[int, list[Hazard]]:
     """The functions that may use whole waves, where the user asked for it."""
-    found: dict[int, list[Hazard]] = {}
-    for group in model.groups if model.wave == "native" else ():
-        if any(has_collective(one) for one in group):
+    if model.wave != "native":
+        return {}
+    found = block_reductions(model)
+    for group in model.groups:
+        if any(has_collective(one) for one in group) and not any(id(one) in found for one in group):
             found.update(native_hazards(model, group) or {})
     return found
 

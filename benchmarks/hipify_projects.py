@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Ports real CUDA projects, builds every translation unit for an AMD target and classifies every error that is left.
+
+    python benchmarks/hipify_projects.py llama.cpp apex bitsandbytes diff-gaussian-rasterization llm.c
+
+A path is a checkout of a project; those named above get their own include folders and layouts from the table below,
+any other is taken as a plain CUDA tree. Each layout is translated into a copy, then every .cu file is checked for the
+device (--arch) and the host. In the torch-extension layout torch.utils.hipify does the names, as torch's build does,
+and torch's own headers are run through it once. An error counts once, however many units include its line. Nothing is
+kept here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from hecbench_build import classify
+
+from kernel_pytorch.port.cuda.compat_header import compat_header
+from kernel_pytorch.port.cuda.project import find_sources, run_tasks, tasks_of, written_name
+from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, LAYOUTS, TranslateOptions
+from kernel_pytorch.port.cuda.unit import includes_of
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, device_command
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
+from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+
+
+@dataclass(frozen=True)
+class Project:
+    """Where a project keeps its CUDA code and how it is built. Folders are relative to the checkout."""
+
+    sources: tuple[str, ...] = ("",)
+    copied: tuple[str, ...] = ("",)
+    includes: tuple[str, ...] = ()
+    layouts: tuple[str, ...] = ("copy", "single-source")
+    flags: tuple[str, ...] = ()
+    standard: str = "c++17"
+
+
+KNOWN = {
+    "llama.cpp": Project(
+        ("ggml/src/ggml-cuda",),
+        ("ggml",),
+        ("ggml/include", "ggml/src", "ggml/src/ggml-cuda"),
+        flags=("-DGGML_USE_HIP", "-DGGML_HIP_NO_VMM", "-DGGML_CUDA_PEER_MAX_BATCH_SIZE=128"),
+    ),
+    "apex": Project(("csrc",), ("csrc",), ("csrc", "csrc/megatron"), ("torch-extension",), standard="c++20"),
+    "bitsandbytes": Project(("csrc",), ("csrc",), ("csrc",), flags=("-DBUILD_HIP",)),
+    "diff-gaussian-rasterization": Project(
+        includes=("third_party/glm",), layouts=("copy", "single-source", "torch-extension"), standard="c++20"
+    ),
+    "llm.c": Project(),
+}
+
+# What an error says -> the class it counts in, and what stands behind it. The first that matches wins.
+CLASSES: tuple[tuple[str, str], ...] = (
+    (r"(?:output|input) constraint '.*' in asm", "KP230 inline PTX of tensor cores: for a person"),
+    (r"explicit instantiation of '.*' does not refer to", "follows from a declaration that failed above"),
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One translation unit of a layout: built, failed, or not tried (with the reason)."""
+
+    name: str
+    status: str
+    messages: tuple[CompilerMessage, ...] = ()
+    reason: str = ""
+
+
+def main() -> int:
+    """Ports, builds and prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a checkout of a project")
+    parser.add_argument("--layout", choices=LAYOUTS, action="append", help="only these (default: those of the table)")
+    parser.add_argument("--wave", default="logical32", choices=("logical32", "native"))
+    parser.add_argument("--arch", default="gfx942")
+    parser.add_argument("--include", type=Path, action="append", default=[], help="third-party headers (MPI, NCCL)")
+    parser.add_argument("--work", type=Path, help="keep the ported trees here")
+    parser.add_argument("--every", type=int, default=1, help="build one unit of so many (all are translated)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", type=Path, help="write every error here")
+    args = parser.parse_args()
+    toolchain = find_toolchain()
+    print(f"toolchain: {toolchain.reason}", file=sys.stderr)
+    work = args.work or Path(tempfile.mkdtemp(prefix="kpt-projects-"))
+    everything = []
+    for path in args.paths:
+        project = KNOWN.get(path.resolve().name, Project())
+        for layout in args.layout or project.layouts:
+            tree = work / f"{path.resolve().name}-{layout}"
+            ported = port(path, project, layout, args.wave, tree, work)[:: args.every]
+            builder = Builder(args.arch, toolchain, tree, project, tuple(args.include), work)
+            with ThreadPoolExecutor(args.jobs) as pool:
+                units = list(pool.map(builder.build, ported))
+            everything += report(path.resolve().name, layout, tree, units)
+    if args.json:
+        args.json.write_text(json.dumps(everything, indent=1) + "\n")
+    if args.work is None:
+        shutil.rmtree(work, ignore_errors=True)
+    return 0
+
+
+def port(path: Path, project: Project, layout: str, wave: str, tree: Path, work: Path) -> list[Path]:
+    """A translated copy of the project; the sources to build in it."""
+    shutil.rmtree(tree, ignore_errors=True)
+    for part in project.copied:
+        shutil.copytree(path / part, tree / part, ignore=shutil.ignore_patterns(".git"), dirs_exist_ok=True)
+    roots = [tree / part for part in project.sources]
+    files = [file for file in find_sources(tree) if any(file.is_relative_to(root) for root in roots)]
+    search = [tree / part for part in project.includes]
+    options = TranslateOptions(layout, wave)
+    with tempfile.TemporaryDirectory() as scratch:
+        done = list(run_tasks(tasks_of(tree, files, search), options, Path(scratch), 1))
+        shutil.copytree(scratch, tree, dirs_exist_ok=True)
+    if layout == "single-source":
+        (tree / COMPAT_HEADER).write_text(compat_header(item.needs for item in done), encoding="utf-8")
+    left = Counter(finding.code for item in done for finding in item.stats.left)
+    shown = ", ".join(f"{code} {count}" for code, count in left.most_common())
+    print(f"{tree.name}: {len(files)} files, left for a person: {shown or 'nothing'}", file=sys.stderr)
+    sources = [file for file in files if file.suffix == ".cu"]
+    if layout == "torch-extension":
+        renamed = torch_names(tree)
+        torch_headers(work)
+        return [renamed.get(file.resolve(), file) for file in sources]
+    return [tree / written_name(file.relative_to(tree).as_posix(), layout) for file in sources]
+
+
+HIPIFY = """
+import json, sys
+from torch.utils.hipify import hipify_python
+folder, extension, includes = sys.argv[1], sys.argv[2] == "extension", json.loads(sys.argv[3])
+made = hipify_python.hipify(project_directory=folder, output_directory=folder, includes=includes, show_detailed=False,
+                            is_pytorch_extension=extension)
+print("RESULT" + json.dumps({key: value.hipified_path for key, value in made.items() if value.hipified_path}))
+"""
+
+
+def hipified(folder: Path, kind: str, includes: Iterable[str]) -> dict[Path, Path]:
+    """torch.utils.hipify over a folder."""
+    command = [sys.executable, "-c", HIPIFY, str(folder), kind, json.dumps(list(includes))]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
+    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT"))
+    return {Path(old).resolve(): Path(new) for old, new in json.loads(line.removeprefix("RESULT")).items()}
+
+
+def torch_names(tree: Path) -> dict[Path, Path]:
+    """The renaming that torch's extension build does."""
+    return hipified(tree.resolve(), "extension", [f"{tree.resolve()}/*"])
+
+
+# Written by torch's own CMake for a ROCm build; a CPU wheel does not have them.
+GENERATED = {
+    "ATen/hip/HIPConfig.h": "#pragma once\n#define AT_CUDNN_ENABLED() 0\n#define AT_CUSPARSELT_ENABLED() 0\n"
+    "#define AT_HIPSPARSELT_ENABLED() 0\n#define AT_ROCM_ENABLED() 1\n#define AT_MAGMA_ENABLED() 0\n",
+    "c10/hip/impl/hip_cmake_macros.h": "#pragma once\n#define C10_HIP_BUILD_SHARED_LIBS\n",
+}
+
+
+def torch_headers(work: Path) -> Path:
+    """torch's headers as a ROCm build has them. Made once."""
+    folder = work / "torch-include"
+    if not folder.is_dir():
+        import torch
+
+        source = Path(torch.__file__).parent / "include"
+        staging = work / "torch-include.part"
+        shutil.rmtree(staging, ignore_errors=True)
+        shutil.copytree(source, staging)
+        places = ("ATen/cuda", "ATen/native/cuda", "ATen/native", "c10/cuda", "torch/csrc/cuda", "torch/csrc/inductor")
+        hipified(staging.resolve(), "torch", [f"{staging.resolve()}/{place}/*" for place in places])
+        for name, text in GENERATED.items():
+            (staging / name).parent.mkdir(parents=True, exist_ok=True)
+            (staging / name).write_text(text, encoding="utf-8")
+        staging.rename(folder)
+    return folder
+
+
+TORCH_INCLUDE = re.compile(r"(?:torch|ATen|c10)/")
+TORCH_FLAGS = (
+    "-DUSE_ROCM=1", "-DHIPBLAS_V2", "-DCUDA_HAS_FP16=1", "-D__HIP_NO_HALF_OPERATORS__=1",
+    "-D__HIP_NO_HALF_CONVERSIONS__=1", "-DHIP_ENABLE_WARP_SYNC_BUILTINS=1", "-DTORCH_HIP_VERSION=702",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Checks units of one ported tree."""
+
+    arch: str
+    toolchain: Toolchain
+    tree: Path
+    project: Project
+    third_party: tuple[Path, ...]
+    work: Path
+
+    def build(self, source: Path) -> Unit:
+        """Both passes of one unit; all errors of the first pass that has some."""
+        name = source.relative_to(self.tree).as_posix()
+        if not source.is_file():
+            return Unit(name, "not tried", reason="the layout wrote no such file")
+        uses_torch = self._uses_torch(source)
+        if uses_torch and not self.tree.name.endswith("torch-extension"):
+            return Unit(name, "not tried", reason="a torch extension: see the torch-extension layout")
+        options = self._options(uses_torch)
+        found: list[CompilerMessage] = []
+        command = device_command(str(source), self.arch, self.toolchain, options, "assembly", Path(os.devnull), None)
+        command = [word for word in command if word not in ("-S", "-o", os.devnull)]
+        done = subprocess.run(
+            [*command, "-fsyntax-only"], capture_output=True, text=True, errors="replace", check=False
+        )
+        if done.returncode:
+            found += errors(parse_messages(done.stderr))
+        try:
+            check_host(source, self.toolchain, options, self.arch)
+        except CompileFailed as failure:
+            found += errors(failure.messages)
+        return Unit(name, "failed" if found else "built", tuple(found))
+
+    def _options(self, uses_torch: bool) -> CompileOptions:
+        extra = ["-w", "-ferror-limit=0", f"-I{self.tree}", *self.project.flags, "-DUSE_ROCM"]
+        extra += [f"-I{self.tree / part}" for part in self.project.includes]
+        if uses_torch:
+            import sysconfig
+
+            headers = self.work / "torch-include"
+            extra = [word for word in extra if word != "-DUSE_ROCM"] + list(TORCH_FLAGS)
+            extra += ["-isystem", str(headers), "-isystem", str(headers / "torch/csrc/api/include")]
+            extra += ["-isystem", sysconfig.get_paths()["include"]]
+        for folder in self.third_party:
+            extra += ["-idirafter", str(folder)]
+        return CompileOptions(std=self.project.standard, extra=tuple(extra), timeout_s=600)
+
+    def _uses_torch(self, source: Path) -> bool:
+        """Whether a unit reaches torch's headers, by itself or through the project's own."""
+        seen: set[Path] = set()
+        pending = [source]
+        folders = [self.tree, *(self.tree / part for part in self.project.includes)]
+        while pending:
+            path = pending.pop()
+            if path in seen:
+                continue
+            seen.add(path)
+            for include in includes_of(path.read_bytes()):
+                if TORCH_INCLUDE.match(include.name):
+                    return True
+                reached = ((folder / include.name).resolve() for folder in (path.parent, *folders))
+                pending += [found for found in reached if found.is_file()]
+        return False
+
+
+def class_of(message: CompilerMessage) -> str:
+    """The class an error counts in."""
+    for pattern, name in CLASSES:
+        if re.search(pattern, message.text):
+            return name
+    return str(classify(message.text, message.code))
+
+
+def report(name: str, layout: str, tree: Path, units: list[Unit]) -> list[dict[str, object]]:
+    """One project in one layout."""
+    count = Counter(unit.status for unit in units)
+    tried = len(units) - count["not tried"]
+    print(f"\n{name}, {layout}: {count['built']} of {tried} units build")
+    for reason, number in Counter(unit.reason for unit in units if unit.reason).most_common():
+        print(f"      {number} not tried: {reason}")
+    places: dict[str, set[tuple[str, int, str]]] = defaultdict(set)
+    inside: dict[str, set[str]] = defaultdict(set)
+    for unit in units:
+        for message in unit.messages:
+            kind = class_of(message)
+            shown = str(message.path or "").replace(f"{tree.resolve()}/", "").replace(f"{tree}/", "")
+            places[kind].add((shown, message.line, message.text))
+            inside[kind].add(unit.name)
+    rows: list[dict[str, object]] = []
+    for kind, found in sorted(places.items(), key=lambda item: -len(item[1])):
+        first = min(found)
+        print(f"{len(found):6} in {len(inside[kind]):3} units  {kind}")
+        print(f"        {first[0]}:{first[1]}: {first[2][:150]}")
+        rows += [{"project": name, "layout": layout, "class": kind, "at": f"{at}:{line}", "error": text}
+                 for at, line, text in sorted(found)]  # fmt: skip
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+"""One kernel as one C function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from kernel_pytorch.emulate.assembly.instruction import Instruction, Place, Register, SymbolPart
+from kernel_pytorch.emulate.codegen.control_code import emit_control
+from kernel_pytorch.emulate.codegen.effects import Effects, effects
+from kernel_pytorch.emulate.codegen.emission import Emission, Shape
+from kernel_pytorch.emulate.codegen.flow import Flow
+from kernel_pytorch.emulate.codegen.flush import flush
+from kernel_pytorch.emulate.codegen.lane_code import emit_lane
+from kernel_pytorch.emulate.codegen.liveness import analyse
+from kernel_pytorch.emulate.codegen.lookup import row_for
+from kernel_pytorch.emulate.codegen.memory_code import emit_memory
+from kernel_pytorch.emulate.codegen.outline import inlined_instructions
+from kernel_pytorch.emulate.codegen.scalar_code import emit_scalar
+from kernel_pytorch.emulate.codegen.wave_code import emit_wave
+from kernel_pytorch.emulate.isa.row import Row
+
+SymbolValue = Callable[[SymbolPart, int, Flow], str]
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """The C of one kernel, and what the module's tables need to know."""
+
+    name: str
+    text: str
+    helpers: dict[str, str]  # functions the text calls, by name
+    places: tuple[tuple[str, Place | None], ...]
+    vgprs: int
+    agprs: int
+    instructions: int
+
+
+def kernel_code(
+    name: str, symbol: str, flow: Flow, shape: Shape, symbol_value: SymbolValue, keep_all: bool = False
+) -> KernelCode:
+    """The C function `name` for the kernel `symbol`. Raises TranslationError for what the table does not know.
+
+    With `keep_all` every register has its architectural value whenever the function returns; otherwise only those that
+    are read again.
+    """
+    em = Emission(
+        shape,
+        symbol,
+        lambda part, index: symbol_value(part, index, flow),
+        lambda number: flow.addresses[number] if number < len(flow.addresses) else flow.addresses[-1] + 4,
+    )
+    rows = _rows(em, flow)
+    em.lane_written = frozenset(
+        operand.index
+        for one in flow.instructions
+        for operand in one.operands[:1]
+        if one.mnemonic == "v_writelane_b32" and isinstance(operand, Register)
+    )
+    if not keep_all:
+        em.liveness = analyse(flow, [_effects(parts, shape.wave) for parts in rows])
+    em.inlined = inlined_instructions(flow)
+    _body(em, flow, [parts[0][1] for parts in rows])
+    lines = [f"int {name}(KptWave *w) {{"]
+    lines += [
+        "uint32_t *KPT_RESTRICT const vg = w->v; uint32_t *KPT_RESTRICT const ag = w->a; (void)vg; (void)ag;",
+        "uint64_t ex = w->exec, pc = 0; uint32_t scc = w->scc; int stop = KPT_DONE; (void)pc; (void)scc;",
+        "uint32_t mode = w->mode; (void)mode;",
+    ]
+    lines.append(f"enum {{ kpt_mode_changes = {int(shape.mode_changes)} }};")
+    used = sorted(em.used_sgprs)
+    lines += [f"uint32_t s{index} = w->s[{index}]; (void)s{index};" for index in used]
+    lines.append("switch (w->resume) {")
+    lines += [f"case {number}: goto {label};" for number, label in enumerate(em.resumes, 1)]
+    lines += ["default: break; }"]
+    lines += em.lines
+    lines.append("w->services->fault(w, KPT_FAULT_BAD_JUMP, 0, 0, 0); return KPT_DONE;")
+    # Only code that jumps through registers needs to find places by address.
+    if any("goto dispatch;" in line for line in em.lines):
+        number = em.resume("dispatch_again")
+        lines[lines.index("default: break; }")] = (
+            f"case {number}: pc = (uint64_t)w->s[127] << 32 | w->s[126]; goto dispatch;\ndefault: break; }}"
+        )
+        lines.append('dispatch: asm volatile("" ::: "memory");')
+        # EXEC has its own place in KptWave, so its two scalar registers are free to keep the target.
+        lines.append("if (--w->budget < 0) { w->s[126] = (uint32_t)pc; w->s[127] = (uint32_t)(pc >> 32);")
+        lines.append(f"w->resume = {number}u; stop = KPT_YIELD; goto leave; }}")
+        lines.append("switch (pc - kpt_image) {")
+        lines += [f"case UINT64_C(0x{address:x}): goto L{at};" for address, at in sorted(flow.entries.items())]
+        lines.append(
+            "default: w->services->fault(w, KPT_FAULT_BAD_JUMP, kpt_first_lane(ex), pc, 0); return KPT_DONE; }"
+        )
+    lines.append("leave: (void)stop;")
+    lines.append(" ".join(f"w->s[{index}] = s{index};" for index in used))
+    lines.append("w->exec = ex; w->scc = scc;")
+    lines += ["return stop;", "}"]
+    vgprs, agprs = _registers(flow)
+    return KernelCode(name, "\n".join(lines), em.helpers, tuple(em.places), vgprs, agprs, len(flow.instructions))
+
+
+def _rows(em: Emission, flow: Flow) -> list[list[tuple[Instruction, Row]]]:
+    """Every instruction with its row; two of each for v_dual pairs. An unknown mnemonic ends here, before any C."""
+    found: list[list[tuple[Instruction, Row]]] = []
+    for instruction in flow.instructions:
+        em.instruction = instruction
+        pair = [instruction] if instruction.dual is None else [instruction, instruction.dual]
+        found.append([(one, row_for(em, one)) for one in pair])
+    return found
+
+
+def _effects(parts: list[tuple[Instruction, Row]], wave: int) -> tuple[Effects, ...]:
+    return tuple(effects(instruction, row, wave) for instruction, row in parts)
+
+
+def _body(em: Emission, flow: Flow, rows: list[Row]) -> None:
+    for index, instruction in enumerate(flow.instructions):
+        em.position = index
+        if index in flow.targets:
+            flush(em)
+            em.put(f"L{index}:;")
+        em.index = index
+        em.instruction = instruction
+        row = rows[index]
+        if em.shape.counted:
+            _count(em, row)
+        if row.kind == "control":
+            emit_control(em, instruction, row, flow)
+        else:
+            _EMIT[row.kind](em, instruction, row)
+    em.position = len(flow.instructions)
+    flush(em)
+
+
+def _count(em: Emission, row: Row) -> None:
+    field = row.counts_as
+    if not field:
+        field = {
+            "lane": "vector_alu",
+            "wave": "vector_alu",
+            "scalar": "scalar_alu",
+            "control": _control_class(row),
+            "memory": {"LDS": "lds", "SCALAR": "scalar_memory"}.get(row.fact("space"), "vector_memory"),
+        }[row.kind]
+    lanes = "1" if row.kind in ("lane", "wave") or (row.kind == "memory" and row.fact("space") != "SCALAR") else "0"
+    em.put(f"KPT_COUNT_ONE(w, {field}, {lanes}, ex, {em.place()}u);")
+
+
+def _control_class(row: Row) -> str:
+    action = row.fact("action")
+    if action.startswith("barrier"):
+        return "barrier"
+    return "branch" if action in ("branch", "branch_if", "setpc", "swappc", "call") else "other"
+
+
+_EMIT = {"lane": emit_lane, "scalar": emit_scalar, "wave": emit_wave, "memory": emit_memory}
+
+
+def _registers(flow: Flow) -> tuple[int, int]:
+    highest = {"v": 0, "a": 0}
+    for instruction in flow.instructions:
+        for one in (instruction, instruction.dual):
+            for operand in one.operands if one is not None else ():
+                if isinstance(operand, Register) and operand.file in highest:
+                    highest[operand.file] = max(highest[operand.file], operand.index + operand.count)
+    return highest["v"], highest["a"]
+
+
+def label_addresses(flow: Flow) -> Mapping[str, int]:
+    """Every label's address from the image's base."""
+    return {name: flow.addresses[at] for name, at in flow.labels.items() if at < len(flow.addresses)}

@@ -1,0 +1,238 @@
+"""Memory instructions: calls of the functions in native/memory.h."""
+
+from __future__ import annotations
+
+from kernel_pytorch.emulate.assembly.instruction import Instruction, Named, Number, Operand, Register
+from kernel_pytorch.emulate.codegen.emission import Emission
+from kernel_pytorch.emulate.codegen.flush import flush
+from kernel_pytorch.emulate.codegen.lane_run import row_of
+from kernel_pytorch.emulate.codegen.operands import constant, raw_scalar, write_scalar
+from kernel_pytorch.emulate.codegen.scalar_code import settle
+from kernel_pytorch.emulate.isa.row import Row
+
+#: Cache policy: there is one coherent memory here.
+_CACHE = frozenset({"glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "nv"})
+_ADDRESS = frozenset({"offset", "offset0", "offset1", "offen", "idxen", "gds", "lds"})
+
+
+def emit_memory(em: Emission, instruction: Instruction, row: Row) -> None:
+    """One memory instruction."""
+    for name in instruction.modifiers:
+        if name not in _CACHE and name not in _ADDRESS and name not in row.modifiers:
+            raise em.error(f"modifier {name} is not known for {instruction.mnemonic}")
+    if instruction.modifiers.get("gds"):
+        raise em.error("global data share (gds) is not emulated")
+    space = row.fact("space")
+    if space == "SCALAR":
+        _scalar(em, instruction, row)
+        return
+    flush(em)
+    em.put(f"w->at = {em.place()}u;")
+    if space == "LDS":
+        _lds(em, instruction, row)
+    elif space == "BUFFER":
+        _buffer(em, instruction, row)
+    else:
+        _flat(em, instruction, row, space)
+
+
+def returns_old(instruction: Instruction) -> bool:
+    """Whether an atomic wants the value that was there: glc (to gfx10), sc0 (gfx940), th (gfx12)."""
+    modifiers = instruction.modifiers
+    return bool(modifiers.get("glc") or modifiers.get("sc0")) or "RETURN" in str(modifiers.get("th", ""))
+
+
+def _offset(instruction: Instruction, name: str = "offset") -> int:
+    value = instruction.modifiers.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def vector_row(em: Emission, operand: Operand) -> str:
+    """The lanes of a vector register as a pointer."""
+    if isinstance(operand, Register) and operand.file in ("v", "a"):
+        return row_of((operand.file, operand.index))
+    raise em.error(f"operand {operand} is not a vector register")
+
+
+def _is_off(operand: Operand) -> bool:
+    return isinstance(operand, Named) and operand.name in ("off", "null")
+
+
+def _half_kind(operand: Operand, kind: str) -> str:
+    """gfx11 names the half of a register that a 16-bit access uses."""
+    if isinstance(operand, Register) and operand.half == "h":
+        return {"U8_LOW": "U8_HIGH", "I8_LOW": "I8_HIGH", "16_LOW": "16_HIGH", "U8": "U8_HIGH", "U16": "16_HIGH"}.get(
+            kind, kind
+        )
+    return kind
+
+
+def _address(em: Emission, instruction: Instruction, vector: Operand, scalar: Operand | None) -> str:
+    offset = _offset(instruction)
+    base = f"(uint64_t)(int64_t){offset}"
+    if scalar is not None and not _is_off(scalar):
+        base = f"{raw_scalar(em, scalar, 'u64')} + {base}"
+        low = "0" if _is_off(vector) else vector_row(em, vector)
+        return f"(KptAddress){{{low}, 0, {base}}}"
+    low = vector_row(em, vector)
+    return f"(KptAddress){{{low}, {low} + WAVE, {base}}}"
+
+
+def _private_address(em: Emission, instruction: Instruction, vector: Operand, scalar: Operand | None) -> str:
+    base = f"(uint64_t)(int64_t){_offset(instruction)}"
+    if scalar is not None and not _is_off(scalar):
+        base = f"(uint64_t){raw_scalar(em, scalar, 'u32')} + {base}"
+    low = "0" if _is_off(vector) else vector_row(em, vector)
+    return f"(KptAddress){{{low}, 0, {base}}}"
+
+
+def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
+    operands = list(instruction.operands)
+    action = row.fact("action")
+    old = "0"
+    if action == "atomic" and returns_old(instruction):
+        old = vector_row(em, operands.pop(0))
+    if action == "load":
+        data, vector, *rest = operands
+    elif action == "load_to_lds":
+        _load_to_lds(em, instruction, row)
+        return
+    else:
+        vector, data, *rest = operands
+    scalar = rest[0] if rest else None
+    make = _private_address if space == "PRIVATE" else _address
+    address = make(em, instruction, vector, scalar)
+    if action == "atomic":
+        bits = row.fact("bits")
+        rows = vector_row(em, data)
+        second = f"{rows} + {int(bits) // 32} * WAVE" if row.fact("operation") == "CMPSWAP" else "0"
+        em.put(f"kpt_atomic_{row.fact('operation')}_{bits}_{space}(w, {old}, {address}, {rows}, {second}, ex);")
+        return
+    kind = _half_kind(data, row.fact("moves"))
+    em.put(f"kpt_{action}_{kind}_{space}(w, {vector_row(em, data)}, {address}, ex);")
+
+
+def _load_to_lds(em: Emission, instruction: Instruction, row: Row) -> None:
+    """Memory straight into LDS: lane l's data goes to M0 plus the offset plus l times the size."""
+    vector, *rest = instruction.operands
+    address = _address(em, instruction, vector, rest[0] if rest else None)
+    kind = row.fact("moves")
+    words = {"W3": 3, "W4": 4}.get(kind, 1)
+    em.put(f"{{ uint32_t data[{words} * WAVE] = {{0}}; kpt_load_{kind}_GLOBAL(w, data, {address}, ex);")
+    em.put("uint32_t place[WAVE];")
+    em.put(
+        f"for (uint32_t l = 0; l < WAVE; l++) place[l] = {em.sgpr(124)} + {_offset(instruction)}u + l * {4 * words}u;"
+    )
+    em.put(f"kpt_store_W{words}_LDS(w, data, (KptAddress){{place, 0, 0}}, ex); }}")
+
+
+def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
+    operands = list(instruction.operands)
+    action = row.fact("action")
+    if action in ("load2", "store2"):
+        words, step = row.fact("words"), int(row.fact("step"))
+        first, second = (_offset(instruction, name) * step for name in ("offset0", "offset1"))
+        if action == "load2":
+            em.put(
+                f"kpt_lds_load2_{words}(w, {vector_row(em, operands[0])}, {vector_row(em, operands[1])}, "
+                f"{first}u, {second}u, ex);"
+            )
+            return
+        for data, offset in ((operands[1], first), (operands[2], second)):
+            address = f"(KptAddress){{{vector_row(em, operands[0])}, 0, {offset}u}}"
+            em.put(f"kpt_store_W{words}_LDS(w, {vector_row(em, data)}, {address}, ex);")
+        return
+    old = "0"
+    if row.fact("returns"):
+        old = vector_row(em, operands.pop(0))
+    if action == "load":
+        data, vector = operands[0], operands[1]
+    else:
+        vector, data = operands[0], operands[1]
+    address = f"(KptAddress){{{vector_row(em, vector)}, 0, {_offset(instruction)}u}}"
+    if action == "atomic":
+        rows = vector_row(em, data)
+        second_rows = "0"
+        if len(operands) > 2:
+            second_rows = vector_row(em, operands[2])
+            if row.fact("order") == "compare-first" or row.fact("operation") == "MSKOR":
+                rows, second_rows = second_rows, rows
+        em.put(
+            f"kpt_atomic_{row.fact('operation')}_{row.fact('bits')}_LDS"
+            f"(w, {old}, {address}, {rows}, {second_rows}, ex);"
+        )
+        return
+    em.put(f"kpt_{action}_{_half_kind(data, row.fact('moves'))}_LDS(w, {vector_row(em, data)}, {address}, ex);")
+
+
+def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
+    """buffer_*: data, vector address (or off), resource, scalar offset."""
+    operands = list(instruction.operands)
+    if instruction.modifiers.get("lds"):
+        raise em.error("a buffer load into LDS is not in the table")
+    if len(operands) != 4:
+        raise em.error(f"{len(operands)} operands where the table has 4")
+    data, vector, resource, scalar = operands
+    if not isinstance(resource, Register) or resource.count != 4:
+        raise em.error(f"operand {resource} is not a buffer resource")
+    words = ", ".join(em.sgpr(resource.index + word) for word in range(4))
+    index, vector_offset = "0", "0"
+    both = bool(instruction.modifiers.get("idxen")) and bool(instruction.modifiers.get("offen"))
+    if instruction.modifiers.get("idxen"):
+        index = vector_row(em, vector)
+    if instruction.modifiers.get("offen"):
+        vector_offset = vector_row(em, vector) + (" + WAVE" if both else "")
+    soffset = raw_scalar(em, scalar, "u32")
+    buffer = f"(KptBuffer){{{{{words}}}, {soffset}, {_offset(instruction)}u, {index}, {vector_offset}}}"
+    action = row.fact("action")
+    if action == "atomic":
+        bits = row.fact("bits")
+        rows = vector_row(em, data)
+        second = f"{rows} + {int(bits) // 32} * WAVE" if row.fact("operation") == "CMPSWAP" else "0"
+        old = rows if returns_old(instruction) else "0"
+        em.put(f"kpt_buffer_atomic_{row.fact('operation')}_{bits}(w, {old}, {buffer}, {rows}, {second}, ex);")
+        return
+    kind = _half_kind(data, row.fact("moves"))
+    em.put(f"kpt_buffer_{action}_{kind}(w, {vector_row(em, data)}, {buffer}, ex);")
+
+
+def _scalar(em: Emission, instruction: Instruction, row: Row) -> None:
+    operands = instruction.operands
+    settle(em, operands)
+    action = row.fact("action")
+    target = operands[0]
+    if action == "clock":
+        clock = f"w->services->clock(w, {row.fact('realtime')})"
+        for line in write_scalar(em, target, clock, "u64"):
+            em.put(line)
+        return
+    em.put(f"w->at = {em.place()}u;")
+    if not isinstance(target, Register) or target.file not in ("s", "exec"):
+        raise em.error(f"operand {target} cannot be a scalar result")
+    offsets = []
+    for operand in operands[2:]:
+        offsets.append(constant(operand, "i64") if isinstance(operand, Number) else raw_scalar(em, operand, "u32"))
+    if instruction.modifiers.get("offset"):
+        offsets.append(f"(uint64_t)(int64_t){_offset(instruction)}")
+    rest = " + ".join(f"(uint64_t){offset}" for offset in offsets) or "0"
+    if action == "buffer_load":
+        resource = operands[1]
+        if not isinstance(resource, Register):
+            raise em.error(f"operand {resource} is not a buffer resource")
+        low, high = em.sgpr(resource.index), em.sgpr(resource.index + 1)
+        base = f"((uint64_t)({high} & 0xffffu) << 32 | {low})"
+    else:
+        base = raw_scalar(em, operands[1], "u64")
+    if action == "load_part":
+        c_type = {"u8": "uint8_t", "i8": "int8_t", "u16": "uint16_t", "i16": "int16_t"}[row.fact("moves")]
+        value = f"(uint32_t)*(const {c_type} *)(uintptr_t)({base} + {rest})"
+        for line in write_scalar(em, target, value, "u32"):
+            em.put(line)
+        return
+    words = int(row.fact("bytes")) // 4
+    em.put(f"{{ uint32_t loaded[{words}]; kpt_scalar_load(w, loaded, {base} + {rest}, {4 * words}u);")
+    for word in range(words):
+        register = Register(target.file, target.index + word)
+        for line in write_scalar(em, register, f"loaded[{word}]", "u32"):
+            em.put(line)
+    em.put("}")

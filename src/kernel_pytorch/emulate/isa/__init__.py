@@ -1,0 +1,1 @@
+"""The instruction table: what every mnemonic means."""

@@ -1,0 +1,121 @@
+"""Integer and bit instructions on 32 and 64 bits of every lane."""
+
+from __future__ import annotations
+
+from kernel_pytorch.emulate.isa.row import Row, lane
+
+_ADD = "d = a + b; e = d < a"
+_ADD_CARRY = "uint32_t t = a + b; d = t + c; e = (t < a) | (d < t)"
+_SUB = "d = a - b; e = a < b"
+_SUB_BORROW = "uint32_t t = a - b; d = t - c; e = (a < b) | (t < c)"
+_SUBREV_BORROW = "uint32_t t = b - a; d = t - c; e = (b < a) | (t < c)"
+
+ROWS: tuple[Row, ...] = (
+    *lane("v_mov_b32", "u32 = u32", "a"),
+    *lane("v_mov_b64", "u64 = u64", "a"),
+    *lane("v_accvgpr_read_b32|v_accvgpr_write_b32|v_accvgpr_mov_b32|v_accvgpr_read|v_accvgpr_write", "u32 = u32", "a"),
+    *lane("v_not_b32", "u32 = u32", "~a"),
+    *lane("v_and_b32", "u32 = u32 u32", "a & b"),
+    *lane("v_or_b32", "u32 = u32 u32", "a | b"),
+    *lane("v_xor_b32", "u32 = u32 u32", "a ^ b"),
+    *lane("v_xnor_b32", "u32 = u32 u32", "~(a ^ b)"),
+    *lane("v_and_or_b32", "u32 = u32 u32 u32", "(a & b) | c"),
+    *lane("v_or3_b32", "u32 = u32 u32 u32", "a | b | c"),
+    *lane("v_xor3_b32", "u32 = u32 u32 u32", "a ^ b ^ c"),
+    *lane("v_xad_u32", "u32 = u32 u32 u32", "(a ^ b) + c"),
+    *lane("v_add_u32|v_add_nc_u32", "u32 = u32 u32", "a + b", saturated="kpt_add_sat_u32(a, b)"),
+    *lane("v_sub_u32|v_sub_nc_u32", "u32 = u32 u32", "a - b", saturated="kpt_sub_sat_u32(a, b)"),
+    *lane("v_subrev_u32|v_subrev_nc_u32", "u32 = u32 u32", "b - a", saturated="kpt_sub_sat_u32(b, a)"),
+    *lane("v_add_i32|v_add_nc_i32", "i32 = u32 u32", "(int32_t)(a + b)",
+          saturated="kpt_clamp_i64_to_i32((int64_t)(int32_t)a + (int32_t)b)"),
+    *lane("v_sub_i32|v_sub_nc_i32", "i32 = u32 u32", "(int32_t)(a - b)",
+          saturated="kpt_clamp_i64_to_i32((int64_t)(int32_t)a - (int32_t)b)"),
+    *lane("v_add_co_u32", "u32 mask = u32 u32", _ADD),
+    *lane("v_sub_co_u32", "u32 mask = u32 u32", _SUB),
+    *lane("v_subrev_co_u32", "u32 mask = u32 u32", "d = b - a; e = b < a"),
+    *lane("v_addc_co_u32|v_add_co_ci_u32", "u32 mask = u32 u32 mask", _ADD_CARRY),
+    *lane("v_subb_co_u32|v_sub_co_ci_u32", "u32 mask = u32 u32 mask", _SUB_BORROW),
+    *lane("v_subbrev_co_u32|v_subrev_co_ci_u32", "u32 mask = u32 u32 mask", _SUBREV_BORROW),
+    *lane("v_add3_u32", "u32 = u32 u32 u32", "a + b + c"),
+    *lane("v_lshl_add_u32", "u32 = u32 u32 u32", "(a << (b & 31)) + c"),
+    *lane("v_add_lshl_u32", "u32 = u32 u32 u32", "(a + b) << (c & 31)"),
+    *lane("v_lshl_or_b32", "u32 = u32 u32 u32", "(a << (b & 31)) | c"),
+    *lane("v_lshl_add_u64", "u64 = u64 u32 u64", "(a << (b & 7)) + c"),
+    *lane("v_add_nc_u64|v_add_u64", "u64 = u64 u64", "a + b"),
+    *lane("v_sub_nc_u64|v_sub_u64", "u64 = u64 u64", "a - b"),
+    *lane("v_mul_u64", "u64 = u64 u64", "a * b"),
+    *lane("v_lshlrev_b32", "u32 = u32 u32", "b << (a & 31)"),
+    *lane("v_lshrrev_b32", "u32 = u32 u32", "b >> (a & 31)"),
+    *lane("v_ashrrev_i32", "i32 = u32 i32", "b >> (a & 31)"),
+    *lane("v_lshlrev_b64", "u64 = u32 u64", "b << (a & 63)"),
+    *lane("v_lshrrev_b64", "u64 = u32 u64", "b >> (a & 63)"),
+    *lane("v_ashrrev_i64", "i64 = u32 i64", "b >> (a & 63)"),
+    *lane("v_alignbit_b32", "u32 = u32 u32 u32", "(uint32_t)(((uint64_t)a << 32 | b) >> (c & 31))"),
+    *lane("v_alignbyte_b32", "u32 = u32 u32 u32", "(uint32_t)(((uint64_t)a << 32 | b) >> (8 * (c & 3)))"),
+    *lane("v_mul_lo_u32|v_mul_lo_i32", "u32 = u32 u32", "a * b"),
+    *lane("v_mul_hi_u32", "u32 = u32 u32", "(uint32_t)((uint64_t)a * b >> 32)"),
+    *lane("v_mul_hi_i32", "i32 = i32 i32", "(int32_t)((int64_t)a * b >> 32)"),
+    *lane("v_mul_u32_u24", "u32 = u32 u32", "(a & 0xffffffu) * (b & 0xffffffu)"),
+    *lane("v_mul_i32_i24", "u32 = u32 u32", "(uint32_t)kpt_sext24(a) * (uint32_t)kpt_sext24(b)"),
+    *lane("v_mul_hi_u32_u24", "u32 = u32 u32", "(uint32_t)((uint64_t)(a & 0xffffffu) * (b & 0xffffffu) >> 32)"),
+    *lane("v_mul_hi_i32_i24", "i32 = u32 u32", "(int32_t)((int64_t)kpt_sext24(a) * kpt_sext24(b) >> 32)"),
+    *lane("v_mad_u32_u24", "u32 = u32 u32 u32", "(a & 0xffffffu) * (b & 0xffffffu) + c"),
+    *lane("v_mad_i32_i24", "u32 = u32 u32 u32", "(uint32_t)kpt_sext24(a) * (uint32_t)kpt_sext24(b) + c"),
+    *lane("v_mad_u64_u32|v_mad_co_u64_u32", "u64 mask = u32 u32 u64",
+          "uint64_t t = (uint64_t)a * b; d = t + c; e = d < t"),
+    *lane("v_mad_i64_i32|v_mad_co_i64_i32", "i64 mask = i32 i32 i64",
+          "int64_t t = (int64_t)a * b; d = (int64_t)((uint64_t)t + (uint64_t)c);"
+          " e = (uint32_t)((uint64_t)((t ^ d) & (c ^ d)) >> 63)"),
+    *lane("v_mad_nc_u64_u32", "u64 = u32 u32 u64", "(uint64_t)a * b + c"),
+    *lane("v_mad_nc_i64_i32", "u64 = i32 i32 u64", "(uint64_t)((int64_t)a * b) + c"),
+    *lane("v_mad_u32", "u32 = u32 u32 u32", "a * b + c"),
+    *lane("v_min_u32", "u32 = u32 u32", "a < b ? a : b"),
+    *lane("v_max_u32", "u32 = u32 u32", "a > b ? a : b"),
+    *lane("v_min_i32", "i32 = i32 i32", "a < b ? a : b"),
+    *lane("v_max_i32", "i32 = i32 i32", "a > b ? a : b"),
+    *lane("v_min_u64", "u64 = u64 u64", "a < b ? a : b"),
+    *lane("v_max_u64", "u64 = u64 u64", "a > b ? a : b"),
+    *lane("v_min_i64", "i64 = i64 i64", "a < b ? a : b"),
+    *lane("v_max_i64", "i64 = i64 i64", "a > b ? a : b"),
+    *(
+        row
+        for kind, c_type in (("u32", "uint32_t"), ("i32", "int32_t"))
+        for row in (
+            *lane(f"v_min3_{kind}", f"{kind} = {kind} {kind} {kind}", f"{c_type} t = a < b ? a : b; d = t < c ? t : c"),
+            *lane(f"v_max3_{kind}", f"{kind} = {kind} {kind} {kind}", f"{c_type} t = a > b ? a : b; d = t > c ? t : c"),
+            *lane(f"v_med3_{kind}", f"{kind} = {kind} {kind} {kind}", f"kpt_med3_{kind}(a, b, c)"),
+            *lane(f"v_maxmin_{kind}|v_max_min_{kind}", f"{kind} = {kind} {kind} {kind}",
+                  f"{c_type} t = a > b ? a : b; d = t < c ? t : c"),
+            *lane(f"v_minmax_{kind}|v_min_max_{kind}", f"{kind} = {kind} {kind} {kind}",
+                  f"{c_type} t = a < b ? a : b; d = t > c ? t : c"),
+        )
+    ),
+    *lane("v_bfe_u32", "u32 = u32 u32 u32", "kpt_bfe_u32(a, b, c)"),
+    *lane("v_bfe_i32", "u32 = u32 u32 u32", "kpt_bfe_i32(a, b, c)"),
+    *lane("v_bfi_b32", "u32 = u32 u32 u32", "(a & b) | (~a & c)"),
+    *lane("v_bfm_b32", "u32 = u32 u32", "((1u << (a & 31)) - 1u) << (b & 31)"),
+    *lane("v_bfrev_b32", "u32 = u32", "kpt_bitreverse(a)"),
+    *lane("v_bcnt_u32_b32", "u32 = u32 u32", "kpt_popcount(a) + b"),
+    *lane("v_ffbh_u32|v_clz_i32_u32", "u32 = u32", "kpt_first_high(a)", alone=True),
+    *lane("v_ffbl_b32|v_ctz_i32_b32", "u32 = u32", "kpt_first_low(a)", alone=True),
+    *lane("v_ffbh_i32|v_cls_i32", "u32 = u32", "kpt_first_sign_change(a)", alone=True),
+    *lane("v_perm_b32", "u32 = u32 u32 u32", "kpt_perm(a, b, c)"),
+    *lane("v_mbcnt_lo_u32_b32", "u32 = u32 u32", "kpt_popcount(a & (l >= 32 ? ~0u : (1u << (l & 31)) - 1u)) + b"),
+    *lane("v_mbcnt_hi_u32_b32", "u32 = u32 u32", "kpt_popcount(l >= 32 ? a & ((1u << (l & 31)) - 1u) : 0u) + b"),
+    *lane("v_cndmask_b32", "u32 = u32 u32 mask", "c ? b : a"),
+    *lane("v_sad_u8", "u32 = u32 u32 u32", "kpt_sad_u8(a, b, c)"),
+    *lane("v_sad_hi_u8", "u32 = u32 u32 u32", "(kpt_sad_u8(a, b, 0) << 16) + c"),
+    *lane("v_sad_u16", "u32 = u32 u32 u32", "kpt_sad_u16(a, b, c)"),
+    *lane("v_sad_u32", "u32 = u32 u32 u32", "(a > b ? a - b : b - a) + c"),
+    *lane("v_msad_u8", "u32 = u32 u32 u32", "kpt_msad_u8(a, b, c)"),
+    *lane("v_lerp_u8", "u32 = u32 u32 u32", "(a & b) + ((a ^ b) >> 1 & 0x7f7f7f7fu) + ((a ^ b) & c & 0x01010101u)"),
+    *lane("v_swap_b32", "+u32 +u32 =", "uint32_t t = d; d = e; e = t"),
+    *lane("v_bitop3_b32", "u32 = u32 u32 u32", "kpt_bitop3(a, b, c, {bitop3})", modifiers=("bitop3",)),
+    *lane("v_prng_b32", "u32 = u32", "(a << 1) ^ (a >> 31 ? 197u : 0u)"),
+    *lane("v_ashr_pk_i8_i32", "u16 = i32 i32 u32", "int32_t s = a >> (c & 31), t = b >> (c & 31);"
+          " d = ((uint32_t)(s < -128 ? -128 : s > 127 ? 127 : s) & 255u) |"
+          " ((uint32_t)(t < -128 ? -128 : t > 127 ? 127 : t) & 255u) << 8", keeps_high=True),
+    *lane("v_ashr_pk_u8_i32", "u16 = i32 i32 u32", "int32_t s = a >> (c & 31), t = b >> (c & 31);"
+          " d = (uint32_t)(s < 0 ? 0 : s > 255 ? 255 : s) | (uint32_t)(t < 0 ? 0 : t > 255 ? 255 : t) << 8",
+          keeps_high=True),
+)  # fmt: skip

@@ -1,0 +1,139 @@
+/* What a translated kernel and the runtime share. C11 and C++17.
+ *
+ * A translated kernel is one C function that runs one wave from a resume point until it ends, meets a barrier or
+ * has used up its budget of back edges. All state that outlives such a stretch is in KptWave, so the runtime may
+ * suspend a wave anywhere it stops and needs no fibers. Device addresses are host addresses. */
+#ifndef KPT_ENGINE_H
+#define KPT_ENGINE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KPT_ABI_VERSION 1
+
+/* Upper halves of flat addresses that mean LDS and private memory: no host address has bits 48 and up set. */
+#define KPT_SHARED_APERTURE 0x00010000u
+#define KPT_PRIVATE_APERTURE 0x00020000u
+
+/* Where the registers that have no number of their own live in KptWave.s. */
+enum { KPT_VCC = 106, KPT_TTMP = 108, KPT_M0 = 124, KPT_SGPRS = 128 };
+
+/* Why `run` returned. */
+typedef enum {
+    KPT_DONE = 0,    /* s_endpgm */
+    KPT_BARRIER = 1, /* waits for the other waves of the workgroup */
+    KPT_YIELD = 2,   /* budget spent, s_sleep, or a message was sent to the host: run others, then resume */
+} KptStop;
+
+typedef enum {
+    KPT_FAULT_TRAP = 1,        /* s_trap: abort(), __builtin_trap, a failed assert */
+    KPT_FAULT_LDS_BOUNDS,      /* LDS access beyond the workgroup's allocation */
+    KPT_FAULT_SCRATCH_BOUNDS,  /* private memory access beyond the kernel's frame */
+    KPT_FAULT_BAD_JUMP,        /* s_setpc / s_swappc to an address that is no function or label */
+    KPT_FAULT_MISALIGNED,      /* an access the target does not allow at that alignment */
+    KPT_FAULT_BOUNDS,          /* global access outside any live allocation (checked builds) */
+    KPT_FAULT_FREED,           /* global access to freed memory (checked builds) */
+    KPT_FAULT_UNWRITTEN,       /* read of bytes nobody wrote (checked builds) */
+    KPT_FAULT_INACTIVE_LANE,   /* a cross-lane read whose source lane is off (checked builds) */
+    KPT_FAULT_RACE,            /* two unordered accesses, one a write (checked builds) */
+    KPT_FAULT_BARRIER,         /* some waves ended while others wait at a barrier */
+    KPT_FAULT_READ_ONLY,       /* a write to memory the device may only read */
+} KptFaultKind;
+
+/* How memory is touched, for the access hook. */
+enum { KPT_READ = 1, KPT_WRITE = 2, KPT_ATOMIC = 4, KPT_IN_LDS = 8, KPT_IN_SCRATCH = 16 };
+
+typedef struct KptWave KptWave;
+
+/* What a kernel may ask of the runtime. */
+typedef struct KptServices {
+    /* Does not return to the kernel when the fault is fatal (longjmp to the scheduler). */
+    void (*fault)(KptWave *wave, KptFaultKind kind, uint32_t lane, uint64_t address, uint32_t bytes);
+    /* Called for every lane's access in checked builds only; `flags` as above. Scratch accesses are not reported. */
+    void (*access)(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags);
+    /* s_sendmsg; the kernel returns KPT_YIELD after it. */
+    void (*message)(KptWave *wave, uint32_t message, uint32_t payload);
+    /* s_memtime / s_memrealtime / s_getreg SHADER_CYCLES */
+    uint64_t (*clock)(KptWave *wave, int realtime);
+    void (*sleep)(KptWave *wave, uint32_t units);
+} KptServices;
+
+/* Counted only in builds with KPT_COUNT; one block per worker thread, summed by the runtime. */
+typedef struct KptCounters {
+    uint64_t vector_alu, scalar_alu, vector_memory, scalar_memory, lds, matrix, branch, barrier, other;
+    uint64_t active_lanes, possible_lanes;       /* over vector instructions: divergence */
+    uint64_t global_bytes_read, global_bytes_written, lines_touched, lines_ideal; /* 64-byte lines: coalescing */
+    uint64_t lds_accesses, lds_conflict_cycles;
+    uint64_t *per_place;                         /* executions of each KptPlace, or NULL */
+} KptCounters;
+
+struct KptWave {
+    uint32_t s[KPT_SGPRS]; /* SGPRs, VCC at 106, TTMP at 108, M0 at 124 */
+    uint64_t exec;
+    uint32_t scc;
+    uint32_t mode;   /* MODE register: bits 0-3 rounding, 4-7 denormals, as the descriptor's float_mode sets them */
+    uint32_t resume; /* 0 to start; the kernel's own number of the place to go on at */
+    uint32_t at;     /* index into KptKernel.places of the memory or fault-capable instruction being run */
+    int64_t budget;  /* back edges left before KPT_YIELD */
+    uint32_t *v;     /* VGPR r of lane l is v[r * wave_size + l] */
+    uint32_t *a;     /* AGPRs, the same way (gfx90a, gfx942, gfx950) */
+    uint8_t *lds;
+    uint32_t lds_bytes;
+    uint32_t scratch_lane_bytes;
+    uint8_t *scratch; /* private memory of lane l starts at scratch + l * scratch_lane_bytes */
+    uint32_t group[3];
+    uint32_t wave_in_group;
+    const struct KptKernel *kernel;
+    const KptServices *services;
+    KptCounters *counters;
+    void *owner;     /* the runtime's own */
+};
+
+typedef struct KptArg {
+    const char *kind; /* the metadata's .value_kind: by_value, global_buffer, hidden_block_count_x ... */
+    const char *name; /* may be "" */
+    uint32_t offset, bytes;
+} KptArg;
+
+/* One machine instruction that can fault or be counted. */
+typedef struct KptPlace {
+    const char *text; /* the instruction */
+    const char *file; /* "" without debug information */
+    uint32_t line;
+} KptPlace;
+
+typedef struct KptKernel {
+    const char *symbol;
+    int (*run)(KptWave *wave); /* a KptStop */
+    uint32_t wave_size, vgprs, agprs, sgprs;
+    uint32_t lds_bytes, scratch_lane_bytes, kernarg_bytes, max_workgroup_size;
+    uint32_t uses_dynamic_stack;
+    uint32_t rsrc1, rsrc2, rsrc3, properties, kernarg_preload; /* words of the 64-byte kernel descriptor */
+    const KptArg *args;
+    uint32_t arg_count;
+    const KptPlace *places;
+    uint32_t place_count;
+} KptKernel;
+
+enum { KPT_BUILD_CHECKED = 1, KPT_BUILD_COUNTED = 2 };
+
+typedef struct KptModule {
+    uint32_t abi;      /* KPT_ABI_VERSION */
+    uint32_t build;    /* KPT_BUILD_* */
+    const char *target; /* "gfx942" */
+    const KptKernel *kernels;
+    uint32_t kernel_count;
+    /* Called once, before any kernel runs, with the address at which the code object's image was loaded. */
+    void (*attach)(uint64_t image_base);
+} KptModule;
+
+/* The one symbol a translated module exports. */
+const KptModule *kpt_module(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

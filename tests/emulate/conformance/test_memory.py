@@ -1,0 +1,44 @@
+"""Every memory row against the model: what is loaded, what is stored, what atomics leave and return."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from .harness import Library, differences, patterns
+from .memory_programs import memory_program, prepare
+from .mnemonics import cases
+
+CASES = [(row, target, wave) for row, target, wave in cases("memory") if row.fact("action") != "clock"]
+GROUPS = sorted({(target, wave) for _, target, wave in CASES})
+
+
+@pytest.mark.parametrize(("target", "wave"), GROUPS)
+def test_memory_rows_agree_with_the_model(target: str, wave: int) -> None:
+    programs = []
+    for row, its_target, its_wave in CASES:
+        if (its_target, its_wave) == (target, wave):
+            program = memory_program(row, target, wave)
+            assert program is not None
+            programs.append(program)
+    library = Library(programs)
+    found: list[str] = []
+    for index, program in enumerate(programs):
+        rng = random.Random(program.name)
+        full, some, _, one, none = patterns(program, rng)
+        for mask in (full, some, one, none):
+            found += differences(
+                library,
+                index,
+                kind_of(program.name),
+                rng,
+                mask,
+                registers=48,
+                prepare=lambda start, name=program.name: prepare(start, name, wave),
+            )[:2]
+    assert not found, f"{len(found)} differences:\n" + "\n".join(found[:40])
+
+
+def kind_of(name: str) -> str:
+    return "f32" if "f32" in name else ""

@@ -1,0 +1,29 @@
+"""A plain model of what AMD GPU instructions do, for judging the engine.
+
+Written from the ISA documents, one function per mnemonic, in Python integers: slow, obvious, and sharing no text
+with the engine's table. `run(wave, "v_add_f32_e32 v0, v1, v2")` carries one instruction out on a `Wave`.
+"""
+
+from __future__ import annotations
+
+from . import (  # noqa: F401  (each module registers its mnemonics)
+    conversions,
+    cross_lane,
+    division,
+    lds,
+    matrix,
+    memory,
+    packed,
+    scalar,
+    scalar_float,
+    small_floats,
+    transcendental,
+    vector_compare,
+    vector_float,
+    vector_integer,
+    wave_matrix,
+)
+from .registry import MODELS, base_mnemonic, run
+from .state import Wave
+
+__all__ = ["MODELS", "Wave", "base_mnemonic", "run"]

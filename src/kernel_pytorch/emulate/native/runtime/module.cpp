@@ -1,0 +1,145 @@
+#include "module.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "bundle.h"
+#include "config.h"
+#include "errors.h"
+#include "json.h"
+#include "memory.h"
+#include "report.h"
+
+namespace kpt {
+
+hipModule_t load_module(const void *data, size_t bytes, int device, hipError_t &error) {
+    auto module = std::make_unique<ihipModule_t>();
+    std::string problem;
+    bool no_binary = false;
+    module->device = device;
+    if (!pick_code_object(data, bytes, config().target, module->code_object, problem, no_binary)) {
+        say("device code cannot be used: %s", problem.c_str());
+        error = no_binary ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
+        return nullptr;
+    }
+    if (!load_image(module->code_object, device, module->image, problem)) {
+        say("device code cannot be loaded: %s", problem.c_str());
+        error = hipErrorInvalidImage;
+        return nullptr;
+    }
+    error = hipSuccess;
+    return module.release();
+}
+
+void unload_module(hipModule_t module) {
+    if (module->image.memory) release(module->image.memory->base);
+    if (module->constants) release(module->constants);
+    if (module->library) dlclose(module->library);
+    delete module;
+}
+
+hipFunction_t find_function(hipModule_t module, const std::string &asked, hipError_t &error) {
+    std::lock_guard<std::mutex> lock(module->mutex);
+    std::string name = asked;
+    if (name.size() > 3 && name.compare(name.size() - 3, 3, ".kd") == 0) name.resize(name.size() - 3);
+    auto known = module->functions.find(name);
+    if (known != module->functions.end()) {
+        error = hipSuccess;
+        return known->second.get();
+    }
+    error = hipErrorNotFound;
+    if (!module->image.symbols.count(name + ".kd") && !module->image.symbols.count(name)) return nullptr;
+    std::string problem;
+    if (module->translation_failed || !translate(*module, problem)) {
+        if (!module->translation_failed) {
+            say("kernel %s cannot run: %s", name.c_str(), problem.c_str());
+            report_line("{\"event\":\"unsupported\",\"function\":" + quoted("kernel " + name + ": " + problem) + "}");
+        }
+        module->translation_failed = true;
+        error = hipErrorInvalidKernelFile;
+        return nullptr;
+    }
+    for (uint32_t i = 0; i < module->translated->kernel_count; i++) {
+        const KptKernel &kernel = module->translated->kernels[i];
+        if (name != kernel.symbol) continue;
+        auto made = std::make_unique<ihipModuleSymbol_t>();
+        made->module = module;
+        made->kernel = &kernel;
+        made->name = name;
+        error = hipSuccess;
+        return (module->functions[name] = std::move(made)).get();
+    }
+    return nullptr;
+}
+
+}  // namespace kpt
+
+using namespace kpt;
+
+KPT_API hipError_t hipModuleLoadData(hipModule_t *module, const void *image) {
+    KPT_ENTER();
+    if (!module || !image) return done(hipErrorInvalidValue);
+    hipError_t error;
+    *module = load_module(image, 0, self().device, error);
+    return done(error);
+}
+
+KPT_API hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned, void *, void **) {
+    return hipModuleLoadData(module, image);
+}
+
+KPT_API hipError_t hipModuleLoad(hipModule_t *module, const char *path) {
+    KPT_ENTER();
+    if (!module || !path) return done(hipErrorInvalidValue);
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return done(hipErrorFileNotFound);
+    std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    if (bytes.empty()) return done(hipErrorInvalidImage);
+    hipError_t error;
+    *module = load_module(bytes.data(), bytes.size(), self().device, error);
+    return done(error);
+}
+
+KPT_API hipError_t hipModuleLoadFatBinary(hipModule_t *module, const void *image) {
+    return hipModuleLoadData(module, image);
+}
+
+KPT_API hipError_t hipModuleUnload(hipModule_t module) {
+    KPT_ENTER();
+    if (!module) return done(hipErrorInvalidHandle);
+    unload_module(module);
+    return done(hipSuccess);
+}
+
+KPT_API hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name) {
+    KPT_ENTER();
+    if (!function || !name) return done(hipErrorInvalidValue);
+    if (!module) return done(hipErrorInvalidHandle);
+    hipError_t error;
+    *function = find_function(module, name, error);
+    return done(error);
+}
+
+KPT_API hipError_t hipModuleGetFunctionCount(unsigned *count, hipModule_t module) {
+    KPT_ENTER();
+    if (!count || !module) return done(hipErrorInvalidValue);
+    *count = 0;
+    for (auto &symbol : module->image.symbols) {
+        const std::string &name = symbol.first;
+        *count += name.size() > 3 && name.compare(name.size() - 3, 3, ".kd") == 0;
+    }
+    return done(hipSuccess);
+}
+
+KPT_API hipError_t hipModuleGetGlobal(hipDeviceptr_t *address, size_t *bytes, hipModule_t module, const char *name) {
+    KPT_ENTER();
+    if (!module || !name) return done(hipErrorInvalidValue);
+    auto found = module->image.symbols.find(name);
+    if (found == module->image.symbols.end()) return done(hipErrorNotFound);
+    if (address) *address = reinterpret_cast<void *>(found->second.address);
+    if (bytes) *bytes = found->second.bytes;
+    return done(hipSuccess);
+}

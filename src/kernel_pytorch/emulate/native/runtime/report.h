@@ -1,0 +1,33 @@
+/* JSON lines to the file in KPT_EMULATE_REPORT: launches, faults, digests of buffers, the end of the run. */
+#ifndef KPT_REPORT_H
+#define KPT_REPORT_H
+
+#include <string>
+
+#include "../engine.h"
+#include "hip_abi.h"
+
+namespace kpt {
+
+struct Allocation;
+
+bool reporting();
+void report_line(const std::string &json);
+void report_buffer(const Allocation &allocation, const char *when);
+void report_launch(const std::string &kernel, dim3 grid, dim3 block, uint32_t lds, double seconds, uint64_t stream,
+                   const KptCounters *counters);
+void report_places(const KptKernel &kernel, const uint64_t *counts);
+
+struct Fault {
+    std::string kind, kernel, instruction, file, detail, hardware;
+    uint32_t group[3] = {0, 0, 0}, wave = 0, line = 0, bytes = 0;
+    int lane = -1; /* -1 where it is not known */
+    uint64_t address = 0;
+};
+
+/* To the report file and, as a block of text, to standard error; repeats of one place are limited. */
+void report_fault(const Fault &fault);
+uint64_t faults_reported();
+
+}  // namespace kpt
+#endif

@@ -1,0 +1,80 @@
+/* Workers, the workgroups they hold and the waves of those. */
+#ifndef KPT_SCHEDULER_H
+#define KPT_SCHEDULER_H
+
+#include <setjmp.h>
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "launch.h"
+
+namespace kpt {
+
+enum class WaveState : uint8_t { fresh, ready, barrier, gws, done };
+
+struct Group;
+
+struct WaveSlot {
+    KptWave wave;
+    Group *group = nullptr;
+    uint8_t *storage = nullptr; /* registers and scratch; back to the worker when the wave ends */
+    uint64_t digest = 0;        /* of the state at the last yield */
+    uint64_t gws_epoch = 0;
+    WaveState state = WaveState::fresh;
+    bool slept = false;         /* s_sleep or a message since it was last resumed */
+};
+
+struct Group {
+    uint64_t block = 0;
+    uint32_t id[3] = {0, 0, 0};
+    uint32_t live = 0;
+    uint32_t epoch = 0; /* barriers passed */
+    std::vector<WaveSlot> waves;
+    uint8_t *lds = nullptr;
+    std::vector<uint8_t> lds_memory;
+    void *lds_history = nullptr; /* the race detector's */
+};
+
+struct Worker {
+    Launch *launch = nullptr;
+    unsigned index = 0;
+    sigjmp_buf jump;
+    volatile std::sig_atomic_t in_kernel = 0;
+    WaveSlot *running = nullptr;
+    volatile uint64_t fault_address = 0;
+    KptCounters counters{};
+    std::vector<uint64_t> place_counts;
+    std::vector<uint8_t *> storage; /* free blocks for waves */
+    size_t storage_bytes = 0;
+    std::vector<std::unique_ptr<Group>> spare;
+};
+
+/* The worker this thread is, while it runs blocks; null otherwise. */
+extern thread_local Worker *this_worker;
+
+/* What kernels call: faults, checks, messages, clocks. */
+const KptServices *services();
+
+/* Leaves the kernel that is running and stops the launch; does not return. */
+[[noreturn]] void leave_kernel();
+
+/* Puts our handlers for memory faults in front, and gives the calling thread a signal stack. */
+void watch_faults();
+
+/* Reports the memory fault that `leave_kernel` came from. */
+void report_memory_fault(Worker &worker);
+
+/* Reports a launch in which nothing goes on: who waits, and where. */
+void report_stuck(Launch &launch, Worker &worker, const std::vector<Group *> &resident, bool truly);
+
+/* Race detector: a workgroup starts or ends. */
+void races_group_started(Group &group);
+void races_group_ended(Group &group);
+/* All workgroups have met. */
+void races_grid_barrier();
+
+}  // namespace kpt
+#endif

@@ -1,0 +1,179 @@
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "config.h"
+#include "memory.h"
+#include "module.h"
+#include "sha256.h"
+
+extern char **environ;
+
+namespace kpt {
+namespace {
+
+std::string build_word() {
+    const Config &c = config();
+    if (c.checked && c.counted) return "checked-counted";
+    return c.checked ? "checked" : c.counted ? "counted" : "plain";
+}
+
+bool exists(const std::string &path) {
+    struct stat info;
+    return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool run(const std::vector<std::string> &words, std::string &problem) {
+    std::vector<char *> arguments, variables;
+    for (auto &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
+    arguments.push_back(nullptr);
+    /* What was preloaded into the program (a sanitizer, say) is not meant for the translator. */
+    for (char **at = environ; *at; at++)
+        if (strncmp(*at, "LD_PRELOAD=", 11) != 0) variables.push_back(*at);
+    variables.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, 2, 1); /* the program's standard output is its own */
+    pid_t child = 0;
+    int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), variables.data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed) {
+        problem = words[0] + " cannot be started: " + strerror(failed);
+        return false;
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) {
+            status = 0; /* the program ignores or reaps its children itself: the file it made decides */
+            break;
+        }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    problem = "the translator stopped with " + (WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
+                                                                   : "signal " + std::to_string(WTERMSIG(status)));
+    return false;
+}
+
+bool make(const ihipModule_t &module, const std::string &path, std::string &problem) {
+    const Config &c = config();
+    if (c.translate.empty()) {
+        problem = "no translation of this code object is in the cache and KPT_EMULATE_TRANSLATE names no translator";
+        return false;
+    }
+    char name[] = "/tmp/kpt-code-object-XXXXXX";
+    int file = mkstemp(name);
+    if (file < 0) {
+        problem = std::string("no temporary file: ") + strerror(errno);
+        return false;
+    }
+    size_t at = 0;
+    while (at < module.code_object.size()) {
+        ssize_t wrote = write(file, module.code_object.data() + at, module.code_object.size() - at);
+        if (wrote <= 0) break;
+        at += size_t(wrote);
+    }
+    close(file);
+    std::vector<std::string> words;
+    std::istringstream command(c.translate);
+    for (std::string word; command >> word;) words.push_back(word);
+    words.insert(words.end(), {name, path, build_word()});
+    bool good = at == module.code_object.size() && run(words, problem);
+    unlink(name);
+    if (good && !exists(path)) {
+        problem = "the translator wrote no module";
+        return false;
+    }
+    return good;
+}
+
+/* A second copy of a library that is loaded already: each image needs a translation of its own. */
+void *load_copy(const std::string &path) {
+    int from = open(path.c_str(), O_RDONLY | O_CLOEXEC), to = memfd_create("kpt-module", 0);
+    char buffer[65536];
+    ssize_t got = 0;
+    if (from >= 0 && to >= 0)
+        while ((got = read(from, buffer, sizeof buffer)) > 0)
+            if (write(to, buffer, size_t(got)) != got) break;
+    if (from >= 0) close(from);
+    void *library = nullptr;
+    if (to >= 0) {
+        library = dlopen(("/proc/self/fd/" + std::to_string(to)).c_str(), RTLD_NOW | RTLD_LOCAL);
+        close(to);
+    }
+    return library;
+}
+
+struct Extent {
+    uint64_t base, start = ~0ull, end = 0;
+};
+
+int measure(dl_phdr_info *info, size_t, void *data) {
+    auto *extent = static_cast<Extent *>(data);
+    if (info->dlpi_addr != extent->base) return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const auto &segment = info->dlpi_phdr[i];
+        if (segment.p_type != PT_LOAD) continue;
+        extent->start = std::min<uint64_t>(extent->start, info->dlpi_addr + segment.p_vaddr);
+        extent->end = std::max<uint64_t>(extent->end, info->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+    }
+    return 1;
+}
+
+/* Constants that are not in the code object's image lie in the translated library: kernels may read them. */
+void make_constants_known(ihipModule_t &module) {
+    link_map *map = nullptr;
+    if (dlinfo(module.library, RTLD_DI_LINKMAP, &map) != 0 || !map) return;
+    Extent extent{map->l_addr};
+    if (dl_iterate_phdr(measure, &extent) == 0 || extent.start >= extent.end) return;
+    Allocation *made = adopt(reinterpret_cast<void *>(extent.start), extent.end - extent.start, 0, Kind::internal);
+    if (made) module.constants = made->base;
+}
+
+}  // namespace
+
+bool translate(ihipModule_t &module, std::string &problem) {
+    if (module.translated) return true;
+    const Config &c = config();
+    if (c.cache.empty()) {
+        problem = "KPT_EMULATE_CACHE is not set: start the program with `kpt emulate`";
+        return false;
+    }
+    std::string digest = sha256_hex(module.code_object.data(), module.code_object.size());
+    std::string path = c.cache + "/" + digest + "-" + c.target + "-" + build_word() + ".so";
+    if (!exists(path) && !make(module, path, problem)) return false;
+    bool loaded_before = false;
+    if (void *again = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
+        dlclose(again);
+        loaded_before = true;
+    }
+    void *library = loaded_before ? load_copy(path) : dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    auto *entry = reinterpret_cast<const KptModule *(*)()>(library ? dlsym(library, "kpt_module") : nullptr);
+    if (!entry) {
+        const char *why = dlerror();
+        problem = path + " cannot be loaded" + (why ? std::string(": ") + why : "");
+        return false;
+    }
+    const KptModule *translated = entry();
+    if (translated->abi != KPT_ABI_VERSION) {
+        problem = path + " was made by another version of the translator: empty the cache";
+        dlclose(library);
+        return false;
+    }
+    if (translated->attach) translated->attach(module.image.base);
+    module.library = library;
+    module.translated = translated;
+    make_constants_known(module);
+    return true;
+}
+
+}  // namespace kpt

@@ -1,0 +1,161 @@
+"""Builds the emulated HIP runtime, `libamdhip64.so` and `libhiprtc.so`, with the host's C++ compiler.
+
+Both are kept in the cache directory under a name made of their content, so a build happens once per version of the
+sources and of the compiler. Every function that ROCm's library exports is there, under the same symbol version: those
+that are not emulated say so when they are called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from kernel_pytorch.emulate.libraries import default_cache, host_cxx
+
+NATIVE = Path(__file__).parent / "native"
+SOURCES = NATIVE / "runtime"
+FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
+RUNTIME_NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
+HIPRTC_NAMES = ("libhiprtc.so", "libhiprtc.so.6", "libhiprtc.so.7")
+HIPRTC_SOURCES = ("hiprtc.cpp",)
+# A second name for a function of another file, whatever its arguments.
+_JUMP = """
+#if defined(__x86_64__)
+#define KPT_SAME(name, to) __asm__(".globl " #name "\\n.type " #name ",@function\\n" #name ": jmp " #to "@PLT\\n");
+#else
+#define KPT_SAME(name, to) __asm__(".globl " #name "\\n.type " #name ",%function\\n" #name ": b " #to "\\n");
+#endif
+"""
+
+
+class RuntimeBuildError(RuntimeError):
+    """The host's compiler refused the runtime's sources."""
+
+
+def runtime_directory(cache: Path | None = None) -> Path:
+    """The directory with libamdhip64.so (also as .so.5 to .so.7) and libhiprtc.so, built when it is not there."""
+    compiler = host_cxx()
+    store = cache or default_cache()
+    directory = store / f"runtime-{_identity(compiler)}"
+    if not (directory / RUNTIME_NAMES[0]).exists():
+        build_runtime(directory, compiler, store / "runtime-objects")
+    return directory
+
+
+def build_runtime(directory: Path, compiler: Sequence[str], objects: Path | None = None) -> None:
+    """Compile and link both libraries into `directory`; `objects` keeps compiled files for the next build."""
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="kpt-runtime-", dir=directory.parent) as scratch:
+        work = Path(scratch)
+        store = objects or work / "objects"
+        store.mkdir(parents=True, exist_ok=True)
+        (work / "stubs.cpp").write_text(stub_source(exported_symbols()))
+        (work / "versions.map").write_text(version_script(exported_symbols()))
+        sources = [*sorted(SOURCES.glob("*.cpp")), work / "stubs.cpp"]
+        headers = b"".join(path.read_bytes() for path in sorted([*SOURCES.glob("*.h"), NATIVE / "engine.h"]))
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            compiled = dict(
+                zip(
+                    [path.name for path in sources],
+                    pool.map(lambda path: _object(path, headers, compiler, store), sources),
+                    strict=True,
+                )
+            )
+        unfinished = work / "out"
+        unfinished.mkdir()
+        _link(compiler, list(compiled.values()), unfinished / RUNTIME_NAMES[-1], work / "versions.map")
+        alone = [path for name, path in compiled.items() if name in HIPRTC_SOURCES]
+        _link(compiler, alone, unfinished / HIPRTC_NAMES[-1], None)
+        for names in (RUNTIME_NAMES, HIPRTC_NAMES):
+            for name in names[:-1]:
+                (unfinished / name).symlink_to(names[-1])
+        if directory.exists():
+            return
+        # A rename: another process sees the whole directory or none. The other one may have been faster.
+        try:
+            unfinished.rename(directory)
+        except OSError:
+            if not (directory / RUNTIME_NAMES[0]).exists():
+                raise
+
+
+def exported_symbols() -> Mapping[str, Sequence[str]]:
+    """Symbol version -> names, oldest version first."""
+    versions: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in (SOURCES / "symbols.txt").read_text().splitlines():
+        if line.startswith("["):
+            current = versions.setdefault(line.strip("[]"), [])
+        elif line and not line.startswith("#"):
+            current.append(line)
+    return versions
+
+
+def version_script(symbols: Mapping[str, Sequence[str]]) -> str:
+    """The linker's version script for those symbols; everything else stays inside the library."""
+    text, before = "", ""
+    for version, names in symbols.items():
+        listed = "".join(f"  {name};\n" for name in names)
+        local = "" if before else "local:\n  *;\n"
+        text += f"{version} {{\nglobal:\n{listed}{local}}} {before};\n"
+        before = version
+    return text
+
+
+def stub_source(symbols: Mapping[str, Sequence[str]]) -> str:
+    """A weak function for every exported name: it stands where the runtime has none of its own."""
+    lines = [_JUMP, 'extern "C" {', "int kpt_not_supported(const char *name);"]
+    every = {name for names in symbols.values() for name in names}
+    for name in sorted(every):
+        plain = name.removesuffix("_spt")
+        if plain != name and plain in every:
+            # Programs built for per-thread default streams call these. Streams run what they are given at once, so a
+            # thread's own default stream and the legacy one behave alike.
+            lines.append(f"KPT_SAME({name}, {plain})")
+        else:
+            weak = '__attribute__((weak, visibility("default")))'
+            lines.append(f'{weak} int {name}() {{ return kpt_not_supported("{name}"); }}')
+    return "\n".join([*lines, "}", ""])
+
+
+def _object(source: Path, headers: bytes, compiler: Sequence[str], store: Path) -> Path:
+    identity = hashlib.sha256("\0".join([*compiler, *FLAGS]).encode() + headers + source.read_bytes()).hexdigest()
+    target = store / f"{source.stem}-{identity[:24]}.o"
+    if not target.exists():
+        unfinished = target.with_suffix(f".{os.getpid()}.tmp")
+        _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(unfinished)])
+        unfinished.replace(target)
+    return target
+
+
+def _link(compiler: Sequence[str], objects: Sequence[Path], target: Path, script: Path | None) -> None:
+    command = [*compiler, "-shared", "-pthread", f"-Wl,-soname,{target.name}", "-o", str(target), *map(str, objects)]
+    if script is not None:
+        command.append(f"-Wl,--version-script={script}")
+    # What no file defines shows when the library is linked, not when a program calls it.
+    _run([*command, "-Wl,-z,defs", "-ldl"])
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeBuildError(f"{' '.join(command[:1])} refused the runtime:\n{done.stderr.strip()}")
+
+
+def _identity(compiler: Sequence[str]) -> str:
+    digest = hashlib.sha256("\0".join([*compiler, *FLAGS]).encode())
+    program = shutil.which(compiler[0])
+    if program is not None:
+        # A new version of the compiler under the old name is another compiler.
+        info = Path(program).resolve().stat()
+        digest.update(f"{info.st_size} {info.st_mtime_ns}".encode())
+    for path in sorted([*SOURCES.iterdir(), NATIVE / "engine.h", Path(__file__)]):
+        if path.is_file():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]

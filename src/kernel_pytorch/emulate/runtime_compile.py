@@ -1,0 +1,95 @@
+"""Compiles HIP source for a running program (hiprtc): what libhiprtc starts.
+
+`python -m kernel_pytorch.emulate.runtime_compile SOURCE OUT GPU_JSON NAME [OPTIONS...]` writes the code object to OUT
+and, where the source asks for the symbols of name expressions, their list to OUT.names. Messages go to stderr.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
+from kernel_pytorch.toolchain.elf import ElfError
+from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.toolchain.program import DeviceCode, build_device_code_text
+
+_NAME_VARIABLE = re.compile(
+    r"^__kpt_name_(\d+):\n(?:\s+\.(?:cfi|loc).*\n)*\s+\.(?:quad|long|xword)\s+([^\s@]+)", re.MULTILINE
+)
+# What hiprtc brings without an #include.
+_PROLOGUE = "#include <hip/hip_runtime.h>\n#line 1\n"
+_UNKNOWN_TO_CLANG = ("--gpu-architecture", "-arch", "--offload-arch", "-default-device", "--std", "-std")
+
+
+def compile_options(options: list[str], directory: Path) -> tuple[CompileOptions, str | None]:
+    """hiprtc's options as the toolchain takes them, and the target one of them names."""
+    optimization, std, target = "-O3", "c++17", None
+    extra: list[str] = []
+    for option in options:
+        name, _, value = option.partition("=")
+        if re.fullmatch(r"-O[0-3s]|-Ofast", option):
+            optimization = option
+        elif name in ("-std", "--std"):
+            std = value
+        elif name in ("--gpu-architecture", "--offload-arch", "-arch"):
+            target = value
+        elif name not in _UNKNOWN_TO_CLANG:
+            extra.append(option)
+    return CompileOptions(optimization, include_dirs=(directory,), extra=tuple(extra), std=std), target
+
+
+def compile_source(source: Path, gpu: Path, name: str, options: list[str]) -> DeviceCode:
+    """The device code of hiprtc source for the GPU that is emulated."""
+    described = json.loads(gpu.read_text())
+    chosen, asked = compile_options(options, source.parent)
+    target = described["target"]
+    if asked is not None and not asked.startswith(target):
+        raise UsageError(f"the program asks for {asked}; the emulated GPU is a {target}")
+    text = _PROLOGUE + source.read_text()
+    plain = re.sub(r"[^\w.+-]", "_", Path(name).name) or "program.hip"
+    return build_device_code_text(text, target, find_toolchain(), chosen, plain)
+
+
+def _keep_assembly(made: DeviceCode) -> None:
+    """Leave the text where the translator looks for it, so that it needs no disassembler."""
+    cache = os.environ.get("KPT_EMULATE_CACHE")
+    if cache:
+        directory = Path(cache)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{hashlib.sha256(made.code_object).hexdigest()}.s").write_text(made.assembly)
+
+
+def lowered_names(assembly: str) -> dict[int, str]:
+    """Which symbol each name expression turned out to be: number -> symbol."""
+    return {int(index): symbol.removesuffix(".kd") for index, symbol in _NAME_VARIABLE.findall(assembly)}
+
+
+def main(arguments: list[str]) -> int:
+    """The command line; exit status 1 when the source does not compile, 2 for anything else."""
+    if len(arguments) < 4:
+        print(__doc__, file=sys.stderr)
+        return 2
+    source, out, gpu, name = Path(arguments[0]), Path(arguments[1]), Path(arguments[2]), arguments[3]
+    try:
+        made = compile_source(source, gpu, name, arguments[4:])
+    except CompileFailed as failure:
+        print(failure.stderr or failure, file=sys.stderr)
+        return 1
+    except (UsageError, ToolchainNotFoundError, ElfError, OSError, ValueError) as problem:
+        print(f"kpt: {problem}", file=sys.stderr)
+        return 2
+    out.write_bytes(made.code_object)
+    _keep_assembly(made)
+    names = lowered_names(made.assembly)
+    Path(f"{out}.names").write_text("".join(f"{index} {symbol}\n" for index, symbol in sorted(names.items())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,223 @@
+"""Builds the CPU stand-ins of AMD's math libraries with the host compiler at hand.
+
+Device addresses are host addresses in the emulator and work runs in stream order, so `hipblasSgemm` on device
+pointers is a CPU call. Each stand-in has the soname and every exported name of the real library; a function that has
+no implementation says so once and returns the library's "not supported" status.
+
+BLAS and LAPACK come from an ILP64 OpenBLAS: PyPI's scipy-openblas64, or the one inside NumPy's wheel. Without either,
+BLAS runs on plain loops and LAPACK calls report that they are not supported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
+
+NATIVE = Path(__file__).parent / "native" / "libraries"
+COMMON = ("common/stream.cpp", "common/missing.cpp", "common/host_blas.cpp")
+FLAGS = (
+    "-std=c++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=default", "-w", "-pthread",
+)  # fmt: skip
+
+
+LINK_FLAGS = ("-shared", "-pthread")
+_LOCAL_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+class LibraryBuildError(UsageError):
+    """No C++ compiler, or it refused a stand-in's source."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A stand-in: real name and version, its sources, and the status its unimplemented functions return."""
+
+    name: str
+    version: int
+    not_supported: int
+    sources: tuple[str, ...]
+    defines: tuple[str, ...] = ()
+    symbols: str = ""
+    blas: bool = False
+
+    @property
+    def soname(self) -> str:
+        return f"lib{self.name}.so.{self.version}"
+
+
+LIBRARIES = (
+    Library("hipblas", 3, 7, ("blas/hipblas.cpp", "blas/hipblas_ex.cpp", "blas/level1_ex.cpp",
+                              "blas/hipblas_lapack.cpp"), defines=("-DKPT_HIPBLAS",), blas=True),
+    Library("rocblas", 5, 2, ("blas/rocblas.cpp", "blas/rocblas_ex.cpp", "blas/level1_ex.cpp"), blas=True),
+    Library("hipsparse", 4, 10, ("sparse/descriptors.cpp", "sparse/generic.cpp", "sparse/product.cpp",
+                                 "sparse/typed.cpp", "sparse/convert.cpp")),
+    Library("rocsparse", 1, 2, ("sparse/rocsparse.cpp", "sparse/descriptors.cpp", "sparse/generic.cpp",
+                                "sparse/typed.cpp", "sparse/convert.cpp")),
+    Library("hipblaslt", 1, 7, ("blaslt/hipblaslt.cpp",)),
+    Library("hipfft", 0, 14, ("fft/hipfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
+    Library("hiprand", 1, 1000, ("rand/api.cpp", "rand/generator.cpp", "rand/engines.cpp"), defines=("-DKPT_HIPRAND",)),
+    Library("rocrand", 1, 108, ("rand/api.cpp", "rand/generator.cpp", "rand/engines.cpp")),
+    Library("hipsolver", 1, 7, ("solver/hipsolver.cpp",)),
+    Library("rocsolver", 0, 2, ("solver/rocsolver.cpp",)),
+    Library("rccl", 1, 5, ("rccl/rccl.cpp",)),
+    Library("MIOpen", 1, 6, ("miopen/miopen.cpp",), symbols="miopen"),
+    Library("roctx64", 4, 0, ("tools/roctx.cpp",), symbols="roctx"),
+    Library("rocm_smi64", 7, 2, ("tools/rocm_smi.cpp",), symbols="rocm_smi"),
+    Library("rocfft", 0, 1, ("fft/rocfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
+)  # fmt: skip
+
+
+def library_directory(needed: Sequence[str] | None = None, cache: Path | None = None) -> Path:
+    """The directory with the stand-ins named in `needed` (as in -lhipblas, libhipblas.so or a soname), built there
+    if they are not yet; all of them when `needed` is None. Names that are no stand-in's are passed over."""
+    wanted = [library for library in LIBRARIES if needed is None or any(_names(library, name) for name in needed)]
+    compiler = host_cxx()
+    store = cache or default_cache()
+    built = {library: store / f"{library.name}-{_identity(library, compiler)}" for library in LIBRARIES}
+    directory = store / f"libraries-{hashlib.sha256(repr(sorted(built.values())).encode()).hexdigest()[:16]}"
+    directory.mkdir(parents=True, exist_ok=True)
+    for library in wanted:
+        if (directory / f"lib{library.name}.so").exists():
+            continue
+        if not (built[library] / library.soname).exists():
+            build_library(library, built[library], compiler)
+        for name in (library.soname, f"lib{library.name}.so"):
+            # Another process may be doing the same: a rename is atomic, and both results are the same.
+            link = directory / f"{name}.{os.getpid()}"
+            link.symlink_to(built[library] / library.soname)
+            link.replace(directory / name)
+    return directory
+
+
+def needed_libraries(executable: Path) -> tuple[str, ...]:
+    """Sonames of the stand-ins that a program names anywhere: linked against, or loaded while it runs."""
+    image = executable.read_bytes()
+    return tuple(library.soname for library in LIBRARIES if f"lib{library.name}.so".encode() in image)
+
+
+def default_cache() -> Path:
+    """Where stand-ins are kept: $KPT_CACHE_DIR, else $XDG_CACHE_HOME/kernel_pytorch, else ~/.cache/kernel_pytorch."""
+    if own := os.environ.get("KPT_CACHE_DIR"):
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "kernel_pytorch"
+
+
+def host_cxx() -> tuple[str, ...]:
+    """The C++ compiler: $KPT_HOST_CXX, a system one, or PyPI's ziglang."""
+    if chosen := os.environ.get("KPT_HOST_CXX"):
+        return tuple(chosen.split())
+    for name in ("g++", "clang++", "c++"):
+        if found := shutil.which(name):
+            return (found,)
+    if importlib.util.find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", "c++")
+    raise LibraryBuildError(
+        "no C++ compiler for the emulator's libraries: install g++ or clang++, or pip install ziglang"
+    )
+
+
+def host_blas() -> Path | None:
+    """The ILP64 OpenBLAS that the stand-ins load: $KPT_EMULATE_BLAS, scipy-openblas64's or NumPy's."""
+    if chosen := os.environ.get("KPT_EMULATE_BLAS"):
+        return Path(chosen)
+    candidates: list[Path] = []
+    for package, inside in (("scipy_openblas64", "lib"), ("numpy", "../numpy.libs")):
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin is not None:
+            folder = Path(spec.origin).parent / inside
+            candidates += sorted(folder.resolve().glob("libscipy_openblas64_*.so"))
+    return next(iter(candidates), None)
+
+
+def build_library(library: Library, directory: Path, compiler: Sequence[str]) -> Path:
+    """Compile and link one stand-in into `directory`; returns its path."""
+    work = directory / f"build-{os.getpid()}"
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        sources = [NATIVE / source for source in (*COMMON, *library.sources)]
+        for name, text in generated_sources(library).items():
+            (work / name).write_text(text)
+            sources.append(work / name)
+        objects = [work / f"{index}.o" for index in range(len(sources))]
+        blas = f'-DKPT_BLAS_PATH="{host_blas() or ""}"'
+        commands = [
+            [*compiler, *FLAGS, *library.defines, blas, f"-I{NATIVE}", f"-I{NATIVE / 'blas'}",
+             "-c", str(source), "-o", str(target)]
+            for source, target in zip(sources, objects, strict=True)
+        ]  # fmt: skip
+        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+            list(pool.map(_run, commands))
+        unfinished, exports = work / library.soname, work / "exports.map"
+        # Nothing but the real library's names: the stand-ins share C++ code that differs in status codes.
+        exports.write_text(f"{{ global: {'; '.join(declared_names(library))}; local: *; }};\n")
+        _run([*compiler, *LINK_FLAGS, f"-Wl,-soname,{library.soname}", f"-Wl,--version-script={exports}",
+              "-o", str(unfinished),
+              *map(str, objects), "-ldl"])  # fmt: skip
+        unfinished.replace(directory / library.soname)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return directory / library.soname
+
+
+def generated_sources(library: Library) -> dict[str, str]:
+    """File name -> C++ text of what is written out from tables for a library."""
+    names = declared_names(library)
+    files = {"missing.cpp": missing_source(names, library.not_supported)}
+    if library.blas:
+        routines = read_routines((NATIVE / "blas" / "calls.txt").read_text())
+        half = len(routines) // 2
+        files["blas_1.cpp"] = blas_source(library.name, routines[:half], set(names))
+        files["blas_2.cpp"] = blas_source(library.name, routines[half:], set(names))
+    return files
+
+
+def declared_names(library: Library) -> list[str]:
+    """Every function that the real library's headers declare."""
+    text = (NATIVE / "symbols" / f"{library.symbols or library.name}.txt").read_text()
+    return [line.split()[0] for line in text.splitlines()]
+
+
+def _names(library: Library, name: str) -> bool:
+    plain = name.removeprefix("-l").removeprefix("lib").split(".so")[0]
+    return plain == library.name
+
+
+def _identity(library: Library, compiler: Sequence[str]) -> str:
+    digest = hashlib.sha256()
+    for part in (*compiler, *FLAGS, *LINK_FLAGS, repr(library), str(host_blas())):
+        digest.update(part.encode() + b"\0")
+    generated = generated_sources(library)
+    seen: set[Path] = set()
+    queue = [NATIVE / source for source in (*COMMON, *library.sources)]
+    texts = [(NATIVE / "blas", text) for text in generated.values()]
+    while queue or texts:
+        if queue:
+            path = queue.pop().resolve()
+            if path in seen:
+                continue
+            seen.add(path)
+            texts.append((path.parent, path.read_text()))
+        folder, text = texts.pop()
+        digest.update(text.encode() + b"\0")
+        for name in _LOCAL_INCLUDE.findall(text):
+            queue.append(folder / name if (folder / name).exists() else NATIVE / name)
+    return digest.hexdigest()[:16]
+
+
+def _run(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise LibraryBuildError(f"{' '.join(command[:2])} failed on {command[-3]}:\n{done.stderr[-3000:]}")

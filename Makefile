@@ -18,7 +18,7 @@ $(VENV)/.base: pyproject.toml
 	  { echo "Python 3.10 or newer is needed; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12 ..."; exit 2; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[toolchain]'
+	$(PY) -m pip install --quiet --editable '.[toolchain,report]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base

@@ -34,12 +34,21 @@ STEPS = (
     Step("What may be installed beside a ROCm torch", ("deps", PROJECT, "--write"), (1,)),
     Step("The port: every change gated, proven, then written", ("port", PROJECT, "--write"), (0, 1)),
     Step(
-        "Once more, by itself: is the NVIDIA path unchanged?",
-        ("verify", PROJECT, "--isolation", "--old", "examples/fused_norm", "-v"),
-    ),
-    Step(
         "The kernels and their test program, built for a data-centre and a desktop GPU",
         ("build", f"{PROJECT}/csrc/selfcheck.cu", "--arch", "gfx942,gfx1100", "-o", "demo-out/code-objects"),
+    ),
+    Step(
+        "The CUDA original, names mapped and lane logic untouched, emulated at wave 32 and at wave 64: 64 goes wrong",
+        ("emulate", "examples/fused_norm/csrc/selfcheck.cu", "--untranslated", "--compare", "rx7900xtx,mi300x"),
+        (1,),
+    ),
+    Step(
+        "The port, emulated at wave 32 and at wave 64: the same, and right",
+        ("emulate", f"{PROJECT}/csrc/selfcheck.cu", "--compare", "rx7900xtx,mi300x"),
+    ),
+    Step(
+        "Level by level, as a page to read",
+        ("verify", PROJECT, "--old", "examples/fused_norm", "--html", "demo-out/report.html"),
     ),
     Step("Why was that line changed?", ("explain", "KP303")),
 )
@@ -57,8 +66,12 @@ def main() -> int:
         ).returncode
         if status not in step.expected:
             failed.append(f"step {number} ({step.arguments[0]}) ended with status {status}")
-    print(f"\n== Done in {time.monotonic() - started:.0f} s. The ported project and the code objects are in demo-out/")
-    print("Nothing was run on a GPU: what is shown is translated, proven and built.")
+    print(f"\n== Done in {time.monotonic() - started:.0f} s.")
+    print("Open demo-out/report.html; the ported project and the code objects are in demo-out/ too.")
+    print(
+        "Nothing was run on a GPU: what is shown is translated, proven, built for AMD targets and emulated on this CPU."
+    )
+    print("Next, on a project of yours: kpt scan PATH; kpt port PATH; kpt verify PATH --html report.html")
     for line in failed:
         print(f"FAILED: {line}", file=sys.stderr)
     return 1 if failed else 0

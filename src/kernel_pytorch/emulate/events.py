@@ -1,0 +1,150 @@
+"""What the emulated GPU reports while a program runs: launches, faults, buffers, hot lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch that ran to its end."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    lds_bytes: int
+    seconds: float
+    counters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something a kernel did that is wrong on the hardware, or that the hardware would hide."""
+
+    kind: str
+    kernel: str
+    block: tuple[int, int, int]
+    wave: int
+    lane: int | None  # None where the whole wave or the launch is at fault
+    instruction: str
+    file: str
+    line: int
+    detail: str
+    hardware: str
+
+    @property
+    def place(self) -> str:
+        """`file:line` where the program was built with source lines, the machine instruction otherwise."""
+        return f"{self.file}:{self.line}" if self.file else self.instruction
+
+    @property
+    def thread(self) -> str:
+        """Block, wave and, where it is known, lane."""
+        lane = "" if self.lane is None else f", lane {self.lane}"
+        return f"block {self.block}, wave {self.wave}{lane}"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A device allocation as the program left it."""
+
+    id: int
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class HotLine:
+    """How often one machine instruction ran, with the source line it came from."""
+
+    kernel: str
+    instruction: str
+    file: str
+    line: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Events:
+    """Everything one run reported, in order."""
+
+    launches: tuple[Launch, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    hot_lines: tuple[HotLine, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    complete: bool = False  # the runtime said "end": the program did not die in the middle
+
+
+def read_events(path: Path) -> Events:
+    """The events in a report file. A line that a killed program left half written is not an event."""
+    launches: list[Launch] = []
+    faults: list[Fault] = []
+    buffers: list[Buffer] = []
+    hot: list[HotLine] = []
+    unsupported: list[str] = []
+    complete = False
+    for event in _objects(path):
+        kind = event.get("event")
+        if kind == "launch":
+            launches.append(_launch(event))
+        elif kind == "fault":
+            faults.append(_fault(event))
+        elif kind == "buffer":
+            buffers.append(Buffer(int(event["id"]), int(event["bytes"]), str(event["digest"])))
+        elif kind == "places":
+            name = str(event["kernel"])
+            hot += [HotLine(name, text, file, int(line), int(count)) for text, file, line, count in event["places"]]
+        elif kind == "unsupported":
+            unsupported.append(str(event["function"]))
+        elif kind == "end":
+            complete = True
+    return Events(tuple(launches), tuple(faults), tuple(buffers), tuple(hot), tuple(unsupported), complete)
+
+
+def _objects(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict):
+                yield event
+
+
+def _launch(event: Mapping[str, Any]) -> Launch:
+    return Launch(
+        str(event["kernel"]),
+        _triple(event["grid"]),
+        _triple(event["block"]),
+        int(event.get("lds", 0)),
+        float(event.get("seconds", 0.0)),
+        dict(event.get("counters", {})),
+    )
+
+
+def _fault(event: Mapping[str, Any]) -> Fault:
+    return Fault(
+        str(event["kind"]),
+        str(event.get("kernel", "")),
+        _triple(event.get("grid_block", (0, 0, 0))),
+        int(event.get("wave", 0)),
+        int(event["lane"]) if "lane" in event else None,
+        str(event.get("instruction", "")),
+        str(event.get("file", "")),
+        int(event.get("line", 0)),
+        str(event.get("detail", "")),
+        str(event.get("hardware", "")),
+    )
+
+
+def _triple(value: Any) -> tuple[int, int, int]:
+    x, y, z = (int(number) for number in value)
+    return (x, y, z)

@@ -1,0 +1,82 @@
+"""`launch(kernel, grid, block, *arrays)`: run one kernel on an emulated AMD GPU from Python.
+
+import numpy
+from kernel_pytorch.emulate.launch import launch
+
+x = numpy.arange(256, dtype=numpy.float32)
+launch("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }", 1, 256, x, gpu="mi300x")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.emulate.device import EmulatedDevice, LoadedKernel
+from kernel_pytorch.emulate.events import Events
+from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.toolchain.compile import CompileOptions
+from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.program import DeviceCode, build_device_code, build_device_code_text
+
+_HEADER = "#include <hip/hip_runtime.h>\n#line 1\n"
+
+
+def launch(
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    *args: Any,
+    gpu: GPU | str = "mi300x",
+    name: str | None = None,
+    shared_bytes: int = 0,
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    options: CompileOptions | None = None,
+) -> Events:
+    """Run a kernel once on an emulated GPU; arrays and CPU tensors among `args` are updated in place.
+
+    `kernel` is HIP source (text, or the Path of a file), a `DeviceCode`, an object with `binary` and `architecture`
+    such as a `CompiledKernel`, or a code object's bytes. `name` picks one of several kernels. Raises
+    EmulatedKernelFault when the kernel faults, CompileFailed when the source does not compile.
+    """
+    with EmulatedDevice(gpu, settings) as device:
+        loaded = load(device, kernel, name, options)
+        return loaded.launch(grid, block, *args, shared_bytes=shared_bytes)
+
+
+def load(
+    device: EmulatedDevice, kernel: Any, name: str | None = None, options: CompileOptions | None = None
+) -> LoadedKernel:
+    """A kernel, in any of the forms that `launch` takes, on a device."""
+    code = device_code(kernel, device.gpu, options)
+    return device.load(code.code_object, name, code.assembly)
+
+
+@dataclass(frozen=True)
+class _Code:
+    code_object: bytes
+    assembly: str | None
+
+
+def device_code(kernel: Any, gpu: GPU | str, options: CompileOptions | None = None) -> _Code:
+    """The machine code of a kernel for a GPU, compiled where it is source."""
+    gpu = gpu_by_alias(gpu) if isinstance(gpu, str) else gpu
+    if isinstance(kernel, DeviceCode):
+        return _Code(kernel.code_object, kernel.assembly)
+    if isinstance(kernel, Path):
+        built = build_device_code(kernel, gpu.target.name, find_toolchain(), options)
+        return _Code(built.code_object, built.assembly)
+    if isinstance(kernel, str):
+        text = kernel if "hip_runtime.h" in kernel else _HEADER + kernel
+        built = build_device_code_text(text, gpu.target.name, find_toolchain(), options)
+        return _Code(built.code_object, built.assembly)
+    if isinstance(kernel, bytes):
+        return _Code(kernel, None)
+    if isinstance(getattr(kernel, "binary", None), bytes):
+        return _Code(kernel.binary, getattr(kernel, "assembly", None))
+    raise UsageError(
+        f"{type(kernel).__name__} is no kernel: give HIP source, a Path, a code object or a CompiledKernel"
+    )

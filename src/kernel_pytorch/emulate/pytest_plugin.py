@@ -1,0 +1,56 @@
+"""A pytest fixture that runs a test on emulated GPUs of several widths.
+
+def test_sum(emulated_gpu):            # once at wave 32, once at wave 64
+    emulated_gpu.run(SOURCE, 1, 256, x)
+
+@pytest.mark.emulated_gpus("mi300x", "rx9070xt")     # or on GPUs of one's own choice
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from kernel_pytorch.emulate.device import EmulatedDevice
+    from kernel_pytorch.emulate.events import Events
+
+DEFAULT_GPUS = ("rx7900xtx", "mi300x")
+
+
+class EmulatedGPU:
+    """What the fixture gives: the device, and `run` for kernels in any form that `launch` takes."""
+
+    def __init__(self, device: EmulatedDevice) -> None:
+        self.device = device
+
+    @property
+    def wave_size(self) -> int:
+        return self.device.gpu.target.wave_size
+
+    def run(self, kernel: Any, grid: Any, block: Any, *args: Any, name: str | None = None, **how: Any) -> Events:
+        """Run a kernel; arrays are updated in place."""
+        from kernel_pytorch.emulate.launch import load
+
+        return load(self.device, kernel, name).launch(grid, block, *args, **how)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "emulated_gpus(*names): run the test on these emulated GPUs")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "emulated_gpu" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("emulated_gpus")
+        metafunc.parametrize("emulated_gpu", marker.args if marker else DEFAULT_GPUS, indirect=True)
+
+
+@pytest.fixture
+def emulated_gpu(request: pytest.FixtureRequest) -> Iterator[EmulatedGPU]:
+    """An emulated GPU, closed after the test."""
+    from kernel_pytorch.emulate.device import EmulatedDevice
+
+    with EmulatedDevice(request.param) as device:
+        yield EmulatedGPU(device)

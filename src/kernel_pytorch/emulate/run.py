@@ -1,0 +1,166 @@
+"""Runs a HIP program on an emulated GPU.
+
+The program is an ordinary executable that was linked against HIP: it is started with our `libamdhip64.so` first in
+the loader's search path and with the chosen GPU, the cache of translated kernels and the settings in its environment.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.emulate.device_properties import write_device_properties
+from kernel_pytorch.emulate.events import Events, read_events
+from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
+from kernel_pytorch.emulate.runtime_build import runtime_directory
+from kernel_pytorch.emulate.translate import module_cache
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run. `checked` finds memory faults, `races` data races, `counted` counts what a profiler would."""
+
+    checked: bool = False
+    races: bool = False
+    counted: bool = False
+    shuffle_blocks: bool = False
+    threads: int | None = None
+    watchdog_s: float = 60.0
+    memory_gb: float | None = None
+    devices: int = 1
+    timeout_s: float | None = None
+
+    @property
+    def flags(self) -> str:
+        """The comma list of KPT_EMULATE_FLAGS."""
+        chosen = {
+            "checked": self.checked,
+            "races": self.races,
+            "counted": self.counted,
+            "shuffle-blocks": self.shuffle_blocks,
+        }
+        return ",".join(name for name, on in chosen.items() if on)
+
+    @property
+    def build(self) -> str:
+        """Which build of a translated kernel these settings need: plain, checked, counted or checked-counted."""
+        parts = ["checked"] * (self.checked or self.races) + ["counted"] * self.counted
+        return "-".join(parts) or "plain"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended. `exit_code` is negative for a signal, None when it was stopped after `timeout_s`."""
+
+    gpu: str
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    seconds: float
+    events: Events
+
+    @property
+    def ok(self) -> bool:
+        return self.exit_code == 0 and not self.events.faults
+
+
+def run_program(
+    executable: Path,
+    arguments: Sequence[str],
+    gpu: GPU,
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    directory: Path | None = None,
+    echo: bool = False,
+) -> Outcome:
+    """Run an executable on the emulated GPU. `echo` lets its output through instead of collecting it."""
+    if not executable.is_file() or not os.access(executable, os.X_OK):
+        raise UsageError(f"{executable}: not an executable file")
+    with tempfile.TemporaryDirectory(prefix="kpt-emulate-") as scratch:
+        report = Path(scratch) / "report.jsonl"
+        libraries = needed_libraries(executable)
+        environment = emulation_environment(gpu, settings, Path(scratch), report, libraries)
+        started = time.monotonic()
+        code, out, err = _run([str(executable.resolve()), *arguments], environment, settings, directory, echo)
+        return Outcome(gpu.name, code, out, err, time.monotonic() - started, read_events(report))
+
+
+def emulation_environment(
+    gpu: GPU, settings: Settings, scratch: Path, report: Path | None, libraries: Sequence[str] = ()
+) -> Mapping[str, str]:
+    """The environment in which a HIP program finds the emulated GPU instead of a real one.
+
+    `libraries` are the math libraries it needs: only those are built.
+    """
+    properties = scratch / "gpu.json"
+    write_device_properties(gpu, properties, devices=settings.devices)
+    # Directories first: a ROCm of this machine must not be picked up by a program that is meant to be emulated.
+    search = [str(runtime_directory()), str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
+    python = sys.executable
+    environment = {
+        **os.environ,
+        "LD_LIBRARY_PATH": ":".join(part for part in search if part),
+        "KPT_EMULATE_GPU": str(properties),
+        "KPT_EMULATE_CACHE": str(module_cache()),
+        "KPT_EMULATE_TRANSLATE": f"{python} -m kernel_pytorch.emulate.translate",
+        "KPT_EMULATE_COMPILE": f"{python} -m kernel_pytorch.emulate.runtime_compile",
+        "KPT_EMULATE_FLAGS": settings.flags,
+        "KPT_EMULATE_WATCHDOG_S": f"{settings.watchdog_s:g}",
+    }
+    if report is not None:
+        environment["KPT_EMULATE_REPORT"] = str(report)
+    if settings.threads is not None:
+        environment["KPT_EMULATE_THREADS"] = str(settings.threads)
+    if settings.memory_gb is not None:
+        environment["KPT_EMULATE_MEMORY_GB"] = f"{settings.memory_gb:g}"
+    return environment
+
+
+def _run(
+    command: list[str], environment: Mapping[str, str], settings: Settings, directory: Path | None, echo: bool
+) -> tuple[int | None, str, str]:
+    pipe = None if echo else subprocess.PIPE
+    with _started(command, environment, directory, pipe) as process:
+        try:
+            out, err = process.communicate(timeout=settings.timeout_s)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            out, err = process.communicate()
+            return None, _text(out), _text(err)
+    return process.returncode, _text(out), _text(err)
+
+
+@contextlib.contextmanager
+def _started(
+    command: list[str], environment: Mapping[str, str], directory: Path | None, pipe: int | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    try:
+        process = subprocess.Popen(
+            command, env=dict(environment), cwd=directory, stdout=pipe, stderr=pipe, start_new_session=True
+        )
+    except OSError as problem:
+        raise UsageError(f"{command[0]}: cannot be started ({problem.strerror})") from problem
+    try:
+        yield process
+    except BaseException:
+        _kill_group(process)
+        process.wait()
+        raise
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", errors="replace")

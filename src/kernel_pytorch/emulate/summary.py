@@ -1,0 +1,65 @@
+"""What a run found, as lines for a person: faults with their places, counts by kernel, hot source lines."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from kernel_pytorch.emulate.events import Events
+from kernel_pytorch.toolchain.kernel_symbols import readable_name
+
+_SHOWN = 20
+
+
+def fault_lines(events: Events) -> Iterator[str]:
+    """Every kind of fault at every place once, with how often it was seen."""
+    groups: dict[tuple[str, str, str], int] = Counter((f.kind, f.kernel, f.place) for f in events.faults)
+    for (kind, kernel, place), count in list(groups.items())[:_SHOWN]:
+        first = next(f for f in events.faults if (f.kind, f.kernel, f.place) == (kind, kernel, place))
+        times = f" ({count} times)" if count > 1 else ""
+        if not place:
+            # No instruction is at fault: the launch itself was refused, or no wave went on.
+            yield f"{kind}{times} in {readable_name(kernel)}"
+        else:
+            yield f"{kind}{times} in {readable_name(kernel)} at {place}: {first.thread}"
+            yield f"    {first.instruction}" if first.file else "    (build from source for source lines)"
+        for text in (first.detail, first.hardware):
+            if text:
+                yield f"    {text}"
+    if len(groups) > _SHOWN:
+        yield f"... and {len(groups) - _SHOWN} more places"
+
+
+def profile_lines(events: Events) -> Iterator[str]:
+    """Counts per kernel, then the lines where most instructions were executed."""
+    totals: dict[str, Counter[str]] = defaultdict(Counter)
+    launches: Counter[str] = Counter()
+    for launch in events.launches:
+        launches[launch.kernel] += 1
+        totals[launch.kernel].update({name: int(value) for name, value in launch.counters.items()})
+    for kernel, counts in totals.items():
+        yield f"{readable_name(kernel)}: {launches[kernel]} launches"
+        yield from _counts(counts)
+    by_line: Counter[tuple[str, int]] = Counter()
+    for hot in events.hot_lines:
+        if hot.file:
+            by_line[(hot.file, hot.line)] += hot.count
+    if by_line:
+        whole = sum(by_line.values())
+        yield "hot lines (wave instructions executed):"
+        for (file, line), count in by_line.most_common(_SHOWN):
+            yield f"  {count / whole:6.1%}  {file}:{line}"
+
+
+def _counts(counts: Counter[str]) -> Iterator[str]:
+    classes = ("vector_alu", "scalar_alu", "vector_memory", "scalar_memory", "lds", "matrix", "branch", "barrier")
+    yield "  instructions: " + ", ".join(f"{name.replace('_', ' ')} {counts[name]}" for name in classes if counts[name])
+    if counts["possible_lanes"]:
+        yield f"  lanes active in vector instructions: {counts['active_lanes'] / counts['possible_lanes']:.1%}"
+    if counts["lines_touched"]:
+        ideal = counts["lines_ideal"] / counts["lines_touched"]
+        moved = counts["global_bytes_read"], counts["global_bytes_written"]
+        yield f"  global memory: {moved[0]} bytes read, {moved[1]} written; coalescing {ideal:.1%} of ideal"
+    if counts["lds_accesses"]:
+        extra = counts["lds_conflict_cycles"]
+        yield f"  LDS: {counts['lds_accesses']} accesses, {extra} extra cycles by bank conflicts"

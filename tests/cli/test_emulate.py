@@ -1,0 +1,212 @@
+"""`kpt emulate`: runs, comparisons of widths, checks, profiles, JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.cli.main import main
+from kernel_pytorch.emulate.program import build_emulated
+from kernel_pytorch.toolchain.compile import CompileOptions
+from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
+
+# At 32 lanes lane 32 leads the second half; at 64 lanes lane 0 leads all.
+LEADERS = r"""
+#include <cstdio>
+__global__ void leaders(const int *x, int *out) { out[threadIdx.x] = __shfl_sync(0xffffffff, x[threadIdx.x], 0); }
+int main(int argc, char **argv) {
+  int x[64], *from, *to;
+  for (int i = 0; i < 64; i++) x[i] = i;
+  cudaMalloc(&from, sizeof x);
+  cudaMalloc(&to, sizeof x);
+  cudaMemcpy(from, x, sizeof x, cudaMemcpyHostToDevice);
+  leaders<<<1, 64>>>(from, to);
+  cudaMemcpy(x, to, sizeof x, cudaMemcpyDeviceToHost);
+  printf("%d %d\n", x[0], x[32]);
+  return 0;
+}
+"""
+MODES = r"""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+#include <cstring>
+__global__ void twice(int *x) { x[threadIdx.x] *= 2; }
+__global__ void unwritten(const int *y, int *x) {
+  x[threadIdx.x] = y[threadIdx.x];  // LINE unwritten
+}
+__global__ void race(int *x) {
+  __shared__ int s[256];
+  s[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = s[255 - threadIdx.x];  // LINE race
+}
+__global__ void order(int *x) {
+  if (threadIdx.x == 0) x[1 + atomicAdd(x, 1)] = blockIdx.x;
+}
+int main(int argc, char **argv) {
+  const char *mode = argc > 1 ? argv[1] : "twice";
+  int host[256] = {0}, *x, *y;
+  if (hipMalloc(&x, sizeof host) || hipMalloc(&y, sizeof host)) return 9;
+  if (hipMemcpy(x, host, sizeof host, hipMemcpyHostToDevice)) return 9;
+  if (!strcmp(mode, "twice")) twice<<<1, 256>>>(x);
+  if (!strcmp(mode, "unwritten")) unwritten<<<1, 64>>>(y, x);
+  if (!strcmp(mode, "race")) race<<<1, 256>>>(x);
+  if (!strcmp(mode, "order")) order<<<32, 64>>>(x);
+  if (hipMemcpy(host, x, sizeof host, hipMemcpyDeviceToHost)) return 8;
+  if (!strcmp(mode, "order"))
+    for (int i = 1; i <= 32; i++) printf("%d ", host[i]);
+  if (argc > 2) printf("%s\n", argv[2]);
+  return !strcmp(mode, "fails") ? 3 : 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command printed and returned."""
+
+    status: int
+    out: str
+    err: str
+
+
+Kpt = Callable[..., Said]
+
+
+@pytest.fixture(autouse=True)
+def pip_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The toolchain of the pip packages, whatever else the machine has."""
+    monkeypatch.setenv("KPT_TOOLCHAIN", "zig")
+    monkeypatch.setenv("KPT_HEADERS", "triton")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def kpt(capfd: pytest.CaptureFixture[str]) -> Kpt:
+    def call(*words: str | Path) -> Said:
+        status = main(["emulate", *map(str, words)])
+        out, err = capfd.readouterr()
+        assert "Traceback" not in err
+        return Said(status, out, err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def modes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An executable for gfx942 that does what its first argument says."""
+    try:
+        toolchain = find_toolchain(prefer="zig", headers="triton")
+    except ToolchainNotFoundError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("modes")
+    (folder / "modes.hip").write_text(MODES)
+    build_emulated([folder / "modes.hip"], "gfx942", toolchain, folder / "modes", CompileOptions("-O1"))
+    return folder / "modes"
+
+
+@pytest.fixture
+def leaders(tmp_path: Path) -> Path:
+    path = tmp_path / "leaders.cu"
+    path.write_text(LEADERS)
+    return path
+
+
+def _line(mark: str) -> int:
+    return next(n for n, text in enumerate(MODES.splitlines(), 1) if f"LINE {mark}" in text)
+
+
+def test_lane_logic_as_written_differs_between_the_widths(leaders: Path, kpt: Kpt) -> None:
+    said = kpt(leaders, "--untranslated", "--compare", "rx7900xtx,mi300x")
+    assert said.status == 1
+    assert "RX 7900 XTX and MI300X differ: output line 1: '0 32' and '0 0'" in said.out
+    assert "differ: buffer allocation 2 (256 bytes)" in said.out
+    place = next(n for n, text in enumerate(LEADERS.splitlines(), 1) if "__shfl_sync" in text)
+    assert "lane logic that depends on the width" in said.out and f"leaders.cu:{place}:" in said.out
+    assert "wave 32" in said.err and "wave 64" in said.err
+
+
+def test_the_port_does_the_same_at_both_widths(leaders: Path, kpt: Kpt) -> None:
+    said = kpt(leaders, "--compare", "rx7900xtx,mi300x", "--json")
+    report = json.loads(said.out)
+    assert said.status == 0 and report["schema"] == 1 and report["differences"] == {"MI300X": []}
+    assert [(run["gpu"], run["stdout"], run["ok"]) for run in report["runs"]] == [
+        ("RX 7900 XTX", "0 32\n", True), ("MI300X", "0 32\n", True)
+    ]  # fmt: skip
+
+
+def test_words_after_the_dashes_go_to_the_program(modes: Path, kpt: Kpt) -> None:
+    said = kpt(modes, "--", "twice", "--gpu")
+    assert (said.status, said.out) == (0, "--gpu\n") and "1 launches" in said.err
+
+
+def test_a_program_that_fails_fails_the_command(modes: Path, kpt: Kpt) -> None:
+    said = kpt(modes, "--", "fails")
+    assert said.status == 1 and "the program ended with status 3" in said.err
+
+
+def test_faults_the_hardware_hides_are_found_when_asked_for(modes: Path, kpt: Kpt) -> None:
+    for mode, check in (("unwritten", "memory"), ("race", "races")):
+        assert kpt(modes, "--", mode).status == 0
+        said = kpt(modes, "--check", f"memory,{check}", "--", mode)
+        assert said.status == 1
+        assert any(f"{mode} " in text and f"modes.hip:{_line(mode)}" in text for text in said.out.splitlines()), (
+            said.out
+        )
+    clean = kpt(modes, "--check", "memory,races", "--", "twice")
+    assert clean.status == 0 and not clean.out
+
+
+def test_profile_counts_and_names_lines(modes: Path, kpt: Kpt) -> None:
+    said = kpt(modes, "--profile", "--", "twice")
+    kernel = next(n for n, text in enumerate(MODES.splitlines(), 1) if "void twice" in text)
+    assert said.status == 0 and "twice(int*): 1 launches" in said.out
+    assert "1024 bytes read, 1024 written; coalescing 100.0% of ideal" in said.out
+    assert f"modes.hip:{kernel}" in said.out.split("hot lines")[1]
+    report = json.loads(kpt(modes, "--profile", "--json", "--", "twice").out)
+    assert report["runs"][0]["events"]["launches"][0]["counters"]["global_bytes_read"] == 1024
+    assert report["runs"][0]["events"]["hot_lines"]
+
+
+def test_blocks_run_in_order_unless_shuffled(modes: Path, kpt: Kpt, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KPT_EMULATE_SEED", "5")
+    plain = kpt(modes, "--threads", "1", "--", "order").out.split()
+    shuffled = kpt(modes, "--threads", "1", "--shuffle-blocks", "--", "order").out.split()
+    assert plain == [str(n) for n in range(32)]
+    assert shuffled != plain and sorted(shuffled) == sorted(plain)
+
+
+def test_a_source_that_does_not_compile_or_has_no_main(tmp_path: Path, kpt: Kpt) -> None:
+    source = tmp_path / "broken.hip"
+    source.write_text("#include <hip/hip_runtime.h>\n__global__ void k() { nothing(); }\n")
+    said = kpt(source)
+    assert said.status == 2 and "broken.hip:2:" in said.err and "nothing" in said.err
+    source.write_text("#include <hip/hip_runtime.h>\n__global__ void k() {}\n")
+    said = kpt(source)
+    assert said.status == 2 and "has no main()" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--compare", "mi300x"], "--compare needs two GPUs"),
+        (["--check", "everything"], "--check everything: not known; expected memory, races"),
+        (["--gpu", "h100"], "not an AMD GPU"),
+        (["--gpu", "nonsense"], "nonsense"),
+        (["--threads", "0"], "--threads 0: expected more than 0"),
+        (["--timeout", "-1"], "--timeout -1: expected more than 0"),
+        (["--memory", "nan"], "--memory nan: expected more than 0"),
+        (["missing.hip"], "missing.hip: no such file"),
+        (["notes.txt"], "give one executable, or sources"),
+        (["source.hip"], "not a source"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(kpt: Kpt, tmp_path: Path, words: list[str], message: str) -> None:
+    for name in ("program", "notes.txt", "source.hip"):
+        (tmp_path / name).write_text("")
+    said = kpt("program", *words)
+    assert said.status == 2 and message in said.err and not said.out

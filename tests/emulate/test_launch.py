@@ -1,0 +1,111 @@
+"""Kernels from Python on the emulated GPU: results, in-place updates, faults, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernelFault
+from kernel_pytorch.emulate.launch import launch, load
+from kernel_pytorch.emulate.run import Settings
+
+numpy = pytest.importorskip("numpy")
+
+SCALE = """__global__ void scale(float *x, int n, float by) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] *= by;
+}
+__global__ void total(const int *x, int *out, int n) {
+  __shared__ int sums[64];
+  int v = 0;
+  for (int i = threadIdx.x; i < n; i += blockDim.x) v += x[i];
+  for (int o = warpSize / 2; o > 0; o >>= 1) v += __shfl_down(v, o);
+  if (threadIdx.x % warpSize == 0) sums[threadIdx.x / warpSize] = v;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    v = 0;
+    for (int w = 0; w < blockDim.x / warpSize; ++w) v += sums[w];
+    *out = v;
+  }
+}
+__global__ void past_the_end(float *x) { x[threadIdx.x + 8] = 1; }
+"""
+SOURCE_LINE = next(n for n, line in enumerate(SCALE.splitlines(), 1) if "past_the_end" in line)
+
+
+@pytest.fixture(params=["mi300x", "rx7900xtx"])
+def device(request: pytest.FixtureRequest):  # type: ignore[no-untyped-def]
+    with EmulatedDevice(request.param) as opened:
+        yield opened
+
+
+def test_arrays_are_updated_in_place(device: EmulatedDevice) -> None:
+    x = numpy.arange(300, dtype=numpy.float32)
+    events = load(device, SCALE, "scale").launch(2, 256, x, 290, 3.0)
+    expected = numpy.arange(300, dtype=numpy.float32)
+    expected[:290] *= 3
+    assert (x == expected).all()
+    assert [one.grid for one in events.launches] == [(2, 1, 1)]
+    values = numpy.arange(1000, dtype=numpy.int32)
+    out = numpy.zeros(1, dtype=numpy.int32)
+    load(device, SCALE, "total").launch(1, 256, values, out, 1000)
+    assert out[0] == values.sum()
+
+
+def test_tensors_of_types_numpy_does_not_have(device: EmulatedDevice) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.arange(64, dtype=torch.bfloat16)
+    source = "__global__ void flip(unsigned short *x) { x[threadIdx.x] ^= 0x8000; }"
+    load(device, source).launch(1, 64, x.view(torch.int16))
+    assert torch.equal(x, -torch.arange(64, dtype=torch.bfloat16))
+
+
+def test_a_fault_is_raised_with_its_place_and_the_device_goes_on(device: EmulatedDevice) -> None:
+    x = numpy.zeros(8, dtype=numpy.float32)
+    with pytest.raises(EmulatedKernelFault) as caught:
+        load(device, SCALE, "past_the_end").launch(1, 32, x)
+    (fault, *_) = caught.value.faults
+    assert fault.kind == "bounds" and fault.line == SOURCE_LINE and "buffer" in fault.detail
+    y = numpy.ones(4, dtype=numpy.float32)
+    load(device, SCALE, "scale").launch(1, 64, y, 4, 2.0)
+    assert (y == 2).all()
+
+
+def test_memory_nobody_wrote_is_found_when_asked_for() -> None:
+    source = "__global__ void k(int *out) { __shared__ int s[64]; out[threadIdx.x] = s[threadIdx.x]; }"
+    out = numpy.zeros(64, dtype=numpy.int32)
+    events = launch(source, 1, 64, out, settings=Settings(checked=True))
+    assert {fault.kind for fault in events.faults} == {"unwritten"}
+
+
+def test_what_cannot_be_right_is_refused(device: EmulatedDevice, tmp_path: Path) -> None:
+    x = numpy.zeros(4, dtype=numpy.float32)
+    kernel = load(device, SCALE, "scale")
+    with pytest.raises(TypeError, match="takes 3 arguments"):
+        kernel.launch(1, 64, x)
+    with pytest.raises(TypeError, match="an array is wanted, got int"):
+        kernel.launch(1, 64, 5, 4, 1.0)
+    with pytest.raises(TypeError, match="contiguous"):
+        kernel.launch(1, 64, numpy.zeros(8, dtype=numpy.float32)[::2], 4, 1.0)
+    with pytest.raises(ValueError, match="positive"):
+        kernel.launch(0, 64, x, 4, 1.0)
+    with pytest.raises(UsageError, match="scale"):
+        load(device, SCALE)
+    with pytest.raises(UsageError, match="is no kernel"):
+        load(device, 3)
+
+
+def test_code_for_another_gpu_is_refused() -> None:
+    from kernel_pytorch.toolchain.find import find_toolchain
+    from kernel_pytorch.toolchain.program import build_device_code_text
+
+    code = build_device_code_text(f"#include <hip/hip_runtime.h>\n{SCALE}", "gfx1100", find_toolchain())
+    with EmulatedDevice("mi300x") as device, pytest.raises(UsageError, match="is for gfx1100"):
+        load(device, code, "scale")
+
+
+def test_nvidia_is_not_emulated() -> None:
+    with pytest.raises(UsageError, match="not an AMD GPU"):
+        EmulatedDevice("h100")

@@ -1,0 +1,1 @@
+"""Measuring: benchmarks that hold up, traces read and classified, rooflines, advice."""

@@ -1,0 +1,1 @@
+"""What to do about a profile, with the saving it could bring."""

@@ -1,0 +1,235 @@
+"""The table from category to action: each rule looks at a profile and says what could be saved, and on which rung.
+
+Rungs are seed 001's ladder: 1 environment, 2 torch.compile and graphs, 3 model surgery, 4 kernels and Inductor tuning,
+5 kernels for one architecture. Savings are predicted from this profile's own times, rooflines being upper bounds; they
+overlap (a fused chain may hold a cast), so they do not add up. `kpt bench` decides what stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from kernel_pytorch.perf.classify import idle, observations
+from kernel_pytorch.perf.profile import Advice, Observation, Profile
+
+Rule = Callable[[Profile], Iterator[Advice]]
+# Below this share of the total a saving is not worth a person's time.
+LEAST_SHARE = 0.002
+
+
+def advise(profile: Profile) -> Profile:
+    """The profile with its advice, largest saving first."""
+    found = [advice for rule in RULES for advice in rule(profile)]
+    floor = LEAST_SHARE * profile.total_ms
+    kept = [one for one in found if one.saving_ms >= floor or (one.saving_ms == 0.0 and one.category == "compile")]
+    return replace(profile, advice=tuple(sorted(kept, key=lambda one: -one.saving_ms)))
+
+
+def _idle_ms(profile: Profile, *causes: str) -> float:
+    return sum(row.idle_ms for row in profile.idle if row.cause in causes)
+
+
+def _observed(profile: Profile, kind: str) -> list[Observation]:
+    return [one for one in profile.observations if one.kind == kind]
+
+
+def launch_gaps(profile: Profile) -> Iterator[Advice]:
+    """The GPU waits for the host."""
+    waiting = _idle_ms(profile, idle.HOST, idle.LATENCY)
+    slowed = ""
+    if profile.unprofiled_ms is not None:
+        # The profiler makes every launch dearer: what it adds cannot be saved.
+        busy = sum(row.busy_ms for row in profile.timelines)
+        real = max(0.0, profile.unprofiled_ms * profile.steps - busy)
+        if real < waiting:
+            waiting, slowed = real, " (the profiler's own cost taken off)"
+    if profile.device_kind == "cpu" or waiting <= 0:
+        return
+    kernels = sum(row.kernels for row in profile.categories)
+    why = (
+        f"the GPU waited {waiting:.3f} of {profile.total_ms:.3f} ms for the host{slowed}; {kernels} kernels, "
+        f"{profile.short_kernels.share_of_kernels:.0%} of them under {profile.short_kernels.limit_us:g} us"
+    )
+    yield Advice(
+        "launch gaps", "torch.compile, then one graph for the whole call", 2, waiting, "idle", why,
+        'torch.compile(model, mode="default"); fix graph breaks; if gaps remain, capture the whole call as a graph',
+    )  # fmt: skip
+
+
+def synchronisations(profile: Profile) -> Iterator[Advice]:
+    """Calls that let the queue run dry."""
+    lost = _idle_ms(profile, idle.SYNC)
+    if lost > 0:
+        why = f"{profile.launches.synchronisations} calls waited for the GPU, and it then waited {lost:.3f} ms for work"
+        how = "look for .item(), .cpu(), bool(tensor), print(tensor), torch.cuda.synchronize() in the loop"
+        yield Advice("synchronisation", "keep values on the GPU", 3, lost, "idle", why, how)
+
+
+def data_loading(profile: Profile) -> Iterator[Advice]:
+    """The host fetches data while the GPU waits."""
+    lost = _idle_ms(profile, idle.LOADER)
+    if lost > 0:
+        how = "more DataLoader workers, pin_memory=True, non_blocking=True copies, prefetching"
+        yield Advice(
+            "data loading", "load ahead of the GPU", 3, lost, "idle", f"{lost:.3f} ms of waiting for data", how
+        )
+
+
+def fusible_chains(profile: Profile) -> Iterator[Advice]:
+    """Memory-bound kernels in a row."""
+    for one in _observed(profile, observations.FUSIBLE):
+        why = f"{one.count} runs of memory-bound kernels take {one.kernel_ms:.3f} ms; fused, the longest of each stays"
+        how = 'torch.compile(mode="default") fuses them; Triton kernels for what it leaves'
+        yield Advice("unfused elementwise", "fuse with torch.compile", 2, one.saving_ms, "elementwise", why, how)
+
+
+def hand_written_attention(profile: Profile) -> Iterator[Advice]:
+    """bmm, softmax, bmm."""
+    for one in _observed(profile, observations.HAND_WRITTEN_ATTENTION):
+        why = f"{one.count} times product, softmax, product: {one.kernel_ms:.3f} ms, {one.saving_ms:.3f} in between"
+        how = "F.scaled_dot_product_attention, or flash attention; mind the causal mask when q_len != k_len"
+        yield Advice("hand-written attention", "use SDPA", 3, one.saving_ms, "attention", why, how)
+
+
+def hand_written_norms(profile: Profile) -> Iterator[Advice]:
+    """Norms in several kernels."""
+    for one in _observed(profile, observations.HAND_WRITTEN_NORM):
+        why = f"{one.count} norms of several kernels each take {one.kernel_ms:.3f} ms (counted in the fusible runs too)"
+        how = "torch.nn.RMSNorm / F.rms_norm under torch.compile, or a Triton RMSNorm (add + RMSNorm in one)"
+        yield Advice("hand-written norm", "one kernel per norm", 4, one.saving_ms, "norm", why, how)
+
+
+def dtype_copies(profile: Profile) -> Iterator[Advice]:
+    """Casts as kernels of their own."""
+    found = _observed(profile, observations.DTYPE_COPIES)
+    total = sum(one.saving_ms for one in found)
+    if found:
+        kinds = ", ".join(f"{one.count} x {one.text}" for one in found[:3])
+        how = "keep one dtype through the layer; under torch.compile the casts fuse into their neighbours"
+        yield Advice("dtype copies", "fewer casts", 3, total, "copy", f"{kinds}: {total:.3f} ms", how)
+
+
+def layout_copies(profile: Profile) -> Iterator[Advice]:
+    """contiguous() and transposes that move memory."""
+    for one in _observed(profile, observations.LAYOUT_COPIES):
+        how = "drop .contiguous() where the consumer takes strides; choose the layout the next kernel wants"
+        why = f"{one.count} copies that only change strides: {one.kernel_ms:.3f} ms"
+        yield Advice("layout copies", "fewer layout changes", 3, one.saving_ms, "copy", why, how)
+
+
+def gemm_below_achievable(profile: Profile) -> Iterator[Advice]:
+    """Matrix products that the library could do faster."""
+    rows = [row for row in profile.operators if row.category == "gemm" and row.best_ms is not None]
+    lost, worst = 0.0, None
+    for row in rows:
+        percent = row.percent_of_achievable or row.percent_of_roofline or 100.0
+        saving = max(0.0, row.kernel_ms * (1 - percent / 100))
+        lost += saving
+        if worst is None or saving > worst[0]:
+            worst = (saving, row)
+    if worst is None or lost <= 0:
+        return
+    row = worst[1]
+    amd = profile.vendor == "amd"
+    how = (
+        "PYTORCH_TUNABLEOP_ENABLED=1, TORCH_BLAS_PREFER_HIPBLASLT=1, then aiter's tuned GEMM for the shapes below"
+        if amd
+        else 'torch.compile(mode="max-autotune-no-cudagraphs") for these shapes; check cuBLASLt heuristics'
+    )
+    limiter = f", limited by {row.limiter}" if row.limiter else ""
+    why = f"most of it in {row.name} {row.shapes} at {row.percent_of_roofline:.0f} % of the roofline{limiter}"
+    yield Advice("GEMM below the roofline", "tune the GEMM library", 1 if amd else 4, lost, "gemm", why, how)
+
+
+def attention_below_roofline(profile: Profile) -> Iterator[Advice]:
+    """Attention kernels far from what the shapes allow."""
+    rows = [row for row in profile.operators if row.category == "attention" and row.best_ms is not None]
+    lost = sum(max(0.0, row.kernel_ms - (row.best_ms or 0.0)) for row in rows)
+    spent = sum(row.kernel_ms for row in rows)
+    if rows and lost > 0.5 * spent:
+        why = f"attention takes {spent:.3f} ms, {100 * (spent - lost) / spent:.0f} % of the roofline"
+        how = "try the other SDPA back ends; on CDNA aiter's flash attention through torch.ops.aiter (compile-safe)"
+        yield Advice("attention below the roofline", "another attention kernel", 5, lost, "attention", why, how)
+
+
+def full_precision_gemm(profile: Profile) -> Iterator[Advice]:
+    """fp32 products where a faster mode exists."""
+    for one in _observed(profile, observations.FULL_PRECISION_GEMM):
+        peaks = profile.peaks
+        if peaks is None or "tf32" not in peaks.matrix:
+            continue
+        base = peaks.matrix.get("fp32") or peaks.vector.get("fp32") or 0.0
+        ratio = base / peaks.matrix["tf32"]
+        how = 'torch.set_float32_matmul_precision("high"), or bf16; on gfx942 that is XF32, whose error grows with K'
+        why = f"{one.count} products in fp32 take {one.kernel_ms:.3f} ms"
+        yield Advice("fp32 GEMM", "allow TF32/XF32 or use bf16", 1, one.kernel_ms * (1 - ratio), "gemm", why, how)
+
+
+def shared_input_gemms(profile: Profile) -> Iterator[Advice]:
+    """Q, K, V and gate, up: one product instead of several."""
+    for one in _observed(profile, observations.SAME_INPUT_GEMMS):
+        rows = [row for row in profile.operators if row.category == "gemm" and row.limiter in ("memory", "latency")]
+        saving = min(one.kernel_ms, sum(row.kernel_ms - (row.best_ms or 0.0) for row in rows))
+        if saving > 0:
+            why = f"{one.count} products follow one with the same input; those limited by memory or latency gain"
+            how = "join the weights (QKV, gate+up); measure: at large sizes the gain is under a per cent"
+            yield Advice("GEMMs that share an input", "join the projections", 3, saving, "gemm", why, how)
+
+
+def communication(profile: Profile) -> Iterator[Advice]:
+    """Collectives nothing hides."""
+    exposed = sum(row.exposed_communication_ms for row in profile.timelines)
+    if exposed > 0:
+        total = sum(row.communication_ms for row in profile.timelines)
+        how = "overlap with compute (FSDP prefetch, async collectives); with RCCL GPU_MAX_HW_QUEUES=2; larger buckets"
+        why = f"{exposed:.3f} of {total:.3f} ms of communication runs while nothing computes"
+        yield Advice("exposed communication", "overlap it", 1, exposed, "communication", why, how)
+
+
+def host_copies(profile: Profile) -> Iterator[Advice]:
+    """Copies nothing hides."""
+    exposed = sum(row.exposed_copy_ms for row in profile.timelines)
+    if exposed > 0:
+        how = "pin_memory and non_blocking=True on a second stream; keep what is reused on the GPU"
+        yield Advice("exposed copies", "overlap or avoid them", 3, exposed, "copy", f"{exposed:.3f} ms", how)
+
+
+def compile_trouble(profile: Profile) -> Iterator[Advice]:
+    """Graph breaks and recompilations; their cost shows up as gaps, so no saving is claimed twice."""
+    log = profile.compile_log
+    breaks = _observed(profile, observations.GRAPH_BREAKS)
+    count = sum(one.count for one in log.breaks) if log else len(breaks)
+    if count:
+        why = f"{count} graph breaks" + (
+            f", first at {log.breaks[0].place}: {log.breaks[0].reason}" if log and log.breaks else ""
+        )
+        how = log.breaks[0].fix if log and log.breaks else 'TORCH_LOGS="graph_breaks" names the lines'
+        yield Advice("graph breaks", "fix them before anything on rung 3", 2, 0.0, "compile", why, how)
+    again = (
+        sum(one.count for one in log.recompiles)
+        if log
+        else sum(o.count for o in _observed(profile, observations.RECOMPILES))
+    )
+    if again:
+        how = "mark_dynamic for sizes that vary; keep Python numbers out of the arguments"
+        yield Advice("recompilation", "stop recompiling", 2, 0.0, "compile", f"{again} recompilations", how)
+
+
+RULES: tuple[Rule, ...] = (
+    launch_gaps,
+    synchronisations,
+    data_loading,
+    fusible_chains,
+    hand_written_attention,
+    hand_written_norms,
+    dtype_copies,
+    layout_copies,
+    gemm_below_achievable,
+    attention_below_roofline,
+    full_precision_gemm,
+    shared_input_gemms,
+    communication,
+    host_copies,
+    compile_trouble,
+)

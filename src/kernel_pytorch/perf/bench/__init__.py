@@ -1,0 +1,1 @@
+"""Benchmarks: sampling, statistics, verdicts, history."""

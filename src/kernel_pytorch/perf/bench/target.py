@@ -1,0 +1,99 @@
+"""Loads what is to be measured: `module:function` or `file.py:function`.
+
+The function returns (model, inputs), a callable, or a dictionary with `model`, `inputs` and, for throughput, `samples`
+and `tokens` per call.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.entry_point import load_function
+from kernel_pytorch.core.errors import AMDBackendError, UsageError
+
+
+class TargetFailedError(AMDBackendError):
+    """The user's own code raised. Names the line of it."""
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Turns an exception of the target into one line with its place; ours and the keyboard's pass through."""
+    try:
+        yield
+    except (UsageError, AMDBackendError):
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [one for one in frames if not re.search(r"[/\\](torch|kernel_pytorch)[/\\]", one.filename)]
+        place = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
+        raise TargetFailedError(f"{name} failed{place}: {type(error).__name__}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something to call. `arguments` are positional, `keywords` by name; both may hold tensors."""
+
+    name: str
+    call: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+    samples: float | None = None
+    tokens: float | None = None
+
+    @property
+    def is_module(self) -> bool:
+        """A torch.nn.Module, as opposed to a function."""
+        return hasattr(self.call, "parameters") and hasattr(self.call, "forward")
+
+
+def looks_like_target(text: str) -> bool:
+    """`package.module:function` or `path/file.py:function`, and not an existing file."""
+    place, separator, name = text.rpartition(":")
+    return bool(separator) and name.isidentifier() and bool(place) and not Path(text).exists()
+
+
+def load_target(text: str) -> Target:
+    """Import the module, call the function, and take what it returns. Raises UsageError naming what is wrong."""
+    function = load_function(text)
+    try:
+        inspect.signature(function).bind()
+    except TypeError as error:
+        raise UsageError(f"{text}: the function must take no arguments and return (model, inputs): {error}") from error
+    with blaming(text):
+        made = function()
+    return as_target(text, made)
+
+
+def as_target(name: str, made: Any) -> Target:
+    """What a target function returned, in one form."""
+    samples = tokens = None
+    inputs: Any = ()
+    arguments: tuple[Any, ...]
+    if isinstance(made, Mapping):
+        if "model" not in made:
+            raise UsageError(f"{name}: the dictionary it returns has no 'model' (keys: {', '.join(map(str, made))})")
+        model, inputs = made["model"], made.get("inputs", ())
+        samples, tokens = made.get("samples"), made.get("tokens")
+    elif isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
+        model, inputs = made
+    else:
+        model = made
+    if not callable(model):
+        raise UsageError(
+            f"{name}: returned a {type(made).__name__}; expected (model, inputs), a callable or a dictionary"
+        )
+    if isinstance(inputs, Mapping):
+        arguments, keywords = (), {str(key): value for key, value in inputs.items()}
+    elif isinstance(inputs, (tuple, list)):
+        arguments, keywords = tuple(inputs), {}
+    else:
+        arguments, keywords = (inputs,), {}
+    return Target(name, model, arguments, keywords, samples, tokens)

@@ -1,0 +1,1 @@
+"""Says what each piece of GPU time was spent on, and why the GPU stood still."""

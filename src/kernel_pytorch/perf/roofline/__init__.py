@@ -1,0 +1,1 @@
+"""FLOPs and bytes from shapes, against what the GPU can do."""

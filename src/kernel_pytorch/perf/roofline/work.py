@@ -1,0 +1,51 @@
+"""How much an operator has to do: FLOPs, and bytes that must cross the memory interface at least once.
+
+A multiply-add counts as two FLOPs. Bytes count every input once and every output once, which is what a perfect kernel
+with unlimited cache would move: the figure a roofline is drawn with. Operators that are not modelled give None and are
+reported as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kernel_pytorch.perf.trace.recording import Signature
+
+Model = Callable[[Signature], "Work | None"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of one call. `arithmetic` names the peak to compare with; `matrix` whether matrix units may do it."""
+
+    flops: int
+    bytes: int
+    arithmetic: str
+    matrix: bool = False
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs per byte."""
+        return self.flops / self.bytes if self.bytes else 0.0
+
+
+def work_of(signature: Signature) -> Work | None:
+    """The work of an operator called with these shapes; None where it is not modelled or shapes are missing."""
+    model = _model(signature.name)
+    if model is None or not signature.dims:
+        return None
+    try:
+        return model(signature)
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None  # a call form this model does not know: "not modelled" is the honest answer
+
+
+def _model(name: str) -> Model | None:
+    from kernel_pytorch.perf.roofline import attention, convolution, matmul, movement, norms, pointwise
+
+    operator = name.removeprefix("aten::")
+    for models in (matmul.MODELS, convolution.MODELS, attention.MODELS, norms.MODELS, movement.MODELS):
+        if operator in models:
+            return models[operator]
+    return pointwise.model(operator)

@@ -1,0 +1,164 @@
+"""The tables of a profile: operators with their rooflines, kernels, modules, categories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kernel_pytorch.perf.classify.attribution import Attribution, operator_name
+from kernel_pytorch.perf.classify.classifier import CATEGORIES
+from kernel_pytorch.perf.profile import CategoryTime, KernelTime, ModuleTime, OperatorTime, Peaks
+from kernel_pytorch.perf.roofline.limits import limit
+from kernel_pytorch.perf.roofline.work import Work, work_of
+from kernel_pytorch.perf.trace.linking import Links
+from kernel_pytorch.perf.trace.recording import NONE, Recording, Signature
+
+_TENSORS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
+_OPAQUE_SIZE = re.compile(r"OpaqueType<(\d)u?>")
+
+
+@dataclass
+class _Row:
+    total_us: float = 0.0
+    kernels: int = 0
+    calls: int = 0
+    last_operator: int = -2
+    kernel: int = -1
+    least_us: float = float("inf")
+    most_us: float = 0.0
+
+
+def operator_table(
+    recording: Recording, links: Links, attribution: Attribution, peaks: Peaks | None
+) -> tuple[OperatorTime, ...]:
+    """One row per operator and shapes, longest first. Kernels without an operator go by their own name."""
+    rows: dict[tuple[int, int, int], _Row] = {}
+    activities, operators = recording.activities, recording.operators
+    for i in attribution.order:
+        operator = links.operator[i]
+        signature = operators.label[operator] if operator != NONE else NONE
+        key = (signature, activities.name[i] if signature == NONE else NONE, attribution.category[i])
+        row = rows.get(key)
+        if row is None:
+            row = rows[key] = _Row(kernel=activities.name[i])
+        row.total_us += activities.end[i] - activities.start[i]
+        row.kernels += 1
+        if operator == NONE or operator != row.last_operator:
+            row.calls += 1
+            row.last_operator = operator
+    table = [_operator(recording, key, row, peaks) for key, row in rows.items()]
+    return tuple(sorted(table, key=lambda one: -one.kernel_ms))
+
+
+def _operator(recording: Recording, key: tuple[int, int, int], row: _Row, peaks: Peaks | None) -> OperatorTime:
+    signature_number, kernel, category = key
+    kernel_ms = row.total_us / 1e3
+    if signature_number == NONE:
+        return OperatorTime(recording.strings[kernel], CATEGORIES[category], "", row.calls, kernel_ms, row.kernels)
+    signature = recording.signatures[signature_number]
+    base = OperatorTime(signature.name, CATEGORIES[category], shapes_text(signature), row.calls, kernel_ms, row.kernels)
+    work = work_of(_with_element_size(signature, recording.strings[row.kernel]))
+    return base if work is None else with_roofline(base, work, peaks)
+
+
+def with_roofline(base: OperatorTime, work: Work, peaks: Peaks | None) -> OperatorTime:
+    """The row with its work, and with its place under the roofline where the peaks are known."""
+    filled = replace(
+        base, flops=float(work.flops), bytes=float(work.bytes), arithmetic=work.arithmetic,
+        tflops=work.flops * base.calls / base.kernel_ms / 1e9 if base.kernel_ms else None,
+        gbs=work.bytes * base.calls / base.kernel_ms / 1e6 if base.kernel_ms else None,
+    )  # fmt: skip
+    found = limit(work, base.kernel_ms / base.calls, peaks) if peaks is not None and base.calls else None
+    if found is None:
+        return filled
+    return replace(
+        filled,
+        best_ms=found.best_ms * base.calls,
+        percent_of_roofline=found.percent,
+        percent_of_achievable=found.percent_of_achievable,
+        limiter=found.limiter,
+    )
+
+
+def _with_element_size(signature: Signature, kernel: str) -> Signature:
+    """The type of tensors in a list is not recorded; the kernel that copies them is named after their size."""
+    found = _OPAQUE_SIZE.search(kernel)
+    if found is None or "TensorList" not in signature.types:
+        return signature
+    types = tuple(f"TensorList:{found[1]}" if kind == "TensorList" else kind for kind in signature.types)
+    return replace(signature, types=types)
+
+
+def shapes_text(signature: Signature) -> str:
+    """`bf16[16,559,1024] x bf16[1024,1024]`-like text of the tensor arguments."""
+    parts = []
+    # Compiled code passes the output along; the operator is the same.
+    most = _TENSORS.get(signature.name, len(signature.dims))
+    for dims, kind in zip(signature.dims[:most], signature.types, strict=False):
+        if isinstance(dims, tuple) and dims:
+            short = kind.removeprefix("c10::").lower()
+            parts.append(f"{short}{str(dims).replace(' ', '').replace('(', '[').replace(')', ']').replace(',]', ']')}")
+    return " ".join(parts)
+
+
+def kernel_table(
+    recording: Recording, links: Links, attribution: Attribution, wanted: Iterable[int] | None = None
+) -> tuple[KernelTime, ...]:
+    """One row per kernel name and operator, longest first."""
+    rows: dict[tuple[int, str, int], _Row] = {}
+    activities = recording.activities
+    for i in attribution.order if wanted is None else wanted:
+        key = (activities.name[i], operator_name(recording, links, i), attribution.category[i])
+        row = rows.setdefault(key, _Row())
+        length = activities.end[i] - activities.start[i]
+        row.total_us += length
+        row.kernels += 1
+        row.least_us = min(row.least_us, length)
+        row.most_us = max(row.most_us, length)
+    table = [
+        KernelTime(
+            recording.strings[name], CATEGORIES[category], operator, row.kernels, row.total_us / 1e3,
+            row.total_us / row.kernels, row.least_us, row.most_us,
+        )
+        for (name, operator, category), row in rows.items()
+    ]  # fmt: skip
+    return tuple(sorted(table, key=lambda one: -one.total_ms))
+
+
+def module_table(recording: Recording, links: Links, attribution: Attribution) -> tuple[ModuleTime, ...]:
+    """GPU time by innermost nn.Module; empty where the trace has no Python stacks."""
+    rows: dict[int, _Row] = {}
+    activities = recording.activities
+    for i in attribution.order:
+        module = links.module[i]
+        if module != NONE:
+            row = rows.setdefault(recording.modules.label[module], _Row())
+            row.total_us += activities.end[i] - activities.start[i]
+            row.kernels += 1
+    table = [ModuleTime(recording.strings[label], row.total_us / 1e3, row.kernels) for label, row in rows.items()]
+    return tuple(sorted(table, key=lambda one: -one.kernel_ms))
+
+
+def category_table(
+    recording: Recording, attribution: Attribution, operators: tuple[OperatorTime, ...]
+) -> tuple[CategoryTime, ...]:
+    """GPU time by category, longest first; the shares add up to one."""
+    totals = {name: [0.0, 0] for name in CATEGORIES}
+    activities = recording.activities
+    for i in attribution.order:
+        entry = totals[attribution.name(i)]
+        entry[0] += activities.end[i] - activities.start[i]
+        entry[1] += 1
+    everything = sum(total for total, _ in totals.values())
+    modelled = {name: [0.0, 0.0] for name in CATEGORIES}
+    for row in operators:
+        if row.best_ms is not None:
+            modelled[row.category][0] += row.kernel_ms
+            modelled[row.category][1] += min(row.best_ms, row.kernel_ms)
+    table = [
+        CategoryTime(name, total / 1e3, int(count), total / everything if everything else 0.0, *modelled[name])
+        for name, (total, count) in totals.items()
+        if count
+    ]
+    return tuple(sorted(table, key=lambda one: -one.kernel_ms))

@@ -1,0 +1,1 @@
+"""Reads recordings of a run: torch's chrome traces, and what rocprof and rocprofv3 write."""

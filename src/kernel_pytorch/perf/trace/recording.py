@@ -1,0 +1,120 @@
+"""A recording in columns: some forty bytes per GPU activity, so that size does not matter.
+
+Times are microseconds, as traces have them. Strings and operator signatures are stored once and referred to by number.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import Any
+
+KERNEL, MEMCPY, MEMSET = 0, 1, 2
+NONE = -1
+
+
+@dataclass(frozen=True)
+class Signature:
+    """An operator with the shapes it was called with. Types are torch's names: "c10::BFloat16", "float"."""
+
+    name: str
+    dims: tuple[Any, ...] = ()
+    types: tuple[str, ...] = ()
+    strides: tuple[Any, ...] = ()
+    concrete: tuple[str, ...] = ()
+
+
+@dataclass
+class Activities:
+    """What ran on a GPU (or, for a run without one, the innermost operators on the CPU)."""
+
+    start: array[float] = field(default_factory=lambda: array("d"))
+    end: array[float] = field(default_factory=lambda: array("d"))
+    name: array[int] = field(default_factory=lambda: array("i"))
+    kind: array[int] = field(default_factory=lambda: array("b"))
+    device: array[int] = field(default_factory=lambda: array("i"))
+    stream: array[int] = field(default_factory=lambda: array("q"))
+    correlation: array[int] = field(default_factory=lambda: array("q"))
+    external: array[int] = field(default_factory=lambda: array("q"))
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def add(
+        self, start: float, end: float, name: int, kind: int, device: int, stream: int, correlation: int, external: int
+    ) -> None:
+        """One more."""
+        self.start.append(start)
+        self.end.append(end)
+        self.name.append(name)
+        self.kind.append(kind)
+        self.device.append(device)
+        self.stream.append(stream)
+        self.correlation.append(correlation)
+        self.external.append(external)
+
+
+@dataclass
+class HostSpans:
+    """Operators, runtime calls, modules or annotations: something with a beginning and an end on a host thread."""
+
+    start: array[float] = field(default_factory=lambda: array("d"))
+    end: array[float] = field(default_factory=lambda: array("d"))
+    thread: array[int] = field(default_factory=lambda: array("i"))
+    label: array[int] = field(default_factory=lambda: array("i"))  # of a string or of a signature
+    key: array[int] = field(default_factory=lambda: array("q"))  # external id or correlation
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def add(self, start: float, end: float, thread: int, label: int, key: int) -> None:
+        """One more."""
+        self.start.append(start)
+        self.end.append(end)
+        self.thread.append(thread)
+        self.label.append(label)
+        self.key.append(key)
+
+
+@dataclass
+class Recording:
+    """Everything one file says. `device_facts` are the profiler's own device properties, one dictionary per GPU."""
+
+    source: str
+    form: str  # "torch trace", "rocprofv3 csv", ...
+    activities: Activities = field(default_factory=Activities)
+    operators: HostSpans = field(default_factory=HostSpans)  # label: signature
+    calls: HostSpans = field(default_factory=HostSpans)  # label: string, key: correlation
+    modules: HostSpans = field(default_factory=HostSpans)  # label: string
+    annotations: HostSpans = field(default_factory=HostSpans)  # label: string
+    strings: list[str] = field(default_factory=list)
+    signatures: list[Signature] = field(default_factory=list)
+    device_facts: list[dict[str, Any]] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)  # python frames worth counting, by name
+    notes: list[str] = field(default_factory=list)
+    on_cpu: bool = False
+    unprofiled_ms: float | None = None
+    _string_numbers: dict[str, int] = field(default_factory=dict)
+    _signature_numbers: dict[Any, int] = field(default_factory=dict)
+    _thread_numbers: dict[Any, int] = field(default_factory=dict)
+
+    def string(self, text: str) -> int:
+        """The number of a string."""
+        number = self._string_numbers.get(text)
+        if number is None:
+            number = self._string_numbers[text] = len(self.strings)
+            self.strings.append(text)
+        return number
+
+    def thread(self, key: Any) -> int:
+        """The number of a host thread."""
+        return self._thread_numbers.setdefault(key, len(self._thread_numbers))
+
+    def signature(self, key: Any, make: Any) -> int:
+        """The number of a signature; `make()` builds it the first time its key is seen."""
+        number = self._signature_numbers.get(key)
+        if number is None:
+            number = self._signature_numbers[key] = len(self.signatures)
+            self.signatures.append(make())
+        return number

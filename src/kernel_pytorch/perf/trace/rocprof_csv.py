@@ -1,0 +1,176 @@
+"""CSV files of rocprofv3, rocprofv2 and rocprof v1. Columns differ by version: they are found by name, never by place.
+
+A kernel trace may stand alone; memory copies, HIP calls and markers of the same run (files beside it that share its
+prefix) are read along with it.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.perf.trace.recording import KERNEL, MEMCPY, NONE, Recording
+
+KERNEL_NAME = ("kernelname", "name")
+START = ("starttimestamp", "beginns", "startns", "begints")
+END = ("endtimestamp", "endns", "endts")
+DEVICE = ("agentid", "gpuid", "deviceid", "destinationagentid")
+STREAM = ("streamid", "queueid")
+CORRELATION = ("correlationid",)
+DISPATCH = ("dispatchid", "index")
+FUNCTION = ("function",)
+DIRECTION = ("direction", "operation")
+# csv's default of 128 kB is shorter than some C++ kernel names with all their template arguments.
+MAX_FIELD = 16 << 20
+
+
+def read_rocprof_csv(path: Path) -> Recording:
+    """The recording in a CSV file or in a folder of them. Raises UsageError naming file and missing columns."""
+    recording = Recording(str(path), "rocprof csv")
+    files = sorted(path.rglob("*.csv")) if path.is_dir() else [path, *_beside(path)]
+    if not files:
+        raise UsageError(f"{path}: no CSV files in it")
+    kinds = [_read_file(recording, file, required=not path.is_dir() and file == path) for file in files]
+    if "kernels" not in kinds:
+        seen = ", ".join(f"{file.name} ({kind})" for file, kind in list(zip(files, kinds, strict=True))[:5])
+        raise UsageError(
+            f"{path}: no kernel times in it (seen: {seen}). rocprofv3 --kernel-trace --output-format csv writes "
+            "*_kernel_trace.csv; a statistics file has no start and end times"
+        )
+    if len(recording.activities) == 0:
+        raise UsageError(f"{path}: no kernel was recorded")
+    return recording
+
+
+def _beside(path: Path) -> list[Path]:
+    prefix = re.match(r"(.*?)kernel_trace\.csv$", path.name)
+    if prefix is None:
+        return []
+    wanted = ("memory_copy_trace", "hip_api_trace", "hip_runtime_trace", "hip_trace", "marker_api_trace")
+    if prefix[1] == "":
+        return []  # without a prefix of their own, files side by side need not be of one run
+    return [file for name in wanted if (file := path.with_name(f"{prefix[1]}{name}.csv")).exists()]
+
+
+def _read_file(recording: Recording, path: Path, required: bool) -> str:
+    """Takes in one file and says what it was: kernels, copies, calls, markers, statistics or other."""
+    rows = _rows(path)
+    header = next(rows, None)
+    if header is None:
+        if required:
+            raise UsageError(f"{path}: the file is empty")
+        return "other"
+    columns = {re.sub(r"[^a-z]", "", name.lower()): position for position, name in enumerate(header)}
+    kind = _kind(columns)
+    if kind in ("statistics", "other"):
+        if required:
+            raise UsageError(_missing(path, header, columns))
+        return kind
+    reader = _Reader(path, columns)
+    for number, row in enumerate(rows, start=2):
+        if not row:
+            continue
+        if len(row) < len(header):
+            raise UsageError(
+                f"{path}:{number}: {len(row)} of {len(header)} columns: the file is cut off or not a rocprof CSV"
+            )
+        _take(recording, kind, reader, row, number)
+    return kind
+
+
+def _kind(columns: dict[str, int]) -> str:
+    if any(name in columns for name in START) and any(name in columns for name in END):
+        if "kernelname" in columns:
+            return "kernels"
+        if "direction" in columns:
+            return "copies"
+        if "function" in columns:
+            return "calls"
+        return "other"
+    return "statistics" if "totaldurationns" in columns else "other"
+
+
+def _missing(path: Path, header: list[str], columns: dict[str, int]) -> str:
+    if "totaldurationns" in columns:
+        return (
+            f"{path}: a statistics file: totals without start and end times, so no timeline. "
+            "Give the *_kernel_trace.csv of the same run"
+        )
+    wanted = [("Kernel_Name", KERNEL_NAME[:1]), ("Start_Timestamp", START), ("End_Timestamp", END)]
+    lacking = [name for name, spellings in wanted if not any(one in columns for one in spellings)]
+    found = ", ".join(header[:8]) + (", ..." if len(header) > 8 else "")
+    return f"{path}: not a kernel trace: column {', '.join(lacking)} is missing (found: {found})"
+
+
+class _Reader:
+    """Values of a row by what they mean."""
+
+    def __init__(self, path: Path, columns: dict[str, int]) -> None:
+        self._path = path
+        self._columns = columns
+        self.last_dispatch = NONE
+
+    def text(self, row: list[str], spellings: tuple[str, ...]) -> str:
+        position = next((self._columns[name] for name in spellings if name in self._columns), None)
+        return row[position].strip() if position is not None else ""
+
+    def number(self, row: list[str], spellings: tuple[str, ...], line: int, default: int | None = None) -> int:
+        text = self.text(row, spellings)
+        found = re.search(r"-?\d+", text)  # "Agent 4", "0x.." and plain numbers
+        if found is None:
+            if default is not None:
+                return default
+            raise UsageError(f"{self._path}:{line}: {text!r} is not a number (column {spellings[0]})")
+        return int(found[0])
+
+    def has(self, spellings: tuple[str, ...]) -> bool:
+        return any(name in self._columns for name in spellings)
+
+
+def _take(recording: Recording, kind: str, reader: _Reader, row: list[str], line: int) -> None:
+    start, end = reader.number(row, START, line) / 1e3, reader.number(row, END, line) / 1e3
+    if kind == "calls":
+        name = recording.string(reader.text(row, FUNCTION))
+        thread = recording.thread(reader.text(row, ("threadid",)))
+        if "MARKER" in reader.text(row, ("domain", "kind")):
+            recording.annotations.add(start, end, thread, name, NONE)
+        else:
+            recording.calls.add(start, end, thread, name, reader.number(row, CORRELATION, line, NONE))
+        return
+    device = reader.number(row, DEVICE, line, 0)
+    stream = reader.number(row, STREAM, line, 0)
+    if kind == "copies":
+        name = recording.string(reader.text(row, DIRECTION))
+        recording.activities.add(
+            start, end, name, MEMCPY, _copy_device(reader, row, line), stream,
+            reader.number(row, CORRELATION, line, NONE), NONE,
+        )  # fmt: skip
+        return
+    dispatch = reader.number(row, DISPATCH, line, NONE)
+    if reader.has(("countername",)) and dispatch != NONE:
+        # One row per counter: a dispatch counts once.
+        if reader.last_dispatch == dispatch:
+            return
+        reader.last_dispatch = dispatch
+    name = recording.string(reader.text(row, KERNEL_NAME).removesuffix(".kd"))
+    correlation = reader.number(row, CORRELATION, line, NONE)
+    recording.activities.add(start, end, name, KERNEL, device, stream, correlation, NONE)
+
+
+def _copy_device(reader: _Reader, row: list[str], line: int) -> int:
+    to_host = "TO_HOST" in reader.text(row, DIRECTION)
+    return reader.number(row, ("sourceagentid",) if to_host else ("destinationagentid",), line, 0)
+
+
+def _rows(path: Path) -> Iterator[list[str]]:
+    csv.field_size_limit(MAX_FIELD)
+    try:
+        with path.open(newline="", encoding="utf-8", errors="replace") as file:
+            yield from csv.reader(file)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
+    except csv.Error as error:
+        raise UsageError(f"{path}: not a CSV file ({error})") from error

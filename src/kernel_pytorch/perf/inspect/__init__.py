@@ -1,0 +1,1 @@
+"""What torch.compile would run on a GPU that is not here: captured, compiled for it, read and estimated."""

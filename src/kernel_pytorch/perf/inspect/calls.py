@@ -1,0 +1,58 @@
+"""Library calls as the roofline's operator models want them: names, shapes, types."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from kernel_pytorch.perf.inspect.capture import Call
+from kernel_pytorch.perf.inspect.view import Step
+from kernel_pytorch.perf.roofline.work import Work, work_of
+from kernel_pytorch.perf.trace.recording import Signature
+
+_TRACE_NAMES = {
+    "torch.float32": "float", "torch.float64": "double", "torch.float16": "c10::Half",
+    "torch.bfloat16": "c10::BFloat16", "torch.float8_e4m3fn": "c10::Float8_e4m3fn",
+    "torch.float8_e4m3fnuz": "c10::Float8_e4m3fnuz", "torch.float8_e5m2": "c10::Float8_e5m2",
+    "torch.float8_e5m2fnuz": "c10::Float8_e5m2fnuz", "torch.int8": "signed char", "torch.uint8": "unsigned char",
+    "torch.bool": "bool", "torch.int16": "short", "torch.int32": "int", "torch.int64": "long int",
+}  # fmt: skip
+
+
+def call_step(call: Call) -> Step:
+    """A library call as a step, with its work where the operator is modelled."""
+    torch: Any = importlib.import_module("torch")
+    name = call.operator._schema.name
+    tensors = [value for value in call.args if isinstance(value, torch.Tensor)]
+    work = call_work(torch, call)
+    shapes = tuple(_shape(value) for value in call.args if isinstance(value, torch.Tensor))
+    dtype = str(tensors[0].dtype).removeprefix("torch.") if tensors else ""
+    return Step(
+        "extern",
+        name,
+        call.graph,
+        shapes,
+        dtype,
+        work.flops if work else None,
+        work.bytes if work else None,
+        work.matrix if work else False,
+        work.arithmetic if work else "fp32",
+    )
+
+
+def call_work(torch: Any, call: Call) -> Work | None:
+    """FLOPs and bytes, by the same models as `kpt profile` uses."""
+    schema = call.operator._schema.arguments
+    values = list(call.args) + [call.kwargs.get(one.name) for one in schema[len(call.args) :]]
+    signature = Signature(
+        call.operator._schema.name,
+        tuple(tuple(value.shape) if isinstance(value, torch.Tensor) else () for value in values),
+        tuple(_TRACE_NAMES.get(str(value.dtype), "") if isinstance(value, torch.Tensor) else "" for value in values),
+        tuple(tuple(value.stride()) if isinstance(value, torch.Tensor) else () for value in values),
+        tuple("" if isinstance(value, torch.Tensor) or value is None else str(value) for value in values),
+    )
+    return work_of(signature)
+
+
+def _shape(tensor: Any) -> str:
+    return "x".join(str(size) for size in tensor.shape) or "scalar"

@@ -1,0 +1,130 @@
+"""From what was captured to the view of one target: kernels compiled, steps timed, flags and gaps named."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import time
+from dataclasses import replace
+from typing import Any
+
+from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.perf.inspect.calls import call_step
+from kernel_pytorch.perf.inspect.capture import Call, Capture, Launch, LoadedKernel
+from kernel_pytorch.perf.inspect.compile_kernel import Built, build_all, choose
+from kernel_pytorch.perf.inspect.estimate import generated_flops, step_time
+from kernel_pytorch.perf.inspect.flags import kernel_flags, step_flags
+from kernel_pytorch.perf.inspect.gaps import gap_list
+from kernel_pytorch.perf.inspect.view import EmulatedRun, Step, TargetView, TritonKernel
+
+_POINTER = re.compile(r"'(\w+)': '\*(\w+)'")
+
+
+def describe(
+    seen: Capture,
+    gpu: GPU,
+    versions: tuple[str, str],
+    began: float,
+    only_first: bool,
+    failure: str | None,
+    run: EmulatedRun | None,
+) -> TargetView:
+    """The view of one target."""
+    compiling = time.perf_counter()
+    built = {name: build_all(kernel.tuner, gpu, only_first) for name, kernel in seen.kernels.items()}
+    compile_seconds = time.perf_counter() - compiling
+    kernels = {name: describe_kernel(kernel, built[name], gpu) for name, kernel in seen.kernels.items()}
+    steps = tuple(_timed(gpu, _step(seen, entry, kernels, built)) for entry in seen.launches)
+    flags = [flag for kernel in kernels.values() for flag in kernel_flags(kernel, gpu)]
+    flags += step_flags(steps, gpu)
+    return TargetView(
+        gpu.target.name,
+        gpu.name,
+        seen.graphs,
+        tuple(kernels.values()),
+        steps,
+        tuple(seen.breaks),
+        tuple(flags),
+        gap_list(steps, kernels, tuple(seen.breaks)),
+        (*seen.notes, *_notes(steps)),
+        _total([step.best_us for step in steps]),
+        _total([step.expected_us for step in steps]),
+        round(time.perf_counter() - began, 2),
+        round(compile_seconds, 2),
+        versions[0],
+        versions[1],
+        failure,
+        run,
+    )
+
+
+def describe_kernel(kernel: LoadedKernel, built: list[Built], gpu: GPU) -> TritonKernel:
+    """One generated kernel with what the compiler made of it."""
+    facts = kernel.facts
+    flops = generated_flops(kernel.source, facts.space) if facts and facts.space else None
+    return TritonKernel(
+        kernel.name,
+        str(getattr(kernel.tuner.heuristic_type, "name", "")).lower(),
+        source_hash(kernel.source),
+        facts.operators if facts else (),
+        facts.lines if facts else (),
+        facts.bytes if facts else None,
+        flops,
+        tuple(sorted({kind for _, kind in _POINTER.findall(kernel.source)})),
+        tuple(one.configuration for one in built),
+        choose(built, gpu),
+        kernel.source,
+    )
+
+
+def source_hash(source: str) -> str:
+    """Of the kernel's function alone: the decorator holds the device's properties and settings of the process."""
+    body = source[source.find("@triton.jit") :]
+    return hashlib.sha256(body.strip().encode()).hexdigest()[:16]
+
+
+def _step(seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel], built: dict[str, list[Built]]) -> Step:
+    if isinstance(entry, Call):
+        return call_step(entry)
+    kernel = kernels[entry.name]
+    shapes = tuple("x".join(map(str, one.shape)) for one in entry.args if hasattr(one, "shape"))
+    dtype = ",".join(kernel.dtypes)
+    grid: tuple[int, ...] = ()
+    if kernel.chosen is not None:
+        grid = launch_grid(seen.kernels[entry.name], built[entry.name][kernel.chosen].config, entry.args)
+    return Step("triton", entry.name, entry.graph, shapes, dtype, kernel.flops, kernel.bytes, grid=grid)
+
+
+def launch_grid(kernel: LoadedKernel, config: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
+    """How many workgroups Inductor's launcher would start."""
+    heuristics: Any = importlib.import_module("torch._inductor.runtime.triton_heuristics")
+    tuner = kernel.tuner
+    values = dict(zip(argument_names(kernel, config), args, strict=False))
+    settings = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
+    grid = heuristics.GridExpr.from_meta(tuner.inductor_meta, config)
+    return tuple(int(size) for size in grid.eval_slow({**values, **settings}))
+
+
+def argument_names(kernel: LoadedKernel, config: Any) -> list[str]:
+    """Names of the arguments a launch passes: all of the function's, less those the configuration sets."""
+    return [name for name in kernel.tuner.fn.arg_names if name not in config.kwargs]
+
+
+def _timed(gpu: GPU, step: Step) -> Step:
+    found = step_time(gpu, step.flops, step.bytes, step.arithmetic, step.matrix)
+    if found is None:
+        return step
+    return replace(
+        step, best_us=round(found.best_us, 3), expected_us=round(found.expected_us, 3), limiter=found.limiter
+    )
+
+
+def _total(times: list[float | None]) -> float | None:
+    known = [one for one in times if one is not None]
+    return round(sum(known), 2) if known else None
+
+
+def _notes(steps: tuple[Step, ...]) -> tuple[str, ...]:
+    unknown = sorted({step.name for step in steps if step.best_us is None})
+    return (f"no estimate for: {', '.join(unknown)}",) if unknown else ()

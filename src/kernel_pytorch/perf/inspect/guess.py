@@ -1,0 +1,41 @@
+"""Types and constants of a kernel's parameters where the source does not say: usual ones, and listed as assumed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter
+
+_FLOAT = re.compile(r"(^|_)(eps|epsilon|scale|alpha|beta|lr|p|prob|temperature|softcap|smoothing|momentum|wd|factor|"
+                    r"gamma|delta|limit|inv_\w+|weight_decay|offset_value)$", re.IGNORECASE)  # fmt: skip
+_INDEX = re.compile(r"(^|_)(idx|index|indices|ids?|target|targets|label|labels|y|seqlens?|tokens?|mask)(_ptr)?$|"
+                    r"seqlens|_idx|indices", re.IGNORECASE)  # fmt: skip
+_FLAG = re.compile(
+    r"^(HAS|IS|USE|DO|RETURN|ENABLE|WITH|STORE|COMPUTE|REVERSE|INIT|CASTING)|_(FLAG|MASK)$|^(has|is|use)_"
+)
+_BLOCK = re.compile(r"BLOCK|TILE|CHUNK|GROUP", re.IGNORECASE)
+
+
+def parameter_type(parameter: Parameter, element: str) -> str:
+    """Triton's type of a parameter that is no constant."""
+    if parameter.kind == "pointer":
+        return "*i64" if _INDEX.search(parameter.name) else f"*{element}"
+    return "fp32" if parameter.is_float or _FLOAT.search(parameter.name) else "i32"
+
+
+def constant(parameter: Parameter, kernel: FoundKernel) -> Any:
+    """A value for a constexpr that neither a call, a default nor a configuration gives."""
+    name = parameter.name
+    if re.search(r"dtype", name, re.IGNORECASE):
+        return "float32"
+    if _BLOCK.search(name):
+        blocks = [one for one in kernel.parameters if one.kind == "constexpr" and _BLOCK.search(one.name)]
+        return 1024 if len(blocks) == 1 else 64
+    if _FLAG.search(name):
+        return True
+    if _FLOAT.search(name):
+        return 1.0
+    if re.search(r"(act|mode|type)", name, re.IGNORECASE):
+        return 0
+    return 128

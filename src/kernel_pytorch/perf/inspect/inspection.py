@@ -1,0 +1,92 @@
+"""Inspects a subject for one or several targets: one child process each, so that nothing stays patched."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.findings import from_json
+from kernel_pytorch.core.hardware import GPU, UnknownTargetError, find_gpu, gpu_by_alias, target
+from kernel_pytorch.perf.inspect.compare import differences
+from kernel_pytorch.perf.inspect.view import Inspection, TargetView
+
+# The product meant where only its target is named.
+USUAL = {"gfx90a": "mi250x", "gfx942": "mi300x", "gfx950": "mi355x", "gfx1100": "rx7900xtx", "sm_90": "h200"}
+LIMIT_S = 1800
+
+
+def gpu_for(name: str) -> GPU:
+    """The product a target (gfx942, sm_90) or an alias (mi300x) names. Raises UnknownTargetError."""
+    try:
+        return gpu_by_alias(name)
+    except UnknownTargetError:
+        facts = target(name)
+    if facts.name in USUAL:
+        return gpu_by_alias(USUAL[facts.name])
+    match = find_gpu(facts.name)
+    if match is None:
+        raise UnknownTargetError(f"{name}: the hardware table has no product with this target, so no peak rates")
+    return match.gpu
+
+
+def inspect_subject(
+    subject: str,
+    architectures: Sequence[str],
+    run: bool = False,
+    configurations: str = "all",
+    tell: Callable[[str], None] = lambda text: None,
+) -> Inspection:
+    """What torch.compile would run for `subject` on each of the GPUs. Raises UsageError where it cannot be said."""
+    gpus = [gpu_for(name) for name in architectures]
+    if run and any(gpu.vendor != "amd" for gpu in gpus):
+        raise UsageError("--run executes AMD code on the emulated GPU: name AMD targets only")
+    views = []
+    for gpu in gpus:
+        tell(f"{gpu.target.name} ({gpu.name})")
+        views.append(inspect_one(subject, gpu, run, configurations))
+    return Inspection(subject, tuple(views), differences(views))
+
+
+def inspect_one(subject: str, gpu: GPU, run: bool, configurations: str) -> TargetView:
+    """One target, in a child process."""
+    with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
+        answer = Path(folder) / "answer.json"
+        request = {
+            "subject": subject,
+            "gpu": gpu.alias,
+            "run": run,
+            "configurations": configurations,
+            "answer": str(answer),
+        }
+        run_child("kernel_pytorch.perf.inspect.worker", request, subject)
+        return from_json(TargetView, answer.read_text(encoding="utf-8"))
+
+
+def run_child(module: str, request: dict[str, object], what: str) -> None:
+    """Run a worker module. What the user's code prints goes to standard error. Raises UsageError where it fails."""
+    command = [sys.executable, "-W", "ignore", "-m", module]
+    try:
+        done = subprocess.run(
+            command,
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(f"{what}: not done after {LIMIT_S} s") from error
+    if done.returncode == 2:
+        raise UsageError(_last_message(done.stderr))
+    if done.returncode != 0:
+        last = "\n".join(done.stderr.strip().splitlines()[-12:])
+        raise UsageError(f"{what}: the inspection ended with status {done.returncode}\n{last}")
+
+
+def _last_message(stderr: str) -> str:
+    ours = [line for line in stderr.splitlines() if line.startswith("kpt: ")]
+    return ours[-1].removeprefix("kpt: ") if ours else stderr.strip()[-800:]

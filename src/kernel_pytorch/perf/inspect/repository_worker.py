@@ -1,0 +1,249 @@
+"""The child process for a repository: imports its modules with the GPU stood in for, and compiles its kernels."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import multiprocessing
+import os
+import re
+import sys
+import tempfile
+import traceback
+import types
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
+from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, find_kernels, python_files
+from kernel_pytorch.perf.inspect.flags import configuration_problem
+from kernel_pytorch.perf.inspect.guess import constant, parameter_type
+from kernel_pytorch.perf.inspect.repository import Answer, UserKernel
+from kernel_pytorch.perf.inspect.stand_in import stand_in, triton_target
+from kernel_pytorch.perf.inspect.view import Configuration
+
+ELEMENTS = ("bf16", "fp32")  # tried in this order for pointers nobody says the type of
+LIMIT_S = 90
+
+
+def main() -> int:
+    """Exit 0 with an answer in the file, 2 with the reason on standard error."""
+    request = json.load(sys.stdin)
+    with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        try:
+            answer = compile_repository(
+                Path(request["root"]), gpu_by_alias(request["gpu"]), request["spec"], request["most"]
+            )
+        except UsageError as error:
+            print(f"kpt: {error}", file=sys.stderr)
+            return 2
+        except Exception:
+            traceback.print_exc()
+            return 1
+        Path(request["answer"]).write_text(to_json(answer), encoding="utf-8")
+    return 0
+
+
+def compile_repository(root: Path, gpu: GPU, spec_path: str, most: int) -> Answer:
+    """Every kernel of the repository for one GPU's target."""
+    spec = _spec(spec_path)
+    stand_in(gpu)
+    absent: set[str] = set()
+    modules: dict[str, Any] = {}
+    kernels = []
+    for found in find_kernels(python_files(root)):
+        if found.path not in modules:
+            modules[found.path] = _import(Path(found.path), absent)
+        kernels.append(compile_in_time(found, modules[found.path], gpu, spec.get(found.name, {}), most))
+    notes = (f"not installed here, stood in for while importing: {', '.join(sorted(absent))}",) if absent else ()
+    return Answer(tuple(kernels), notes)
+
+
+def _spec(path: str) -> dict[str, dict[str, Any]]:
+    if not path:
+        return {}
+    try:
+        read = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: not a spec: {error}") from error
+    if not isinstance(read, dict) or not all(isinstance(value, dict) for value in read.values()):
+        raise UsageError(f'{path}: expected {{"kernel": {{"parameter": "*fp16" or a constant}}}}')
+    return read
+
+
+class _Anything:
+    """Stands for whatever a module that is not installed would give."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return args[0] if len(args) == 1 and callable(args[0]) and not kwargs else self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (object,)
+
+
+def _absent_module(name: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    module.__path__ = []
+    anything = _Anything()
+    module.__getattr__ = lambda attribute: anything  # type: ignore[method-assign]
+    return module
+
+
+def _import(path: Path, absent: set[str]) -> Any:
+    """The module of a file. Packages above it are there but not run: they often load a compiled extension."""
+    root, parts = path.resolve().parent, [path.stem]
+    while (root / "__init__.py").exists():
+        parts.insert(0, root.name)
+        root = root.parent
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    for depth in range(1, len(parts)):
+        name = ".".join(parts[:depth])
+        if name not in sys.modules:
+            empty = types.ModuleType(name)
+            empty.__path__ = [str(root.joinpath(*parts[:depth]))]
+            sys.modules[name] = empty
+    for _ in range(40):
+        try:
+            return importlib.import_module(".".join(parts))
+        except ModuleNotFoundError as error:
+            if not error.name or error.name in sys.modules or error.name.startswith(parts[0] + "."):
+                return error
+            absent.add(error.name)
+            sys.modules[error.name] = _absent_module(error.name)
+        except Exception as error:
+            return error
+    return ImportError(f"{path}: too many modules are missing")
+
+
+def compile_in_time(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> UserKernel:
+    """One kernel in a process of its own: with unlucky constants the compiler may take for ever, or crash."""
+    with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
+        answer = Path(folder) / "kernel.json"
+
+        def compile_and_write() -> None:
+            answer.write_text(to_json(_compile(found, module, gpu, spec, most)), encoding="utf-8")
+
+        process = multiprocessing.get_context("fork").Process(target=compile_and_write)
+        process.start()
+        process.join(LIMIT_S)
+        why, cause = f"the compiler ended with status {process.exitcode}", "compiler"
+        if process.is_alive():
+            process.kill()
+            process.join()
+            why, cause = f"not compiled after {LIMIT_S} s with the assumed constants", "time"
+        if answer.exists() and process.exitcode == 0:
+            return from_json(UserKernel, answer.read_text(encoding="utf-8"))
+    return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
+
+
+def _compile(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> UserKernel:
+    kernel = getattr(module, found.name, None) if not isinstance(module, BaseException) else None
+    if kernel is None:
+        why = first_words(module) if isinstance(module, BaseException) else "not at the top level of its module"
+        return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "import")
+    function, configs = _unwrapped(kernel)
+    best: UserKernel | None = None
+    for element in ELEMENTS:
+        made = _with_types(found, function, configs[:most], gpu, spec, element)
+        if made.failure is None:
+            return made
+        if best is None or (made.fitting, -len(made.failure)) > (best.fitting, -len(best.failure or "")):
+            best = made
+    assert best is not None
+    return best
+
+
+def _unwrapped(kernel: Any) -> tuple[Any, list[Any]]:
+    """The @triton.jit function under autotune and heuristics, and the autotuner's configurations."""
+    configs: list[Any] = []
+    while hasattr(kernel, "fn") and type(kernel).__name__ != "JITFunction":
+        configs = list(getattr(kernel, "configs", [])) or configs
+        kernel = kernel.fn
+    return kernel, configs
+
+
+def _with_types(
+    found: FoundKernel, function: Any, configs: list[Any], gpu: GPU, spec: dict[str, Any], element: str
+) -> UserKernel:
+    triton: Any = importlib.import_module("triton")
+    signature: dict[str, str] = {}
+    constants: dict[str, Any] = {}
+    assumed: dict[str, str] = {}
+    tuned = {name for config in configs for name in config.kwargs}
+    for parameter in found.parameters:
+        name = parameter.name
+        said = spec.get(name)
+        if parameter.kind == "constexpr" or (said is not None and not isinstance(said, str)):
+            signature[name] = "constexpr"
+            if said is not None:
+                constants[name] = said
+            elif name not in tuned:
+                value = parameter.value if parameter.known else constant(parameter, found)
+                constants[name] = getattr(triton.language, value) if value == "float32" else value
+                if not parameter.known:
+                    assumed[name] = str(value)
+        elif isinstance(said, str):
+            signature[name] = said
+        else:
+            signature[name] = parameter_type(parameter, element)
+            assumed[name] = signature[name]
+    tried = []
+    options = configs or [triton.Config({}, num_warps=found.num_warps or 4)]
+    for config in options:
+        tried.append(_build(function, signature, {**constants, **config.kwargs}, config, gpu))
+        if tried[0].failure and "CompilationError" in tried[0].failure:
+            break  # the source itself is refused: no other block size will help
+    problems = [configuration_problem(one, gpu.target) for one in tried]
+    fatal = [one[1] for one in problems if one is not None and one[0] != "spills"]
+    fitting = len(tried) - len(fatal)
+    failure = fatal[0] if not fitting else None
+    cause = ""
+    if failure is not None:
+        cause = "compiler" if tried[0].failure else "does not fit"
+        if cause == "compiler" and re.search(r"CompilationError|AssertionError|TypeError|ValueError|KeyError", failure):
+            cause = "signature" if assumed else "compiler"
+    return UserKernel(
+        gpu.target.name, found.path, found.line, found.name, signature, assumed, tuple(tried), fitting, failure, cause
+    )
+
+
+def _build(function: Any, signature: dict[str, str], constants: dict[str, Any], config: Any, gpu: GPU) -> Configuration:
+    triton: Any = importlib.import_module("triton")
+    compiler: Any = importlib.import_module("triton.compiler")
+    name = " ".join([*(f"{key}={value}" for key, value in config.kwargs.items()), f"num_warps={config.num_warps}"])
+    # Parameters the source gives as None or as a constant value become constants of the kernel.
+    types_only = {key: "constexpr" if key in constants else value for key, value in signature.items()}
+    places = {(function.arg_names.index(key),): value for key, value in constants.items() if key in function.arg_names}
+    options = {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    try:
+        source = compiler.ASTSource(function, types_only, constexprs=places)
+        built = triton.compile(source, target=triton_target(gpu), options=options)
+        resources = resources_of(built, gpu)
+    except Exception as error:  # Triton raises many types; all say why in words
+        return Configuration(name, config.num_warps, config.num_stages, None, _compiler_words(error))
+    return Configuration(name, config.num_warps, config.num_stages, resources)
+
+
+def _compiler_words(error: BaseException) -> str:
+    """Triton puts the source line first and the reason last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not re.match(r"^[\s^~]+$", line)]
+    if not lines:
+        return first_words(error)
+    cause = error.__cause__
+    reason = f"{lines[-1]} ({cause})" if cause is not None and str(cause) not in lines[-1] else lines[-1]
+    return f"{type(error).__name__}: {lines[0][:80]} ... {reason}"[:400]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,18 @@
+"""An inspection as one self-contained page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernel_pytorch.perf.inspect.view import Inspection
+from kernel_pytorch.report.page import render, write_page
+
+
+def inspection_page(inspection: Inspection) -> str:
+    """The page."""
+    return render("inspect.html", inspection=inspection)
+
+
+def write_inspection(inspection: Inspection, path: Path) -> None:
+    """Write it. Raises UsageError where it cannot be written."""
+    write_page(inspection_page(inspection), path)

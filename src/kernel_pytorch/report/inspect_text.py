@@ -1,0 +1,106 @@
+"""An inspection as text for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from kernel_pytorch.perf.inspect.view import Inspection, SourceLine, Step, TargetView, TritonKernel
+
+
+def inspection_text(inspection: Inspection, top: int = 40) -> str:
+    """Everything worth reading, target by target, and what differs between them."""
+    parts = [f"{inspection.subject}: what torch.compile would run"]
+    parts += [view_text(view, top) for view in inspection.views]
+    if len(inspection.views) > 1:
+        lines = [f"  {one.text}" for one in inspection.differences] or ["  none: same kernels, same calls, all fit"]
+        parts.append("\n".join(["between targets", *lines]))
+    return "\n\n".join(parts)
+
+
+def view_text(view: TargetView, top: int) -> str:
+    """One target."""
+    lines = [f"{view.target} as {view.gpu}, torch {view.torch}, Triton {view.triton}, {view.seconds:.0f} s"]
+    if view.failure:
+        lines.append(f"  FAILED: {view.failure}")
+    launches = sum(step.kind == "triton" for step in view.steps)
+    lines.append(
+        f"  {view.graphs} graphs, {len(view.breaks)} breaks, {len(view.steps)} steps: {launches} launches of "
+        f"{len(view.kernels)} generated kernels, {len(view.steps) - launches} library calls"
+    )
+    if view.total_best_us is not None and view.total_expected_us is not None:
+        lines.append(
+            f"  roofline {_time(view.total_best_us)}, expected about {_time(view.total_expected_us)} (estimate)"
+        )
+    lines += _steps(view, top)
+    lines += _kernels(view, top)
+    lines += [f"  gap: {text}" for text in view.gaps]
+    lines += [f"  hurts [{flag.code}] {flag.what}: {flag.text}{_where(flag.lines)}" for flag in view.flags[:top]]
+    if len(view.flags) > top:
+        lines.append(f"  ... and {len(view.flags) - top} more of these (--json has all)")
+    lines += [f"  note: {text}" for text in view.notes]
+    if view.run is not None:
+        run = view.run
+        verdict = "matches eager" if run.matches else "DIFFERS from eager"
+        lines.append(
+            f"  run on the emulated {run.gpu}: {run.launches} launches of {view.target} code, {run.extern_calls} "
+            f"library calls on the CPU; {run.outputs} outputs, largest difference {run.largest_difference:.3g} "
+            f"(allowed {run.allowed_difference:.3g}): {verdict}"
+        )
+    return "\n".join(lines)
+
+
+def _steps(view: TargetView, top: int) -> list[str]:
+    """Steps that are alike are shown once, in the order of their first appearance."""
+    counts: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
+    first: dict[tuple[str, str, tuple[str, ...]], Step] = {}
+    for step in view.steps:
+        key = (step.kind, step.name, step.shapes)
+        counts[key] += 1
+        first.setdefault(key, step)
+    lines = ["  steps, in order of first appearance:"] if first else []
+    for key, step in list(first.items())[:top]:
+        best = "?" if step.best_us is None else f"{step.best_us:.2f} us"
+        shapes = " ".join(step.shapes[:4])
+        lines.append(f"    {counts[key]:4d} x {_short(step.name, 56):56s} {step.limiter:8s} {best:>12s}  {shapes}")
+    if len(first) > top:
+        lines.append(f"    ... {len(first) - top} more (--json has all)")
+    return lines
+
+
+def _kernels(view: TargetView, top: int) -> list[str]:
+    if not view.kernels:
+        return []
+    amd = view.target.startswith("gfx")
+    lines = [f"  generated kernels: {'VGPRs' if amd else 'registers'}, LDS, spills, waves per SIMD, limiter"]
+    for kernel in view.kernels[:top]:
+        lines.append(f"    {_short(kernel.name, 60):60s} {_resources(kernel)}")
+        lines.append(f"      {', '.join(kernel.operators[:6])}{_where(kernel.lines)}")
+    if len(view.kernels) > top:
+        lines.append(f"    ... {len(view.kernels) - top} more (--json has all)")
+    return lines
+
+
+def _resources(kernel: TritonKernel) -> str:
+    if kernel.chosen is None:
+        reasons = {one.failure for one in kernel.configurations if one.failure}
+        return f"no configuration compiles and fits: {next(iter(reasons), 'too large')}"
+    found = kernel.configurations[kernel.chosen].resources
+    if found is None:
+        return "not compiled"
+    waves = f"{found.waves_per_simd}/{found.max_waves_per_simd} {found.limiter}" if found.waves_per_simd else "-"
+    return f"{found.registers:4d} {found.lds_bytes:6d} B {found.spills:3d}  {waves}"
+
+
+def _where(lines: tuple[SourceLine, ...]) -> str:
+    if not lines:
+        return ""
+    shown = ", ".join(f"{one.path.rsplit('/', 1)[-1]}:{one.line}" for one in lines[:4])
+    return f"  <- {shown}{', ...' if len(lines) > 4 else ''}"
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds / 1e3:.2f} ms" if microseconds >= 1e3 else f"{microseconds:.1f} us"

@@ -149,6 +149,11 @@ def test_a_program_that_fails_fails_the_command(modes: Path, kpt: Kpt) -> None:
     assert said.status == 1 and "the program ended with status 3" in said.err
 
 
+def test_a_program_without_code_for_the_gpu_is_refused(modes: Path, kpt: Kpt) -> None:
+    said = kpt(modes, "--gpu", "rx7900xtx", "--", "twice")
+    assert said.status == 2 and "has code for gfx942, not for RX 7900 XTX (gfx1100)" in said.err
+
+
 def test_faults_the_hardware_hides_are_found_when_asked_for(modes: Path, kpt: Kpt) -> None:
     for mode, check in (("unwritten", "memory"), ("race", "races")):
         assert kpt(modes, "--", mode).status == 0

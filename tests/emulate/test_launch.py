@@ -73,11 +73,16 @@ def test_a_fault_is_raised_with_its_place_and_the_device_goes_on(device: Emulate
     assert (y == 2).all()
 
 
-def test_memory_nobody_wrote_is_found_when_asked_for() -> None:
-    source = "__global__ void k(int *out) { __shared__ int s[64]; out[threadIdx.x] = s[threadIdx.x]; }"
-    out = numpy.zeros(64, dtype=numpy.int32)
-    events = launch(source, 1, 64, out, settings=Settings(checked=True))
-    assert {fault.kind for fault in events.faults} == {"unwritten"}
+def test_a_race_is_found_when_asked_for() -> None:
+    source = """__global__ void k(int *out) {
+      __shared__ int s[64];
+      s[threadIdx.x % 64] = threadIdx.x;
+      out[threadIdx.x] = s[(threadIdx.x + 1) % 64];
+    }"""
+    out = numpy.zeros(128, dtype=numpy.int32)
+    events = launch(source, 1, 128, out, settings=Settings(races=True))
+    assert {fault.kind for fault in events.faults} == {"race"}
+    assert {fault.line for fault in events.faults} <= {3, 4}
 
 
 def test_what_cannot_be_right_is_refused(device: EmulatedDevice, tmp_path: Path) -> None:

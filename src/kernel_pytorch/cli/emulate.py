@@ -82,6 +82,7 @@ def _clear_end(files: Sequence[Path]) -> Iterator[None]:
     from kernel_pytorch.emulate.codegen.emission import TranslationError
     from kernel_pytorch.emulate.host_compiler import HostCompileFailed
     from kernel_pytorch.emulate.isa.row import TableError
+    from kernel_pytorch.emulate.libraries import default_cache
     from kernel_pytorch.emulate.runtime_build import RuntimeBuildError
     from kernel_pytorch.toolchain.code_object import CodeObjectError
     from kernel_pytorch.toolchain.elf import ElfError
@@ -100,7 +101,9 @@ def _clear_end(files: Sequence[Path]) -> Iterator[None]:
         raise
     except OSError as problem:
         place = problem.filename if problem.filename is not None else named
-        hint = "" if Path(str(place)) in files else "; KPT_CACHE_DIR names another folder for what is built"
+        kept = default_cache()
+        in_cache = kept in (Path(str(place)), *Path(str(place)).parents)
+        hint = "; KPT_CACHE_DIR names another folder to keep builds in" if in_cache else ""
         raise UsageError(f"{place}: {problem.strerror or problem}{hint}") from problem
 
 
@@ -165,6 +168,8 @@ def _executables(
     if all(path.suffix.lower() not in SOURCES for path in args.files):
         if len(args.files) != 1:
             raise UsageError("give one executable, or sources")
+        for gpu in gpus:
+            _check_carries(args.files[0], gpu)
         return [args.files[0]] * len(gpus)
     from kernel_pytorch.emulate.program import build_emulated
     from kernel_pytorch.toolchain.compile import CompileFailed
@@ -183,6 +188,23 @@ def _executables(
         made.append((target, destination))
     by_target = dict(made)
     return [by_target[gpu.target.name] for gpu in gpus]
+
+
+def _check_carries(program: Path, gpu: GPU) -> None:
+    """A program without code for the GPU would run, launch nothing, and seem to be fine."""
+    from kernel_pytorch.core.hardware import base_target
+    from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images
+
+    try:
+        images = code_object_images(program.read_bytes())
+    except CodeObjectError:
+        return  # it may load its kernels from files, or compile them
+    targets = sorted({base_target(image.entry) for image in images})
+    if gpu.target.name not in targets and not any("generic" in image.entry for image in images):
+        raise UsageError(
+            f"{program}: has code for {', '.join(targets)}, not for {gpu.name} ({gpu.target.name}): "
+            f"build it with --offload-arch={gpu.target.name}, or give its sources"
+        )
 
 
 def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -> str:

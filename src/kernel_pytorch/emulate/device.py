@@ -43,7 +43,7 @@ class LoadedKernel:
     device: EmulatedDevice
     resources: KernelResources
     parameters: tuple[Parameter, ...]
-    module: int
+    code_object: bytes
 
     def launch(self, grid: Any, block: Any, *args: Any, shared_bytes: int = 0) -> Events:
         """Run it once. Arrays and CPU tensors are updated in place; returns what the launch reported."""
@@ -74,13 +74,24 @@ class EmulatedDevice:
 
     def close(self) -> None:
         """End the child process and remove its files."""
-        if self._process is not None:
-            with contextlib.suppress(OSError):
-                assert self._process.stdin is not None
-                self._process.stdin.close()
-            self._process.wait(timeout=30)
-            self._process = None
+        self._stop()
         self._scratch.cleanup()
+
+    def _stop(self) -> None:
+        self._modules.clear()
+        self._seen = Events()
+        self._report.unlink(missing_ok=True)
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with contextlib.suppress(OSError):
+            assert process.stdin is not None
+            process.stdin.close()
+        try:
+            process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
     def load(self, code_object: bytes, kernel: str | None = None, assembly: str | None = None) -> LoadedKernel:
         """A kernel of a code object built for this GPU: by symbol or C++ name, or the only one.
@@ -96,12 +107,16 @@ class EmulatedDevice:
         except ValueError as error:
             raise UsageError(str(error)) from error
         resources = next(one for one in found.kernels if one.symbol == symbol)
+        translate_module(code_object, assembly, self.settings.build)
+        return LoadedKernel(self, resources, kernel_parameters(resources), code_object)
+
+    def _module(self, code_object: bytes) -> int:
+        """The number of a code object in the child process; loaded there when it is not yet, or not any more."""
         if code_object not in self._modules:
-            translate_module(code_object, assembly, self.settings.build)
             path = Path(self._scratch.name) / f"module{len(self._modules)}.hsaco"
             path.write_bytes(code_object)
             self._modules[code_object] = int(self._ask({"do": "load", "path": str(path)})["module"])
-        return LoadedKernel(self, resources, kernel_parameters(resources), self._modules[code_object])
+        return self._modules[code_object]
 
     def launch_loaded(
         self,
@@ -113,21 +128,20 @@ class EmulatedDevice:
     ) -> Events:
         """Run a loaded kernel; arrays are copied to the device and back."""
         arrays, values = _split(kernel, args)
+        module = self._module(kernel.code_object)
         folder = Path(self._scratch.name)
+        contents = [_bytes(array) for array in arrays]
         described: list[dict[str, Any]] = []
         for parameter, (kind, content) in zip(kernel.parameters, values, strict=True):
-            if kind == "array":
-                path = folder / f"array{content}.bin"
-                if not path.exists():
-                    path.write_bytes(_bytes(arrays[content]))
-                described.append({"array": str(path), "offset": parameter.offset})
-            else:
-                described.append({"value": content.hex(), "offset": parameter.offset})
+            place = {"array": str(folder / f"array{content}.bin")} if kind == "array" else {"value": content.hex()}
+            described.append({**place, "offset": parameter.offset})
         try:
+            for index, data in enumerate(contents):
+                (folder / f"array{index}.bin").write_bytes(data)
             answer = self._ask(
                 {
                     "do": "launch",
-                    "module": kernel.module,
+                    "module": module,
                     "symbol": kernel.resources.symbol,
                     "grid": grid,
                     "block": block,
@@ -139,6 +153,8 @@ class EmulatedDevice:
             new = self._new_events()
             fatal = answer.get("error")
             if fatal:
+                # A fault stays with the process it happened in, as on the hardware: the next launch gets a new one.
+                self._stop()
                 places = "".join(f"\n  {_sentence(fault)}" for fault in new.faults)
                 raise EmulatedKernelFault(f"{kernel.resources.name} on {self.gpu.name}: {fatal}{places}", new.faults)
             for index, array in enumerate(arrays):
@@ -258,5 +274,5 @@ def _triple(value: Any, what: str) -> tuple[int, int, int]:
 
 
 def _sentence(fault: Fault) -> str:
-    where = f"{fault.kind} at {fault.place}, block {fault.block}, lane {fault.lane}"
+    where = f"{fault.kind} at {fault.place}, {fault.thread}"
     return f"{where}: {fault.detail} {fault.hardware}".strip()

@@ -262,7 +262,7 @@ def test_html(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["port", str(project), "--html", str(page), "--no-build"]) == 0
     text = page.read_text()
     assert "not built: --no-build was given" in text
-    assert '<span class="add">+    return torch.compile(model, mode=&#34;default&#34; if IS_ROCM' in text
+    assert '<td class="r">    return torch.compile(model, mode=&#34;default&#34; if IS_ROCM' in text
     assert '<span class="tag good">proven</span>' in text
     assert main(["port", str(project), "--write", "--no-build", "--html", str(tmp_path / "absent" / "p.html")]) == 2
     assert texts(project) == before

@@ -6,7 +6,6 @@ torch has loaded, or would load, must win over what the system has.
 
 from __future__ import annotations
 
-import ctypes.util
 import importlib.util
 import os
 import re
@@ -37,6 +36,8 @@ def _all_candidates(name: str, roots: Sequence[str], folders: Sequence[str]) -> 
         for pattern in ("lib", "lib64", "targets/*/lib"):
             for directory in sorted(Path(root).glob(pattern)):
                 yield from _in_directory(directory, name)
+    import ctypes.util  # brings subprocess along, and is the last resort
+
     found = ctypes.util.find_library(name)
     if found:
         yield found

@@ -20,7 +20,7 @@ from kernel_pytorch.verify.golden.check import GoldenCheck, check  # noqa: E402
 from kernel_pytorch.verify.golden.record import RecordOptions, record  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).parent))
-import models  # noqa: E402
+import golden_examples as models  # noqa: E402
 
 FEW = RecordOptions(repeats=2)
 
@@ -207,7 +207,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert plot.read_text().startswith("<svg") and "blocks.1.attention" in plot.read_text()
     broken = tmp_path / "broken.py"
     broken.write_text(
-        f"import sys; sys.path.insert(0, {str(Path(models.__file__).parent)!r})\nimport models\n"
+        f"import sys; sys.path.insert(0, {str(Path(models.__file__).parent)!r})\nimport golden_examples as models\n"
         "def make():\n    model, inputs = models.decoder()\n"
         "    models.set_fault(model, 'blocks.1.attention', 'swapped-heads')\n    return model, inputs\n"
     )

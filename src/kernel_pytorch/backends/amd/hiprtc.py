@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -207,6 +206,8 @@ def _reply(loader: tuple[str, ...], request: Mapping[str, Any]) -> dict[str, Any
     code = "import sys; sys.path[:0] = [sys.argv[1]]; from kernel_pytorch.backends.amd.hiprtc import serve; serve()"
     ours = str(Path(__file__).parents[3])
     command = [*loader, str(Path(sys.executable).resolve()), "-I", "-c", code, ours]
+    import subprocess  # a kernel that is in the cache needs no process
+
     try:
         done = subprocess.run(
             command, input=json.dumps(request), capture_output=True, text=True, timeout=TIMEOUT_S, check=False

@@ -93,8 +93,7 @@ void buffers_at_exit(const Allocation &a) {
     if (a.kind == Kind::device) report_buffer(a, "exit");
 }
 
-/* Runs when the process ends by exit() or by returning from main. */
-__attribute__((destructor)) void finish() {
+void finish() {
     if (!reporting() || ended.exchange(true)) return;
     each_allocation(buffers_at_exit);
     places_at_exit();
@@ -104,7 +103,12 @@ __attribute__((destructor)) void finish() {
                 member("faults", faults) + "}");
 }
 
+/* Runs when the process ends by exit() or by returning from main. */
+__attribute__((destructor)) void at_the_end() { finish(); }
+
 }  // namespace
+
+void report_end() { finish(); }
 
 bool reporting() { return !config().report.empty() && file() >= 0; }
 

@@ -11,6 +11,8 @@ namespace kpt {
 
 struct Allocation;
 
+/* Writes the buffers' digests and the end of the report, once. */
+void report_end();
 bool reporting();
 void report_line(const std::string &json);
 void report_buffer(const Allocation &allocation, const char *when);

@@ -1,8 +1,11 @@
 #include "scheduler.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -367,10 +370,24 @@ static void work(Launch &launch, unsigned index) {
     if (config().counted) merge_counters(launch, worker->counters, worker->place_counts);
 }
 
+static std::atomic<int> running_grids{0};
+
+/* exit() while kernels run on other threads: what they run on must not be taken apart under them. */
+static void leave_in_the_middle(int status, void *) {
+    if (!running_grids.load()) return;
+    report_end();
+    fflush(nullptr);
+    _exit(status);
+}
+
 void run_blocks(Launch &launch) {
+    static const int registered = on_exit(leave_in_the_middle, nullptr);
+    (void)registered;
     unsigned threads = config().threads;
     if (launch.blocks < threads) threads = unsigned(launch.blocks);
+    running_grids++;
     pool_run(threads, [&launch](unsigned index) { work(launch, index); });
+    running_grids--;
 }
 
 }  // namespace kpt

@@ -113,6 +113,7 @@ def test_findings_of_a_large_file_have_their_place(monkeypatch: pytest.MonkeyPat
     assert translate(source_file("f.cuh", data)).findings[-1].message.startswith("1 more names")
 
 
+@pytest.mark.slow
 def test_one_long_line() -> None:
     data = b"int cudaFree_table[] = {" + b"cudaFree(1)," * 800_000 + b"};"
     assert len(data) > MAX_PARSED_BYTES

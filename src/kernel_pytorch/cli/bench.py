@@ -134,7 +134,7 @@ def _measure(args: argparse.Namespace) -> BenchReport:
 
 def _smoke(args: argparse.Namespace) -> int:
     """Runs every target once. Nothing that looks like a result is printed."""
-    from kernel_pytorch.perf.bench.target import blaming
+    from kernel_pytorch.core.entry_point import blaming
 
     for target in _targets(args):
         with blaming(target.name):

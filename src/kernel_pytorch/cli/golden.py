@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _record(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.entry_point import load_subject
+    from kernel_pytorch.core.entry_point import blaming, load_subject
     from kernel_pytorch.core.findings import to_plain
     from kernel_pytorch.verify.golden.record import RecordOptions, record
 
@@ -67,7 +67,9 @@ def _record(args: argparse.Namespace) -> int:
     options = RecordOptions(
         args.depth, args.repeats, args.max_mb, args.max_tensor_mb, _modes(args), save_weights=args.weights
     )
-    made = record(load_subject(args.target), args.out, options, _say)
+    subject = load_subject(args.target)
+    with blaming(args.target):
+        made = record(subject, args.out, options, _say)
     if args.json:
         print(json.dumps(to_plain(made)))
     noisy = max((n for events in made.events.values() for e in events for n in e.noise), default=0.0)
@@ -80,7 +82,7 @@ def _record(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.entry_point import load_subject
+    from kernel_pytorch.core.entry_point import blaming, load_subject
     from kernel_pytorch.core.findings import to_plain
     from kernel_pytorch.verify.golden.archive import GoldenArchive
     from kernel_pytorch.verify.golden.check import check
@@ -88,7 +90,8 @@ def _check(args: argparse.Namespace) -> int:
     archive = GoldenArchive(args.folder)
     wanted = [mode for mode in _modes(args) if args.mode != "both" or mode in archive.record.events]
     subject = load_subject(args.target)
-    results = [check(subject, archive, mode, use_referee=not args.no_referee, progress=_say) for mode in wanted]
+    with blaming(args.target):
+        results = [check(subject, archive, mode, use_referee=not args.no_referee, progress=_say) for mode in wanted]
     if args.plot is not None:
         from kernel_pytorch.report.error_plot import write_error_plot
 

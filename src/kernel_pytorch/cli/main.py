@@ -22,6 +22,13 @@ from kernel_pytorch.version import VERSION
 EXIT_USAGE = 2
 NOT_VERBS = {"__init__", "main"}
 
+# What a user brings, or not: we never install these by ourselves.
+OPTIONAL = {
+    "torch": "install the torch that fits your GPU, or `pip install torch` for a CPU one",
+    "triton": 'pip install "kernel-pytorch[toolchain]"',
+    "numpy": "pip install numpy",
+}
+
 EPILOG = """\
 exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error
 `kpt VERB --help` tells more about a verb."""
@@ -34,6 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run(arguments)
     except (UsageError, AMDBackendError) as error:
         print(f"kpt: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except ModuleNotFoundError as error:
+        if error.name not in OPTIONAL:
+            raise
+        print(f"kpt: {error.name} is not installed, and this needs it: {OPTIONAL[error.name]}", file=sys.stderr)
         return EXIT_USAGE
     except BrokenPipeError:
         # `kpt ... | head`: the reader has gone, which is its right. Python would complain again at exit.

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import sys
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.errors import AMDBackendError, UsageError
 
 FORM = "module:function or path/to/file.py:function"
+
+
+class TargetFailedError(AMDBackendError):
+    """The user's own code raised. Names the line of it."""
+
+
+@contextmanager
+def blaming(name: str) -> Iterator[None]:
+    """Turns an exception of the target into one line with its place; ours and the keyboard's pass through."""
+    try:
+        yield
+    except (UsageError, AMDBackendError):
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [one for one in frames if not re.search(r"[/\\](torch|kernel_pytorch)[/\\]", one.filename)]
+        place = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
+        raise TargetFailedError(f"{name} failed{place}: {type(error).__name__}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -35,12 +56,14 @@ def load_subject(text: str) -> Subject:
 
     Inputs are a tuple (positional), a dictionary (keywords) or one value. Raises UsageError naming what is wrong.
     """
-    made = load_function(text)()
+    function = load_function(text)
+    with blaming(text):
+        made = function()
     if isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
-        function, inputs = made
+        model, inputs = made
         if isinstance(inputs, Mapping):
-            return Subject(text, function, (), {str(key): value for key, value in inputs.items()})
-        return Subject(text, function, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
+            return Subject(text, model, (), {str(key): value for key, value in inputs.items()})
+        return Subject(text, model, tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
     if callable(made):
         return Subject(text, made)
     raise UsageError(

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.core.entry_point import blaming
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.perf.bench.target import Target, blaming
+from kernel_pytorch.perf.bench.target import Target
 from kernel_pytorch.perf.profile import CompileReport
 from kernel_pytorch.perf.trace.chrome import read_chrome_trace
 from kernel_pytorch.perf.trace.recording import Recording

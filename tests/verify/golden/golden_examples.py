@@ -115,6 +115,10 @@ def no_tensor() -> tuple[Callable[..., Any], tuple[()]]:
     return (lambda: 3), ()
 
 
+def raises() -> None:
+    raise RuntimeError("the model's own trouble")
+
+
 def set_fault(model: nn.Module, module: str, fault: str) -> None:
     """Put a fault into one module."""
     target = model.get_submodule(module)

@@ -223,6 +223,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["record", "no_such_module_here:f", "--out", "x"], "no module 'no_such_module_here'"),
         (["record", f"{Path(models.__file__)}:nothing", "--out", "x"], "it defines:"),
         (["record", f"{Path(models.__file__)}:no_tensor", "--out", "x"], "holds no tensor"),
+        (["record", f"{Path(models.__file__)}:raises", "--out", "x"], "golden_examples.py:"),
         (["check", f"{Path(models.__file__)}:decoder", "nowhere"], "golden record"),
     ],
 )
@@ -233,3 +234,11 @@ def test_bad_input_is_refused(
     assert main(["golden", *arguments]) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_without_torch_there_is_one_line_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert main(["bench", f"{Path(models.__file__)}:no_tensor"]) == 2
+    assert "torch is not installed" in capsys.readouterr().err

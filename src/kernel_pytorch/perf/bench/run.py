@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from kernel_pytorch.core.entry_point import blaming
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.bench.causes import Counters, likely_causes, read_counters
 from kernel_pytorch.perf.bench.device import Device, Sample, Timer
@@ -20,7 +21,7 @@ from kernel_pytorch.perf.bench.inputs import input_notes, rotated_calls
 from kernel_pytorch.perf.bench.result import TargetResult
 from kernel_pytorch.perf.bench.sensors import Sensors
 from kernel_pytorch.perf.bench.statistics import effective_count, percentile, sample_std, summarise, t_quantile
-from kernel_pytorch.perf.bench.target import Target, blaming
+from kernel_pytorch.perf.bench.target import Target
 from kernel_pytorch.perf.bench.verdict import MARGIN, Verdict, judge
 
 MIN_WARMUP = 3

@@ -7,34 +7,13 @@ and `tokens` per call.
 from __future__ import annotations
 
 import inspect
-import re
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.core.entry_point import load_function
-from kernel_pytorch.core.errors import AMDBackendError, UsageError
-
-
-class TargetFailedError(AMDBackendError):
-    """The user's own code raised. Names the line of it."""
-
-
-@contextmanager
-def blaming(name: str) -> Iterator[None]:
-    """Turns an exception of the target into one line with its place; ours and the keyboard's pass through."""
-    try:
-        yield
-    except (UsageError, AMDBackendError):
-        raise
-    except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [one for one in frames if not re.search(r"[/\\](torch|kernel_pytorch)[/\\]", one.filename)]
-        place = f" at {own[-1].filename}:{own[-1].lineno}" if own else ""
-        raise TargetFailedError(f"{name} failed{place}: {type(error).__name__}: {error}") from error
+from kernel_pytorch.core.entry_point import blaming, load_function
+from kernel_pytorch.core.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@
     python benchmarks/inspect_h200.py measure measured.json          on the H200
     python benchmarks/inspect_h200.py compare predicted.json measured.json [scatter.png]
 
+--held-out after the first two takes four models that nothing was fitted on (inspect_held_out.py).
 Compared are the generated kernels (by the hash of their source) and the time of each, profiled on the H200.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import statistics
 import sys
@@ -17,33 +19,35 @@ import time
 from pathlib import Path
 from typing import Any
 
-MODELS = ("convnet", "bert", "vit", "dit", "decoder")
+MODELS = {
+    "inspect_models": ("convnet", "bert", "vit", "dit", "decoder"),
+    "inspect_held_out": ("mixer", "unet", "relative_bias", "mobile"),
+}
 HERE = Path(__file__).resolve().parent
 MEASURE_LIMIT_S = 95.0
 
 
-def predict(path: Path) -> None:
+def predict(path: Path, module: str) -> None:
     """The prediction, without a GPU."""
     from kernel_pytorch.core.findings import to_plain
     from kernel_pytorch.core.hardware import gpu_by_alias
     from kernel_pytorch.perf.inspect.inspection import inspect_one
 
     found: dict[str, Any] = {}
-    for model in MODELS:
-        view = inspect_one(f"{HERE / 'inspect_models.py'}:{model}", gpu_by_alias("h200"), False, "first")
+    for model in MODELS[module]:
+        view = inspect_one(f"{HERE / module}.py:{model}", gpu_by_alias("h200"), False, "first")
         found[model] = to_plain(view)
         print(f"{model}: {len(view.kernels)} kernels, {view.failure or 'no failure'}", file=sys.stderr)
         path.write_text(json.dumps(found), encoding="utf-8")
 
 
-def measure(path: Path) -> None:
+def measure(path: Path, module: str) -> None:
     """What Inductor really generates on this GPU, and what each kernel takes."""
     import torch
     from torch._inductor.async_compile import AsyncCompile
 
     sys.path.insert(0, str(HERE))
-    import inspect_models
-
+    models = importlib.import_module(module)
     began = time.perf_counter()
     sources: dict[str, str] = {}
     original = AsyncCompile.triton
@@ -54,14 +58,14 @@ def measure(path: Path) -> None:
 
     AsyncCompile.triton = triton
     found: dict[str, Any] = {"torch": torch.__version__, "gpu": torch.cuda.get_device_name(), "models": {}}
-    for model_name in MODELS:
+    for model_name in MODELS[module]:
         if time.perf_counter() - began > MEASURE_LIMIT_S:
             print(f"{model_name}: not measured, out of time", file=sys.stderr)
             continue
         sources.clear()
         torch._dynamo.reset()
         with torch.device("cuda"):
-            model, inputs = getattr(inspect_models, model_name)()
+            model, inputs = getattr(models, model_name)()
         with torch.no_grad():
             found["models"][model_name] = _measured(torch, torch.compile(model), inputs, sources)
         del model, inputs
@@ -157,11 +161,13 @@ def _plot(points: list[tuple[str, str, float, float, float]], picture: Path) -> 
 
 def main() -> int:
     """The command line."""
-    verb, paths = sys.argv[1] if len(sys.argv) > 1 else "", [Path(text) for text in sys.argv[2:]]
+    words = [word for word in sys.argv[1:] if word != "--held-out"]
+    verb, paths = words[0] if words else "", [Path(text) for text in words[1:]]
+    module = "inspect_held_out" if "--held-out" in sys.argv else "inspect_models"
     if verb == "predict" and len(paths) == 1:
-        predict(paths[0])
+        predict(paths[0], module)
     elif verb == "measure" and len(paths) == 1:
-        measure(paths[0])
+        measure(paths[0], module)
     elif verb == "compare" and len(paths) in (2, 3):
         compare(paths[0], paths[1], paths[2] if len(paths) == 3 else None)
     else:

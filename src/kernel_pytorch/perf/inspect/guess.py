@@ -9,7 +9,7 @@ from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter
 
 _FLOAT = re.compile(r"(^|_)(eps|epsilon|scale|alpha|beta|lr|p|prob|temperature|softcap|smoothing|momentum|wd|factor|"
                     r"gamma|delta|limit|inv_\w+|weight_decay|offset_value)$", re.IGNORECASE)  # fmt: skip
-_INDEX = re.compile(r"(^|_)(idx|index|indices|ids?|target|targets|label|labels|y|seqlens?|tokens?|mask)(_ptr)?$|"
+_INDEX = re.compile(r"(^|_)(idx|index|indices|ids?|target|targets|label|labels|seqlens?|tokens?|mask)(_ptr)?$|"
                     r"seqlens|_idx|indices", re.IGNORECASE)  # fmt: skip
 _FLAG = re.compile(
     r"^(HAS|IS|USE|DO|RETURN|ENABLE|WITH|STORE|COMPUTE|REVERSE|INIT|CASTING)|_(FLAG|MASK)$|^(has|is|use)_"
@@ -17,14 +17,19 @@ _FLAG = re.compile(
 _BLOCK = re.compile(r"BLOCK|TILE|CHUNK|GROUP", re.IGNORECASE)
 
 
-def parameter_type(parameter: Parameter, element: str) -> str:
+def parameter_type(parameter: Parameter, element: str, index: str = "i64") -> str:
     """Triton's type of a parameter that is no constant."""
     if parameter.kind == "pointer":
-        return "*i64" if _INDEX.search(parameter.name) else f"*{element}"
+        if parameter.element:
+            return f"*{parameter.element}"
+        counts = parameter.is_index or _INDEX.search(parameter.name)
+        return f"*{index}" if counts else f"*{element}"
+    if parameter.is_bool:
+        return "i1"
     return "fp32" if parameter.is_float or _FLOAT.search(parameter.name) else "i32"
 
 
-def constant(parameter: Parameter, kernel: FoundKernel) -> Any:
+def constant(parameter: Parameter, kernel: FoundKernel, flags: bool = True) -> Any:
     """A value for a constexpr that neither a call, a default nor a configuration gives."""
     name = parameter.name
     if re.search(r"dtype", name, re.IGNORECASE):
@@ -32,8 +37,8 @@ def constant(parameter: Parameter, kernel: FoundKernel) -> Any:
     if _BLOCK.search(name):
         blocks = [one for one in kernel.parameters if one.kind == "constexpr" and _BLOCK.search(one.name)]
         return 1024 if len(blocks) == 1 else 64
-    if _FLAG.search(name):
-        return True
+    if parameter.is_bool or _FLAG.search(name):
+        return flags
     if _FLOAT.search(name):
         return 1.0
     if re.search(r"(act|mode|type)", name, re.IGNORECASE):

@@ -8,10 +8,14 @@ import json
 import multiprocessing
 import os
 import re
+import resource
+import signal
 import sys
 import tempfile
 import traceback
 import types
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +23,23 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
-from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, find_kernels, python_files
+from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter, find_kernels, python_files
 from kernel_pytorch.perf.inspect.flags import configuration_problem
 from kernel_pytorch.perf.inspect.guess import constant, parameter_type
 from kernel_pytorch.perf.inspect.repository import Answer, UserKernel
 from kernel_pytorch.perf.inspect.stand_in import stand_in, triton_target
 from kernel_pytorch.perf.inspect.view import Configuration
 
-ELEMENTS = ("bf16", "fp32")  # tried in this order for pointers nobody says the type of
-LIMIT_S = 90
+# Tried in this order, where nobody says them: the type behind a pointer, that of an index, and what a flag is.
+ASSUMPTIONS = (
+    ("bf16", "i64", True),
+    ("bf16", "i32", True),
+    ("fp32", "i64", True),
+    ("bf16", "i64", False),
+    ("fp32", "i32", False),
+)
+USUAL_SIZE = 64  # of a number that a heuristic is computed from
+LIMIT_CPU_S, LIMIT_S = 90, 600
 
 
 def main() -> int:
@@ -132,6 +144,7 @@ def compile_in_time(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, A
         answer = Path(folder) / "kernel.json"
 
         def compile_and_write() -> None:
+            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
             answer.write_text(to_json(_compile(found, module, gpu, spec, most)), encoding="utf-8")
 
         process = multiprocessing.get_context("fork").Process(target=compile_and_write)
@@ -141,7 +154,8 @@ def compile_in_time(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, A
         if process.is_alive():
             process.kill()
             process.join()
-            why, cause = f"not compiled after {LIMIT_S} s with the assumed constants", "time"
+        if process.exitcode in (-signal.SIGKILL, -signal.SIGXCPU):
+            why, cause = f"not compiled after {LIMIT_CPU_S} s of work with the assumed constants", "time"
         if answer.exists() and process.exitcode == 0:
             return from_json(UserKernel, answer.read_text(encoding="utf-8"))
     return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
@@ -152,11 +166,12 @@ def _compile(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], mo
     if kernel is None:
         why = first_words(module) if isinstance(module, BaseException) else "not at the top level of its module"
         return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "import")
-    function, configs = _unwrapped(kernel)
+    function, configs, heuristics = _unwrapped(kernel)
     best: UserKernel | None = None
-    for element in ELEMENTS:
-        made = _with_types(found, function, configs[:most], gpu, spec, element)
-        if made.failure is None:
+    for element, index, flags in ASSUMPTIONS:
+        signature = _signature(found, heuristics, {name for config in configs for name in config.kwargs}, spec)
+        made = _with_types(found, function, configs[:most], gpu, signature(element, index, flags))
+        if made.failure is None or not made.assumed:
             return made
         if best is None or (made.fitting, -len(made.failure)) > (best.fitting, -len(best.failure or "")):
             best = made
@@ -164,44 +179,88 @@ def _compile(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], mo
     return best
 
 
-def _unwrapped(kernel: Any) -> tuple[Any, list[Any]]:
-    """The @triton.jit function under autotune and heuristics, and the autotuner's configurations."""
+def _unwrapped(kernel: Any) -> tuple[Any, list[Any], dict[str, Any]]:
+    """The @triton.jit function under autotune and heuristics, the autotuner's configurations, the heuristics."""
     configs: list[Any] = []
+    heuristics: dict[str, Any] = {}
     while hasattr(kernel, "fn") and type(kernel).__name__ != "JITFunction":
         configs = list(getattr(kernel, "configs", [])) or configs
+        values = getattr(kernel, "values", None)
+        heuristics.update(values if isinstance(values, dict) else {})
         kernel = kernel.fn
-    return kernel, configs
+    return kernel, configs, heuristics
 
 
-def _with_types(
-    found: FoundKernel, function: Any, configs: list[Any], gpu: GPU, spec: dict[str, Any], element: str
-) -> UserKernel:
+@dataclass(frozen=True)
+class Signature:
+    """Types and constants a kernel is compiled with, and those of them that are assumed."""
+
+    types: dict[str, str]
+    constants: dict[str, Any]
+    assumed: dict[str, str]
+
+
+def _signature(
+    found: FoundKernel, heuristics: dict[str, Any], tuned: set[str], spec: dict[str, Any]
+) -> Callable[[str, str, bool], Signature]:
+    def with_assumptions(element: str, index: str, flags: bool) -> Signature:
+        types: dict[str, str] = {}
+        constants: dict[str, Any] = {}
+        assumed: dict[str, str] = {}
+        for parameter in found.parameters:
+            name, said = parameter.name, spec.get(parameter.name)
+            if parameter.kind == "constexpr" or (said is not None and not isinstance(said, str)):
+                types[name] = "constexpr"
+                if said is not None:
+                    constants[name] = _constant_of(said)
+                elif name not in tuned and name not in heuristics:
+                    value = parameter.value if parameter.known else constant(parameter, found, flags)
+                    constants[name] = _constant_of(value)
+                    if not parameter.known:
+                        assumed[name] = str(value)
+            elif isinstance(said, str):
+                types[name] = said
+            else:
+                types[name] = parameter_type(parameter, element, index)
+                assumed[name] = types[name]
+        given = {**{name: _stand_in_value(text) for name, text in types.items()}, **constants}
+        for name, rule in heuristics.items():
+            if name not in constants and name not in tuned:
+                constants[name] = _decided(rule, given, constant(Parameter(name, "constexpr"), found, flags))
+                assumed[name] = str(constants[name])
+        return Signature(types, constants, assumed)
+
+    return with_assumptions
+
+
+def _constant_of(value: Any) -> Any:
+    """A type is passed to a kernel as one of Triton's."""
+    if isinstance(value, str) and (value == "float32" or value.startswith("torch.")):
+        return getattr(importlib.import_module("triton.language"), value.removeprefix("torch."), value)
+    return value
+
+
+def _stand_in_value(text: str) -> Any:
+    """What a heuristic may look at: whether a tensor is there, or a size."""
+    if text.startswith("*"):
+        return _Anything()
+    return 1.0 if text.startswith("fp") else USUAL_SIZE
+
+
+def _decided(rule: Any, given: dict[str, Any], otherwise: Any) -> Any:
+    try:
+        value = rule(given)
+    except Exception:  # the repository's own function, on values that only stand in
+        return otherwise
+    return otherwise if isinstance(value, _Anything) else value
+
+
+def _with_types(found: FoundKernel, function: Any, configs: list[Any], gpu: GPU, signature: Signature) -> UserKernel:
     triton: Any = importlib.import_module("triton")
-    signature: dict[str, str] = {}
-    constants: dict[str, Any] = {}
-    assumed: dict[str, str] = {}
-    tuned = {name for config in configs for name in config.kwargs}
-    for parameter in found.parameters:
-        name = parameter.name
-        said = spec.get(name)
-        if parameter.kind == "constexpr" or (said is not None and not isinstance(said, str)):
-            signature[name] = "constexpr"
-            if said is not None:
-                constants[name] = said
-            elif name not in tuned:
-                value = parameter.value if parameter.known else constant(parameter, found)
-                constants[name] = getattr(triton.language, value) if value == "float32" else value
-                if not parameter.known:
-                    assumed[name] = str(value)
-        elif isinstance(said, str):
-            signature[name] = said
-        else:
-            signature[name] = parameter_type(parameter, element)
-            assumed[name] = signature[name]
     tried = []
     options = configs or [triton.Config({}, num_warps=found.num_warps or 4)]
     for config in options:
-        tried.append(_build(function, signature, {**constants, **config.kwargs}, config, gpu))
+        tried.append(_build(function, signature.types, {**signature.constants, **config.kwargs}, config, gpu))
         if tried[0].failure and "CompilationError" in tried[0].failure:
             break  # the source itself is refused: no other block size will help
     problems = [configuration_problem(one, gpu.target) for one in tried]
@@ -212,10 +271,10 @@ def _with_types(
     if failure is not None:
         cause = "compiler" if tried[0].failure else "does not fit"
         if cause == "compiler" and re.search(r"CompilationError|AssertionError|TypeError|ValueError|KeyError", failure):
-            cause = "signature" if assumed else "compiler"
-    return UserKernel(
-        gpu.target.name, found.path, found.line, found.name, signature, assumed, tuple(tried), fitting, failure, cause
-    )
+            cause = "signature" if signature.assumed else "compiler"
+    types, assumed = signature.types, signature.assumed
+    where = (gpu.target.name, found.path, found.line, found.name)
+    return UserKernel(*where, types, assumed, tuple(tried), fitting, failure, cause)
 
 
 def _build(function: Any, signature: dict[str, str], constants: dict[str, Any], config: Any, gpu: GPU) -> Configuration:

@@ -83,6 +83,7 @@ def stand_in(gpu: GPU) -> None:
     fake.init_gpu_context = lambda device: None
     torch._C._set_only_lift_cpu_tensors(True)
     _small_constants(torch)
+    _convolution_layout(torch)
     _triton_driver(torch, gpu)
 
 
@@ -165,6 +166,22 @@ def _small_constants(torch: Any) -> None:
     library.impl("empty.memory_format", empty, "CUDA")
     library.impl("empty_strided", empty_strided, "CUDA")
     _kept.append(library)
+
+
+def _convolution_layout(torch: Any) -> None:
+    """cuDNN, and MIOpen since ROCm 7, keep channels last where the input or the weight has it. A build of torch that
+    has neither library would answer "contiguous", and every kernel after the convolution would be another one."""
+    common: Any = importlib.import_module("torch._prims_common")
+    without_library = torch._C._conv_determine_backend_memory_format
+
+    def layout(x: Any, weight: Any, backend: Any) -> Any:
+        if x.device.type != "cuda" or x.dtype == torch.float64:
+            return without_library(x, weight, backend)
+        formats = {common.suggest_memory_format(one) for one in (x, weight)}
+        last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(x.ndim)
+        return last if last in formats else torch.contiguous_format
+
+    torch._C._conv_determine_backend_memory_format = layout
 
 
 class StandInDriver:

@@ -185,3 +185,42 @@ def test_edit_groups_are_taken_whole_or_not_at_all() -> None:
     assert not edits.add([Edit(Span(5, 5), b"in")])
     assert edits.add([Edit(Span(8, 8), b")")])
     assert edits.apply(b"0123456789") == b"01(23X)89"
+
+
+def test_prefetch_and_advice_with_a_location_get_the_form_hip_keeps_apart() -> None:
+    old = run("void f(void *p) { cudaMemPrefetchAsync(p, 4, 0); }\n").after.decode()
+    new = run("void f(void *p, cudaMemLocation l) { cudaMemPrefetchAsync(p, 4, l, 0); }\n").after.decode()
+    assert "_v2" not in old
+    assert "return hipMemPrefetchAsync_v2(memory, bytes, place, flags, stream);" in new
+    assert "hipMemPrefetchAsync(p, 4, l, 0);" in new
+
+
+def test_a_header_that_brings_the_runtime_brings_what_nvcc_brings_too() -> None:
+    text = "#include <cmath>\n#include <cuda_runtime.h>\ninline bool good(float x) { return isfinite(x); }\n"
+    assert run(text, "common.h").after.decode().startswith("#include <math.h>\n#include <cmath>\n")
+    without_runtime = "inline bool good(float x) { return isfinite(x); }\n"
+    assert not run(without_runtime, "common.h").changed
+
+
+def test_cub_s_debug_macros() -> None:
+    text = run("#include <cub/cub.cuh>\nvoid f() { CubDebugExit(g()); CubDebug(g()); }\n").after.decode()
+    assert "#define CubDebugExit(call)" in text
+    assert "CubDebugExit(g()); HipcubDebug(g());" in text
+
+
+def test_math_that_nvcc_has_on_the_host_is_given_to_the_host() -> None:
+    host = run("float f(float x) { return rsqrtf(x); }\n").after.decode()
+    device = run("__device__ float f(float x) { return rsqrtf(x); }\n").after.decode()
+    own = run("float rsqrtf(float x) { return 1 / sqrtf(x); }\nfloat f(float x) { return rsqrtf(x); }\n").after.decode()
+    assert "static __host__ inline float rsqrtf(float x)" in host
+    assert "__host__" not in device and "__host__" not in own
+
+
+def test_a_product_that_computes_in_a_data_type() -> None:
+    call = (
+        "void f() { cublasGemmEx(h, t, t, 1, 1, 1, p, a, CUDA_R_16F, 1, b, CUDA_R_16F, 1, q, c, CUDA_R_16F, 1, %s); }\n"
+    )
+    old = run(call % "CUDA_R_32F, CUBLAS_GEMM_DEFAULT").after.decode()
+    new = run(call % "CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT").after.decode()
+    assert "kpt_compute_type(compute)" in old and "HIP_R_32F, HIPBLAS_GEMM_DEFAULT" in old
+    assert "kpt_compute_type" not in new

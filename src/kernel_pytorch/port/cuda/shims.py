@@ -82,6 +82,14 @@ def mixes_signs(data: bytes) -> bool:
     return False
 
 
+# CUDA 13 gave these two names the arguments of its _v2 functions; HIP keeps both forms apart.
+_TAKES_LOCATION = re.compile(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(")
+_LOCATION = re.compile(rb"\bcudaMemLocation\b")
+# nvcc's math functions that the host has too; HIP's are the device's alone.
+_HOST_MATH = re.compile(rb"(?<![\w.:>])(rsqrt|rcbrt|sinpi|cospi|normcdf)f?\s*\(")
+# The type to compute in, given as a data type: the last argument but one of cuBLAS' products.
+_COMPUTES_IN_DATA_TYPE = re.compile(rb"\bCUDA_[RC]_\w+\s*,\s*(?:CUBLAS_GEMM_\w+|\w*algo\w*)\s*\)")
+_GEMM_EX = re.compile(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(")
 _ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
 
 
@@ -93,9 +101,21 @@ def overloads_needed(
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
+    if _TAKES_LOCATION.search(data) and _LOCATION.search(data):
+        needed.append(shims()[b"hipMemPrefetchAsync(location)"])
+    on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
+    defined = {name for name in on_host if any(_defines(name, text) for text in project)}
+    needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]
+    if _GEMM_EX.search(data) and _COMPUTES_IN_DATA_TYPE.search(data):
+        needed.append(shims()[b"hipblasGemmEx(data-type)"])
     # CUDA's device runtime has these two for kernels that launch kernels; HIP's are the host's.
     asked = {found.group(1) for found in _ERROR_TEXT.finditer(data) if is_in_device_code(found.start())}
     needed += [shims()[b"hip" + name + b"(device)"] for name in sorted(asked)]
     if not _CALLS_ATOMIC_ADD.search(data) or any(_DEFINES_ATOMIC_ADD.search(text) for text in project):
         return needed
     return needed + [shims()[name] for word, name in _SIXTEEN_BITS if word.search(data)]
+
+
+def _defines(name: bytes, text: bytes) -> bool:
+    """Whether a file of the project has a function of this name."""
+    return re.search(rb"\b(?:float|double|inline|T)\s+" + name + rb"f?\s*\([^;{}]*\)\s*\{", text) is not None

@@ -96,7 +96,7 @@ def translate(
         return _names_only(src, own, is_local, options.layout)
     naming = name_file(src, own, is_local)
     if src.language == "cuda":
-        texts = (file.data for file in unit.files)
+        texts = tuple(file.data for file in unit.files)
         needed = overloads_needed(src.data, texts, lambda offset: device_region_at(src, offset) is not None)
         naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]
     found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
@@ -270,6 +270,9 @@ def _top(src: SourceFile, unit: Unit, naming: Naming, is_local: IsLocal) -> byte
         if needs_runtime_header(src, naming, is_local):
             paths.append(RUNTIME_HEADER)
         paths.extend(header for header in implicit_headers(unit) if not includes_header(src, header))
+    elif any(change.path == RUNTIME_HEADER for _, change in naming.headers):
+        # A header that brings CUDA's runtime in itself may be included from where this unit does not see.
+        paths.extend(header for header in implicit_headers(unit_of(src)) if not includes_header(src, header))
     if naming.needed_shims and RUNTIME_HEADER not in paths:
         paths.insert(0, RUNTIME_HEADER)
     parts = [b"#include <" + path.encode() + b">" + newline for path in paths]

@@ -272,6 +272,53 @@ static __device__ inline int __ffsll(long x) { return __ffsll(static_cast<long l
 static __device__ inline const char* hipGetErrorString(hipError_t) { return "an error of HIP's runtime"; }
 //: hipGetErrorName(device)
 static __device__ inline const char* hipGetErrorName(hipError_t) { return "hipError"; }
+//: hipMemPrefetchAsync(location)
+static inline hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, hipMemLocation place, unsigned flags,
+                                             hipStream_t stream = nullptr) {
+  return hipMemPrefetchAsync_v2(memory, bytes, place, flags, stream);
+}
+static inline hipError_t hipMemAdvise(const void* memory, size_t bytes, hipMemoryAdvise advice, hipMemLocation place) {
+  return hipMemAdvise_v2(memory, bytes, advice, place);
+}
+//: CubDebugExit < cstdlib hipcub/hipcub.hpp
+#define CubDebugExit(call) do { if (HipcubDebug((call)) != hipSuccess) { exit(1); } } while (0)
+//: rsqrt(host) < cmath
+static __host__ inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+static __host__ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
+//: rcbrt(host) < cmath
+static __host__ inline float rcbrtf(float x) { return 1.0f / std::cbrt(x); }
+static __host__ inline double rcbrt(double x) { return 1.0 / std::cbrt(x); }
+//: sinpi(host) < cmath
+static __host__ inline float sinpif(float x) { return std::sin(x * 3.14159265358979323846f); }
+static __host__ inline double sinpi(double x) { return std::sin(x * 3.14159265358979323846); }
+//: cospi(host) < cmath
+static __host__ inline float cospif(float x) { return std::cos(x * 3.14159265358979323846f); }
+static __host__ inline double cospi(double x) { return std::cos(x * 3.14159265358979323846); }
+//: normcdf(host) < cmath
+static __host__ inline float normcdff(float x) { return 0.5f * std::erfc(x * -0.70710678118654752440f); }
+static __host__ inline double normcdf(double x) { return 0.5 * std::erfc(x * -0.70710678118654752440); }
+//: hipblasGemmEx(data-type) < hipblas/hipblas.h
+// cuBLAS takes a data type where hipBLAS wants a compute type; the pairs are those of CUDA's own header.
+static inline hipblasComputeType_t kpt_compute_type(hipDataType type) {
+  switch (type) {
+    case HIP_R_16F: return HIPBLAS_COMPUTE_16F;
+    case HIP_R_64F: case HIP_C_64F: return HIPBLAS_COMPUTE_64F;
+    case HIP_R_32I: return HIPBLAS_COMPUTE_32I;
+    default: return HIPBLAS_COMPUTE_32F;
+  }
+}
+static inline hipblasStatus_t hipblasGemmEx(hipblasHandle_t handle, hipblasOperation_t ta, hipblasOperation_t tb, int m, int n,
+    int k, const void* alpha, const void* a, hipDataType at, int lda, const void* b, hipDataType bt, int ldb, const void* beta,
+    void* c, hipDataType ct, int ldc, hipDataType compute, hipblasGemmAlgo_t algo) {
+  return hipblasGemmEx(handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, kpt_compute_type(compute), algo);
+}
+static inline hipblasStatus_t hipblasGemmStridedBatchedEx(hipblasHandle_t handle, hipblasOperation_t ta, hipblasOperation_t tb,
+    int m, int n, int k, const void* alpha, const void* a, hipDataType at, int lda, long long sa, const void* b, hipDataType bt,
+    int ldb, long long sb, const void* beta, void* c, hipDataType ct, int ldc, long long sc, int count, hipDataType compute,
+    hipblasGemmAlgo_t algo) {
+  return hipblasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc, count,
+                                     kpt_compute_type(compute), algo);
+}
 //: __trap
 static __device__ inline void __trap() { __builtin_trap(); }
 //: nvtxNameCudaDevice nvtxNameCudaDeviceA nvtxNameCudaStream nvtxNameCudaStreamA nvtxNameCudaEvent nvtxNameCudaEventA

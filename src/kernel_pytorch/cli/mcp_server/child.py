@@ -1,0 +1,94 @@
+"""One call is one `kpt` process: it may crash, hang or be cancelled, and the server goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL
+from typing import Any
+
+MAX_OUTPUT = 64 << 20
+# Grace between asking a process to end and ending it.
+GRACE_S = 2.0
+# Not `-m`: Python would put the working directory, which is the project, in front of our own modules.
+RUN_KPT = (
+    "import sys; sys.path[:] = [p for p in sys.path if p]; from kernel_pytorch.cli.main import main; sys.exit(main())"
+)
+
+Tell = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a call ended. `reason` says why there is no result of its own: a time limit, or too much output."""
+
+    status: int
+    output: str
+    said: str
+    reason: str = ""
+
+
+async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) -> Ended:
+    """Runs `kpt WORDS` in a folder; lines on its standard error are told as they come."""
+    import anyio
+
+    process = await anyio.open_process(
+        [sys.executable, "-c", RUN_KPT, *words], stdin=DEVNULL, cwd=folder, start_new_session=True
+    )
+    output = bytearray()
+    said: list[str] = []
+    reason = ""
+    try:
+        with anyio.move_on_after(seconds) as limit:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_talk, process, said, tell)
+                reason = await _collect(process, output)
+                if reason:
+                    await _end(process)
+            await process.wait()
+        if limit.cancelled_caught:
+            reason = f"stopped after {seconds:g} s (timeout_s allows more)"
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process)
+            await process.aclose()
+    status = process.returncode if process.returncode is not None else -1
+    return Ended(status, output.decode("utf-8", "replace"), "\n".join(said), reason)
+
+
+async def _collect(process: Any, output: bytearray) -> str:
+    async for chunk in process.stdout:
+        output += chunk
+        if len(output) > MAX_OUTPUT:
+            return f"more than {MAX_OUTPUT >> 20} MB of output: ask for less (select, exclude, a smaller path)"
+    return ""
+
+
+async def _talk(process: Any, said: list[str], tell: Tell) -> None:
+    pending = b""
+    async for chunk in process.stderr:
+        *lines, pending = (pending + chunk).split(b"\n")
+        for line in lines:
+            said.append(line.decode("utf-8", "replace"))
+            await tell(said[-1])
+    if pending:
+        said.append(pending.decode("utf-8", "replace"))
+
+
+async def _end(process: Any) -> None:
+    """Ends the process and everything it started."""
+    import anyio
+
+    if process.returncode is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with anyio.move_on_after(GRACE_S):
+            await process.wait()
+            return

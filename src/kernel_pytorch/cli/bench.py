@@ -1,4 +1,4 @@
-"""Times a model or a function so that the figure holds up; several targets are compared in turns.
+"""Time a model or a function so that the figure holds up; several targets are compared in turns.
 
   kpt bench module:function                  one target: (model, inputs), a callable, or a dictionary
   kpt bench file.py:before file.py:after     B against A: faster, slower, same or undecided
@@ -27,16 +27,28 @@ SUMMARY = "time a model or function so that the figure holds up; compare several
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Defines the options."""
     parser.add_argument("targets", nargs="+", metavar="TARGET", help="module:function; or `compare A B`")
-    parser.add_argument("--warmup", type=int, default=3, help="warm-up calls at least (default 3, the least allowed)")
-    parser.add_argument("--iters", type=int, default=10, help="samples at least (default 10, the least allowed)")
-    parser.add_argument("--seconds", type=float, default=10.0, help="stop sampling after this long (default 10)")
+    parser.add_argument(
+        "--warmup", type=int, default=3, metavar="N", help="warm-up calls at least (default 3, the least allowed)"
+    )
+    parser.add_argument(
+        "--iters", type=int, default=10, metavar="N", help="samples at least (default 10, the least allowed)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=10.0, metavar="S", help="stop sampling after this long (default 10)"
+    )
     parser.add_argument(
         "--margin", type=float, default=None, metavar="PERCENT", help="what counts as the same (default 1)"
     )
     parser.add_argument("--cold-cache", action="store_true", help="flush more than twice L2 + MALL before every sample")
-    parser.add_argument("--compile", action="append", default=[], metavar="MODE", help="also torch.compile each target")
-    parser.add_argument("--samples", type=float, help="samples per call, for samples/s")
-    parser.add_argument("--tokens", type=float, help="tokens per call, for tokens/s")
+    parser.add_argument(
+        "--compile",
+        action="append",
+        default=[],
+        metavar="MODE",
+        help="also torch.compile each target in this mode (repeatable)",
+    )
+    parser.add_argument("--samples", type=float, metavar="N", help="samples per call, for samples/s")
+    parser.add_argument("--tokens", type=float, metavar="N", help="tokens per call, for tokens/s")
     parser.add_argument("--history", type=Path, metavar="FILE", help="append the result as a line of JSON")
     parser.add_argument("--fail-if-slower", action="store_true", help="exit 1 if any target is slower than the first")
     parser.add_argument("--smoke", action="store_true", help="only see that it runs: one call, no timing")

@@ -39,13 +39,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="*", metavar="FILE", help="HIP or CUDA source, file.py::kernel, .hsaco, object or executable"
     )
     where = parser.add_argument_group("targets")
-    where.add_argument("--arch", action="append", default=[], metavar="LIST", help="gfx targets, comma-separated")
+    where.add_argument(
+        "--arch",
+        action="append",
+        default=[],
+        metavar="LIST",
+        help="gfx targets, comma-separated (default: six common ones)",
+    )
     where.add_argument(
         "--gpu", action="append", default=[], metavar="LIST", help="products instead, such as mi300x,rx7900xtx"
     )
     out = parser.add_argument_group("output")
     out.add_argument("-o", "--out", type=Path, metavar="DIR", help="write NAME.ARCH.hsaco (and .s, .dis) there")
-    out.add_argument("--json", action="store_true", help="data as JSON")
+    out.add_argument("--json", action="store_true", help="everything as JSON on stdout")
     out.add_argument("--asm", action="store_true", help="also the compiler's assembly")
     out.add_argument("--disassemble", action="store_true", help="also the machine code, disassembled")
     out.add_argument(
@@ -53,8 +59,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     out.add_argument("--dynamic-lds", type=_natural, default=0, metavar="BYTES", help="LDS the launch adds")
     how = parser.add_argument_group("compiling")
-    how.add_argument("-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR")
-    how.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    how.add_argument(
+        "-I",
+        dest="include_dirs",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="include folder (repeatable)",
+    )
+    how.add_argument(
+        "-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]", help="a macro (repeatable)"
+    )
     how.add_argument("-O", dest="optimization", default="3", metavar="LEVEL", help="0, 1, 2, 3, s or fast (default 3)")
     how.add_argument("--std", metavar="STANDARD", help="C++ standard (default c++17)")
     how.add_argument("--compile-commands", type=Path, metavar="FILE", help="take include paths and defines from there")
@@ -65,9 +81,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--toolchain", action="store_true", help="show the compilers that were found and what each lacks")
     triton = parser.add_argument_group("Triton kernels (file.py::kernel)")
     triton.add_argument("--signature", metavar="TYPES", help='run-time parameter types in order: "*fp32,*fp32:16,i32"')
-    triton.add_argument("--constexpr", action="append", default=[], metavar="NAME=VALUE")
-    triton.add_argument("--num-warps", type=_positive, metavar="N")
-    triton.add_argument("--num-stages", type=_positive, metavar="N")
+    triton.add_argument(
+        "--constexpr", action="append", default=[], metavar="NAME=VALUE", help="a compile-time parameter (repeatable)"
+    )
+    triton.add_argument("--num-warps", type=_positive, metavar="N", help="waves per program (default: Triton's)")
+    triton.add_argument("--num-stages", type=_positive, metavar="N", help="pipeline stages (default: Triton's)")
     parser.set_defaults(extra=[])
     _keep_flags_after_dashes(parser)
 

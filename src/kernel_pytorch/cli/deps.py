@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--install", action="store_true", help="install what is missing, checking torch after each")
     parser.add_argument("--yes", action="store_true", help="with --install: do not ask")
     parser.add_argument(
-        "--python", default=sys.executable, metavar="PYTHON", help="the interpreter to look into or install into"
+        "--python", default=sys.executable, metavar="PATH", help="the interpreter to look into or install into"
     )
     parser.add_argument("--json", action="store_true", help="the plan as JSON")
 

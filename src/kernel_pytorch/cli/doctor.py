@@ -1,5 +1,9 @@
 """Is this machine fit for ROCm, and what will bite.
 
+    kpt doctor                       what is red or yellow; exit 1 if anything is red
+    kpt doctor --fix                 the commands that would repair it
+    kpt doctor --env --gpu mi300x    variables for that GPU, to source
+
 Looks at torch, the GPUs, the driver, the environment, caches and packages. Changes nothing: --fix prints
 commands, --env prints variables. Exit 1 if anything is red.
 """

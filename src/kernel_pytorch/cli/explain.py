@@ -1,4 +1,7 @@
-"""Prints the page of a code: what is found, why it matters, what to do, who says so.
+"""Print the page of a code: what is found, why it matters, what to do, who says so.
+
+    kpt explain KP103 KP601    these pages
+    kpt explain                every code with its title
 
 Rules of your own (U100 to U999) are read from the files that `[tool.kernel_pytorch]` of the project or `--rules` names.
 """
@@ -15,16 +18,22 @@ from kernel_pytorch.core.errors import UsageError
 if TYPE_CHECKING:
     from kernel_pytorch.core.pages import Page
 
-SUMMARY = "a rule's page: kpt explain KP103"
+SUMMARY = "what the code of a finding means: kpt explain KP103"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("codes", nargs="*", metavar="CODE", help="such as KP103; none lists all codes")
-    parser.add_argument("--project", type=Path, default=Path(), metavar="DIR", help="whose own rules (default: here)")
+    parser.add_argument(
+        "--project",
+        type=Path,
+        default=Path(),
+        metavar="DIR",
+        help="the project whose own rules are meant (default: here)",
+    )
     parser.add_argument(
         "--rules", type=Path, action="append", metavar="FILE", help="rules of your own in YAML (repeatable)"
     )
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    parser.add_argument("--json", action="store_true", help="the pages as JSON on stdout")
 
 
 def run(args: argparse.Namespace) -> int:

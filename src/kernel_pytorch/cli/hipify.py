@@ -1,4 +1,8 @@
-"""Translates CUDA C++ to HIP: names, headers, lane masks, PTX, language differences.
+"""Translate CUDA C++ to HIP: names, headers, lane masks, PTX, language differences.
+
+    kpt hipify saxpy.cu > saxpy.hip    one file to standard output
+    kpt hipify src -o src-hip          a folder
+    kpt hipify src --examine           figures and findings only
 
 One file goes to standard output. A folder, or several files, go below -o OUT, .cu files as .hip. The original is never
 touched. What could not be translated is listed on standard error, with its place and a code (`kpt explain CODE`).

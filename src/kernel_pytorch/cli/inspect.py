@@ -14,21 +14,23 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 
-SUMMARY = "what torch.compile would run on that GPU, compiled here"
+SUMMARY = "what torch.compile would run on a GPU that is not here, compiled for it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Defines the options."""
     parser.add_argument("subject", metavar="TARGET|PATH", help="module:function, file.py:function, or a path")
-    parser.add_argument("--arch", default="gfx942", help="targets or GPU names, comma-separated (default gfx942)")
+    parser.add_argument(
+        "--arch", default="gfx942", metavar="LIST", help="targets or GPU names, comma-separated (default gfx942)"
+    )
     parser.add_argument("--run", action="store_true", help="execute the AMD kernels on the emulator and compare")
     parser.add_argument("--triton", action="store_true", help="find and compile the @triton.jit kernels under a path")
     parser.add_argument("--spec", type=Path, metavar="FILE", help="with --triton: types and constants (JSON)")
     parser.add_argument(
         "--configs", choices=("all", "first"), default="all", help="configurations to compile per kernel (default all)"
     )
-    parser.add_argument("--top", type=int, default=40, help="rows per table (default 40)")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page")
+    parser.add_argument("--top", type=int, default=40, metavar="N", help="rows per table (default 40)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write the report as one HTML page")
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
 
 

@@ -30,6 +30,7 @@ OPTIONAL = {
 }
 
 EPILOG = """\
+where to start: `kpt doctor`, then `kpt scan PATH`, `kpt port PATH`, `kpt verify PATH`
 exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error
 `kpt VERB --help` tells more about a verb."""
 
@@ -121,9 +122,10 @@ def verb_summaries() -> dict[str, str]:
 
 
 def _summary(path: Path) -> str:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Constant):
-            names = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(name, ast.Name) and name.id == "SUMMARY" for name in names):
+    """The SUMMARY of a verb's file, which stands on one line: parsing whole files would cost every start 30 ms."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("SUMMARY"):
+            (node,) = ast.parse(line).body
+            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Constant):
                 return str(node.value.value)
-    raise AssertionError(f"{path.name}: a verb needs a SUMMARY string")
+    raise AssertionError(f"{path.name}: a verb needs a SUMMARY string on one line")

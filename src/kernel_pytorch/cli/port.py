@@ -1,5 +1,10 @@
 """The port of a project to ROCm, as a diff; `--write` applies it, `--out DIR` makes a ported copy.
 
+    kpt port PATH                    the diff; nothing is changed
+    kpt port PATH --write            all files or none
+    kpt port PATH --out ported       a ported copy
+    kpt port PATH --arch gfx942,gfx1100 --html port.html
+
 Every change is inside a gate or in a new file. Before anything is shown or written, the isolation check folds the gates
 to "not ROCm" and compares with the original; a file that fails is left as it was and reported. Where a HIP compiler is
 found, the ported sources are built for `--arch`, and what does not compile is shown. Defaults come from
@@ -37,7 +42,7 @@ SUMMARY = "the port of a project, as a diff; --write applies it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="the project folder")
+    parser.add_argument("path", type=Path, metavar="PATH", help="the project folder")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--write", action="store_true", help="apply the port to the project")
     where.add_argument("--out", type=Path, metavar="DIR", help="write a ported copy of the project")
@@ -49,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unsafe", action=argparse.BooleanOptionalAction, help="apply edits that need a review as well"
     )
-    parser.add_argument("--arch", metavar="GFX[,GFX]", help="build the ported sources for these targets (gfx942)")
+    parser.add_argument("--arch", metavar="LIST", help="targets to build the ported sources for (default gfx942)")
     parser.add_argument("--no-build", action="store_true", help="do not build what was ported")
     parser.add_argument(
         "--compile-guard",

@@ -35,8 +35,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--gpu", metavar="NAME", help="the GPU the recording is of (mi300x, h200 ...), for the roofline"
     )
     parser.add_argument("--measure-peaks", action="store_true", help="measure this GPU's achievable rates first")
-    parser.add_argument("--warmup", type=int, default=5, help="calls before recording a target (default 5)")
-    parser.add_argument("--steps", type=int, default=3, help="calls to record of a target (default 3)")
+    parser.add_argument(
+        "--warmup", type=int, default=5, metavar="N", help="calls before recording a target (default 5)"
+    )
+    parser.add_argument("--steps", type=int, default=3, metavar="N", help="calls to record of a target (default 3)")
     parser.add_argument(
         "--modules", action="store_true", help="time per nn.Module (records Python stacks: slower host)"
     )
@@ -47,10 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-truncated", action="store_true", help="analyse what is there of a trace that is cut off"
     )
-    parser.add_argument("--top", type=int, default=12, help="rows per table (default 12)")
+    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows per table (default 12)")
     parser.add_argument("--save", type=Path, metavar="FILE", help="save the profile as JSON, to plot or compare later")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="a page with timeline, roofline and tables")
-    parser.add_argument("--png", type=Path, metavar="FILE", help="the plots as a picture (needs matplotlib)")
+    parser.add_argument(
+        "--html", type=Path, metavar="FILE", help="also write a page with timeline, roofline and tables"
+    )
+    parser.add_argument("--png", type=Path, metavar="FILE", help="also write the plots as a picture (needs matplotlib)")
     parser.add_argument("--json", action="store_true", help="everything as one JSON object")
 
 

@@ -1,5 +1,9 @@
 """What a port to ROCm has to deal with: findings with their places, the phases to run, the effort.
 
+    kpt scan PATH                     findings on stdout, phases and effort on stderr; exit 1 if there are any
+    kpt scan PATH --select KP3,KP601  only these codes
+    kpt scan PATH --html scan.html    also a page to read
+
 Nothing is changed. Every finding has a code (`kpt explain CODE`), a place, and a class: automatic (`kpt port` rewrites
 it), review (`kpt port --unsafe` does), or a person's decision. Defaults come from `[tool.kernel_pytorch]` in the
 project's pyproject.toml; what is said here wins.
@@ -25,10 +29,11 @@ SUMMARY = "what a port has to deal with: findings, phases, effort"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", type=Path, help="a project folder, or one file")
+    parser.add_argument("path", type=Path, metavar="PATH", help="a project folder, or one file")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="everything as JSON on stdout")
-    form.add_argument("--sarif", action="store_true", help="the findings as SARIF 2.1.0 on stdout")
+    form.add_argument("--sarif", action="store_true", help="the findings as SARIF 2.1.0 on stdout, for code scanning")
+    form.add_argument("--gcc", action="store_true", help="the findings as gcc prints messages, for editors and CI")
     add_selection(parser)
 
 
@@ -101,11 +106,17 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.sarif:
         from kernel_pytorch.core.pages import all_pages
+        from kernel_pytorch.report.problem_lines import seen_from_here
         from kernel_pytorch.report.sarif import to_sarif
         from kernel_pytorch.version import VERSION
 
-        titles = {code: page.title for code, page in all_pages().items()}
-        print(to_sarif(findings, {**titles, **{rule.code: rule.title for rule in rules}}, VERSION))
+        pages = {**all_pages(), **{rule.code: rule.page() for rule in rules}}
+        print(to_sarif(list(seen_from_here(findings, args.path)), pages, VERSION))
+    elif args.gcc:
+        from kernel_pytorch.report.problem_lines import problem_line, seen_from_here
+
+        for finding in seen_from_here(findings, args.path):
+            print(problem_line(finding))
     elif args.json:
         document = {
             "schema": 1,

@@ -56,8 +56,11 @@ test-amd:  ## on a machine with an AMD GPU and a ROCm torch: what could not be r
 test-nvidia:  ## on a machine with an NVIDIA GPU
 	PYTHONPATH=src $(PYTHON) -m pytest -m nvidia tests/hw
 
-docs: $(VENV)/.dev  ## regenerate the pages that come from docstrings
+docs: $(VENV)/.dev  ## regenerate the pages that come from the code, and build the site into build/site
 	$(PY) scripts/generate_rule_docs.py
+	$(PY) scripts/generate_reference.py
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	@echo "the site is in build/site; to read it: $(PY) -m http.server -d build/site"
 
 fixtures: $(VENV)/.dev  ## rewrite the rules' expected results; read the diff before you keep it
 	$(PY) scripts/regenerate_fixtures.py

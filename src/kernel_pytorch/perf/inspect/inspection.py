@@ -67,7 +67,7 @@ def inspect_one(subject: str, gpu: GPU, run: bool, configurations: str) -> Targe
         return from_json(TargetView, answer.read_text(encoding="utf-8"))
 
 
-def run_child(module: str, request: dict[str, object], what: str) -> None:
+def run_child(module: str, request: dict[str, object], what: str, limit_s: int = LIMIT_S) -> None:
     """Run a worker module. What the user's code prints goes to standard error. Raises UsageError where it fails."""
     command = [sys.executable, "-W", "ignore", "-m", module]
     try:
@@ -76,10 +76,10 @@ def run_child(module: str, request: dict[str, object], what: str) -> None:
             input=json.dumps(request),
             capture_output=True,
             text=True,
-            timeout=LIMIT_S,
+            timeout=limit_s,
         )
     except subprocess.TimeoutExpired as error:
-        raise UsageError(f"{what}: not done after {LIMIT_S} s") from error
+        raise UsageError(f"{what}: not done after {limit_s} s") from error
     if done.returncode == 2:
         raise UsageError(_last_message(done.stderr))
     if done.returncode != 0:

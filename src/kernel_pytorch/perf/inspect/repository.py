@@ -10,11 +10,12 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.perf.inspect.find_kernels import find_kernels, python_files
-from kernel_pytorch.perf.inspect.inspection import gpu_for, run_child
+from kernel_pytorch.perf.inspect.inspection import LIMIT_S, gpu_for, run_child
 from kernel_pytorch.perf.inspect.view import Configuration
 
 # Autotuners list up to hundreds; each takes a second or more to compile.
 MOST_CONFIGURATIONS = 12
+LIMIT_PER_KERNEL_S = 300
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def inspect_repository(
                 "most": 1 if configurations == "first" else MOST_CONFIGURATIONS,
                 "answer": str(answer),
             }
-            run_child("kernel_pytorch.perf.inspect.repository_worker", request, str(root))
+            limit = max(LIMIT_S, LIMIT_PER_KERNEL_S * len(found))
+            run_child("kernel_pytorch.perf.inspect.repository_worker", request, str(root), limit)
             got = from_json(Answer, answer.read_text(encoding="utf-8"))
         kernels += got.kernels
         notes += [note for note in got.notes if note not in notes]

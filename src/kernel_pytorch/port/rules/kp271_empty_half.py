@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rules.declared import declared_type
 from kernel_pytorch.port.rules.reading import punctuation, text_at
 
 if TYPE_CHECKING:
@@ -30,41 +31,10 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     for index in punctuation(src, b"="):
         if text_at(src, index + 1) != b"{" or text_at(src, index + 2) != b"}":
             continue
-        kind = _declared_type(src, index - 1)
+        kind = declared_type(src, index - 1, _TYPES)
         if kind is not None:
             opening = src.code[index + 1]
             name = text_at(src, index - 1).decode("utf-8", "replace")
             message = f"{name} = {{}} is ambiguous in HIP: {kind.decode()} has several assignments that take {{}}"
             place = Span(opening.start, opening.start)
             yield RULE.finding(src, place, message, [Edit(place, kind)])
-
-
-def _declared_type(src: SourceFile, index: int) -> bytes | None:
-    """The type in the nearest declaration before it. None where the name is a member or is being declared."""
-    code = src.code
-    if index < 1 or code[index].kind != "identifier" or text_at(src, index - 1) in _TYPES | {b".", b"->", b"::"}:
-        return None
-    name = text_at(src, index)
-    for at in range(index - 1, 0, -1):
-        if text_at(src, at) != name or code[at].kind != "identifier":
-            continue
-        before = text_at(src, at - 1)
-        if before in _TYPES:
-            return before
-        if code[at - 1].kind == "identifier" and before != b"return":
-            return None  # the nearest declaration has another type
-        if before == b",":
-            first = _first_of_list(src, at - 1)
-            if first is not None:
-                return first
-    return None
-
-
-def _first_of_list(src: SourceFile, comma: int) -> bytes | None:
-    """`half2 a, b;`: the type that stands before the first name of the list."""
-    at = comma
-    while at > 1 and text_at(src, at) == b"," and src.code[at - 1].kind == "identifier":
-        if text_at(src, at - 2) in _TYPES:
-            return text_at(src, at - 2)
-        at -= 2
-    return None

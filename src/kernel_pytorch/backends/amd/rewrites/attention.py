@@ -35,6 +35,8 @@ class _Pattern:
     scales: list[tuple[str, Any]] = field(default_factory=list)
     masks: list[tuple[Any, ...]] = field(default_factory=list)
     dropout: Any = None
+    returned: list[Any] = field(default_factory=list)
+    """Forms of the attention weights that are returned, and that no caller uses."""
 
 
 def edit(traced: TracedForward) -> list[Change]:
@@ -75,7 +77,9 @@ def _walk_down(traced: TracedForward, found: _Pattern) -> bool:
     if node.op == "call_module" and not is_plain(traced.submodule(node)):
         return False
     while True:
-        users = list(node.users)
+        users = [user for user in node.users if not _drops(traced, user, node)]
+        if len(users) < len(node.users):
+            found.returned.append(node)
         if len(users) != 1:
             if any(operation(user) == "matmul" and user.args[0] is node for user in users):
                 raise _Refused("the attention weights are also used elsewhere")
@@ -97,6 +101,14 @@ def _walk_down(traced: TracedForward, found: _Pattern) -> bool:
         elif operation(user) != "cast":
             return False
         node = user
+
+
+def _drops(traced: TracedForward, user: Any, node: Any) -> bool:
+    """Is this the return of a node in places that no caller uses?"""
+    if user.op != "output" or type(user.args[0]) is not tuple:
+        return False
+    places = [place for place, item in enumerate(user.args[0]) if item is node]
+    return bool(places) and traced.unused_outputs.issuperset(places)
 
 
 def _walk_up(traced: TracedForward, found: _Pattern) -> bool:
@@ -224,12 +236,16 @@ def _replace(traced: TracedForward, found: _Pattern) -> Change:
         if axes == 3:
             new = graph.call_method("squeeze", (new, 0))
     result.replace_all_uses_with(new)
+    output = next(iter(reversed(graph.nodes)))
+    if found.returned:
+        output.args = (tuple(None if item in found.returned else item for item in output.args[0]),)
     _erase_upwards(graph, result)
     parts = ["scale"] if found.scales else []
     parts += ["mask"] if found.masks else []
     parts += ["dropout"] if found.dropout is not None else []
     kept = f" with its {', '.join(parts)}" if parts else ""
-    return Change(traced.where or "the model", f"softmax(q k^T) v{kept} as scaled_dot_product_attention")
+    what = f"softmax(q k^T) v{kept} as scaled_dot_product_attention"
+    return Change(traced.where or "the model", what, drops_output=bool(found.returned))
 
 
 def _mask_node(traced: TracedForward, found: _Pattern) -> Any:
@@ -293,4 +309,5 @@ REWRITE = Rewrite(
     effect="no score matrix in memory: traffic grows with the length, not its square, where a fused kernel serves it",
     edit=edit,
     is_fusion=True,
+    drops_unused_outputs=True,
 )

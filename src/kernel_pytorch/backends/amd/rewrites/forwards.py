@@ -8,33 +8,32 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kernel_pytorch.backends.amd.rewrites.live_values import FREE, facts_of
 from kernel_pytorch.backends.boundary import boundary_of
 
 Key = tuple[Any, ...]
 _CONSTANTS = (type(None), bool, int, float, str)
 
 
-class UnknownArgument(TypeError):
-    """An argument that is neither a tensor, a plain constant nor a container of those."""
-
-
 def signature_of(value: Any, tensors: list[Any]) -> Key:
-    """What kind of arguments these are, with every tensor taken out into `tensors`."""
+    """What kind of arguments these are, with every tensor and every unknown object taken out into `tensors`."""
     import torch
 
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return ("tensor",)
-    if isinstance(value, _CONSTANTS):
+    if isinstance(value, _CONSTANTS) or type(value) in (torch.dtype, torch.device):
         return ("constant", type(value).__name__, value)
     if type(value) in (tuple, list):
         return (type(value).__name__, *[signature_of(item, tensors) for item in value])
     if type(value) is dict:
         return ("dict", *[(name, signature_of(item, tensors)) for name, item in value.items()])
-    raise UnknownArgument(f"an argument of type {type(value).__name__}")
+    # A cache of keys and values, for one: the graph may call it, and is given up where it looks inside.
+    tensors.append(value)
+    return ("object", type(value))
 
 
 # The kinds of calls with so many tensors and nothing else. A table, since Dynamo cannot see through a cache.
@@ -44,7 +43,7 @@ _OF_TENSORS: tuple[Key, ...] = tuple(("tuple", ("tuple", *[("tensor",)] * count)
 def arguments_of(key: Key, tensors: list[Any]) -> Any:
     """The reverse of `signature_of`; takes its tensors from the front of the list."""
     kind = key[0]
-    if kind == "tensor":
+    if kind in ("tensor", "object"):
         return tensors.pop(0)
     if kind == "constant":
         return key[2]
@@ -63,11 +62,24 @@ class Variant:
     function: Callable[..., Any]
     graph: Any
     only_while_eval: tuple[Any, ...] = ()
+    facts: tuple[Any, ...] | None = None
+    """Ranks, or shapes, dtypes and devices it holds for; None where the forward does not depend on them."""
+    dependence: int = FREE
+    only_without_hooks: bool = False
+    """An output that nobody uses is left out; a hook might."""
+
+    def fits(self, module: Any, tensors: list[Any]) -> bool:
+        """May it serve this call, which is of its kind?"""
+        if self.only_without_hooks and (module._forward_hooks or module._backward_hooks):
+            return False
+        if any(item.training for item in self.only_while_eval):
+            return False
+        return self.dependence == FREE or self.facts == facts_of(tensors, self.dependence)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Variant:
         # The function takes its module as an argument, so that the copy of the module may share it.
         guards = tuple(copy.deepcopy(module, memo) for module in self.only_while_eval)
-        return Variant(self.training, self.key, self.function, self.graph, guards)
+        return replace(self, only_while_eval=guards)
 
 
 class RewrittenForward:
@@ -85,26 +97,29 @@ class RewrittenForward:
             # The usual call. Without this, reading the arguments takes longer than some rewrites save.
             key, tensors = _OF_TENSORS[len(args)], list(args)
         else:
-            try:
-                key = signature_of((args, kwargs), tensors)
-            except UnknownArgument:
-                return type(self.module).forward(self.module, *args, **kwargs)
+            key = signature_of((args, kwargs), tensors)
         training = self.module.training
         for variant in self.variants:
-            if variant.training == training and variant.key == key:
-                if any(module.training for module in variant.only_while_eval):
-                    break
+            if variant.training == training and variant.key == key and variant.fits(self.module, tensors):
                 return variant.function(self.module, *tensors)
         return type(self.module).forward(self.module, *args, **kwargs)
 
-    def variant_for(self, training: bool, key: Key) -> Variant | None:
-        """The variant for that kind of call."""
-        return next((item for item in self.variants if item.training == training and item.key == key), None)
+    def variant_for(self, training: bool, key: Key, tensors: list[Any]) -> Variant | None:
+        """The variant that such a call takes now, or would take were it not for a module in train mode."""
+        for item in self.variants:
+            if (item.training, item.key) == (training, key) and item.facts == facts_of(tensors, item.dependence):
+                return item
+        return None
 
     def with_variant(self, variant: Variant) -> RewrittenForward:
-        """The same with one more variant, in place of the one for the same kind of call."""
-        others = tuple(item for item in self.variants if (item.training, item.key) != (variant.training, variant.key))
-        return RewrittenForward(self.module, (*others, variant))
+        """The same with one more variant, in place of the one for the same kind of call. Special ones come first."""
+        others = tuple(
+            item
+            for item in self.variants
+            if (item.training, item.key, item.facts) != (variant.training, variant.key, variant.facts)
+        )
+        both = sorted((variant, *others), key=lambda item: -item.dependence)
+        return RewrittenForward(self.module, tuple(both))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> RewrittenForward:
         return RewrittenForward(copy.deepcopy(self.module, memo), copy.deepcopy(self.variants, memo))

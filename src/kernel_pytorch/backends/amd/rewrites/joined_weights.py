@@ -62,14 +62,14 @@ def project_together(x: Any, layers: Sequence[Any]) -> tuple[Any, ...]:
     if weight is None or (biases and (bias is None or len(biases) != len(layers))):
         return tuple(layer(x) for layer in layers)
     if torch.is_grad_enabled() and (x.requires_grad or any(item.requires_grad for item in (*weights, *biases))):
-        joint = _function().apply(x, weight, bias, len(weights), *weights, *biases)
+        joint = joint_function().apply(x, weight, bias, len(weights), *weights, *biases)
     else:
         joint = functional.linear(x, weight, bias)
     return tuple(joint.split([layer.out_features for layer in layers], dim=-1))
 
 
 @lru_cache(maxsize=1)
-def _function() -> Any:
+def joint_function() -> Any:
     import torch
     from torch.nn import functional
 

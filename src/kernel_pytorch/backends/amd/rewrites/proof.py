@@ -5,7 +5,7 @@ Running a model for a check leaves nothing behind: random state, buffers and pla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,6 +74,21 @@ class Proof:
             found = _gradients(self.model, outputs) if wants_gradients else {}
         return Run(tuple(item.detach() for item in outputs), found)
 
+    def watch(self, mode: Any, look: Callable[[], None]) -> None:
+        """Run the example under a torch function mode; `look` is called while the output is still there."""
+        import torch
+
+        with ExitStack() as stack:
+            stack.enter_context(undisturbed(self.model))
+            stack.enter_context(torch.no_grad())
+            stack.enter_context(_mode_without_dropout()())
+            self._set_random_state()
+            args, kwargs = _fresh((self.args, self.kwargs))
+            with mode:
+                outputs = self.model(*args, **kwargs)
+            look()
+            del outputs
+
     def note(self, conditions: str) -> None:
         """Keep the outputs under other conditions as well, for a step that has to be compared under them."""
         if conditions != WITHOUT_DROPOUT:
@@ -132,6 +147,7 @@ def _in_eval(model: Any) -> Iterator[None]:
 @lru_cache(maxsize=1)
 def _mode_without_dropout() -> Any:
     """Attention kernels draw random numbers in another order than F.dropout: without any, both can be compared."""
+    from torch import fx
     from torch.nn import functional
     from torch.overrides import TorchFunctionMode
 
@@ -144,6 +160,8 @@ def _mode_without_dropout() -> Any:
     class WithoutDropout(TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
+            if any(issubclass(kind, fx.Proxy) for kind in types):
+                return func(*args, **kwargs)  # being traced: the graph must not lose its dropout
             if func in plain:
                 return args[0] if args else kwargs["input"]
             if func is functional.scaled_dot_product_attention:
@@ -190,10 +208,13 @@ def _tolerance(model: Any) -> tuple[float, float]:
 
 
 def _fresh(values: Any) -> Any:
+    import copy
+
     import torch
     from torch.utils import _pytree
 
     def copied(leaf: Any) -> Any:
-        return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf
+        # A cache of keys and values grows with every call.
+        return leaf.detach().clone() if isinstance(leaf, torch.Tensor) else copy.deepcopy(leaf)
 
     return _pytree.tree_map(copied, values)

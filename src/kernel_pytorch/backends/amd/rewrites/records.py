@@ -24,6 +24,8 @@ class Change:
     """Turns a change of the whole model off and on again, so that both can be timed in turn."""
     only_while_eval: tuple[Any, ...] = ()
     """Modules that must not be in train mode for the rewritten forward to be the same function."""
+    drops_output: bool = False
+    """An output that nobody used on the example is None now."""
     trouble: Callable[[], str] | None = None
     """Asked after the model ran with the change: why it had no effect; empty where it had."""
 
@@ -69,6 +71,8 @@ class Rewrite:
     """Under which conditions its outputs can be compared: one of those of `proof`."""
     judged_by_time: bool = True
     """Taken back where it is slower. Not so for what trades time for memory."""
+    drops_unused_outputs: bool = False
+    """Its edit wants to know which outputs of a module no caller uses."""
     reconsiders: bool = False
     """Steps before it may help only without it: with it, all of them are measured again, and go if they slow it."""
     only_if_faster: bool = False

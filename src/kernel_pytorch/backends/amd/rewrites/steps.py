@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,12 +11,12 @@ from typing import Any
 from kernel_pytorch.backends.amd.rewrites.forwards import (
     Key,
     RewrittenForward,
-    UnknownArgument,
     Variant,
     current_forward,
     set_forward,
     signature_of,
 )
+from kernel_pytorch.backends.amd.rewrites.live_values import facts_of
 from kernel_pytorch.backends.amd.rewrites.proof import Proof
 from kernel_pytorch.backends.amd.rewrites.records import Change, Job, Rewrite
 from kernel_pytorch.backends.amd.rewrites.trace import (
@@ -26,6 +27,7 @@ from kernel_pytorch.backends.amd.rewrites.trace import (
     shared_storages,
     trace,
 )
+from kernel_pytorch.backends.amd.rewrites.unused_outputs import unused_outputs
 
 
 @dataclass
@@ -67,6 +69,7 @@ def edit_forwards(rewrite: Rewrite, model: Any, proof: Proof) -> Step:
     """Run the model on the example once, and edit the forward of each module as its call comes by."""
     step, recorders = Step(), []
     shared = shared_storages(model)
+    unused = unused_outputs(model, proof) if rewrite.drops_unused_outputs else {}
     names = {module: name for name, module in reversed(list(model.named_modules(remove_duplicate=False)))}
     for module, name in names.items():
         forward = current_forward(module)
@@ -75,7 +78,7 @@ def edit_forwards(rewrite: Rewrite, model: Any, proof: Proof) -> Step:
         if forward is not None and not isinstance(forward, RewrittenForward):
             step.untraceable.append((name or "the model", "another library's forward is on this module"))
             continue
-        recorders.append(_Recorder(rewrite, module, name, forward, shared, step))
+        recorders.append(_Recorder(rewrite, module, name, forward, shared, unused.get(module, frozenset()), step))
     try:
         with _placed(recorders):
             proof.run(gradients=False)
@@ -100,7 +103,7 @@ def edit_without_example(rewrite: Rewrite, model: Any) -> Step:
         if type(module) is not nn.Sequential or (before is not None and not isinstance(before, RewrittenForward)):
             continue
         try:
-            variant, changes = _edited(rewrite, module, name, before, key, None, step, frozenset())
+            variant, changes = _edited(rewrite, module, name, before, key, None, step, frozenset(), frozenset())
         except Untraceable as reason:
             step.untraceable.append((name or "the model", str(reason)))
             continue
@@ -116,46 +119,52 @@ class _Recorder:
     """Stands in for a module's forward during one run of the example."""
 
     def __init__(
-        self, rewrite: Rewrite, module: Any, name: str, before: Any, shared: frozenset[int], step: Step
+        self,
+        rewrite: Rewrite,
+        module: Any,
+        name: str,
+        before: Any,
+        shared: frozenset[int],
+        unused: frozenset[int],
+        step: Step,
     ) -> None:
         self.rewrite, self.module, self.name, self.before = rewrite, module, name, before
-        self.shared, self.step = shared, step
+        self.shared, self.unused, self.step = shared, unused, step
         self.result = before
         self._seen: set[tuple[bool, Key]] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        import torch
+
         tensors: list[Any] = []
-        try:
-            key = signature_of((args, kwargs), tensors)
-        except UnknownArgument as reason:
-            self._refuse(f"it is called with {reason}")
-            return self._original(*args, **kwargs)
+        key = signature_of((args, kwargs), tensors)
         kind = (self.module.training, key)
         if kind in self._seen:
             return self._original(*args, **kwargs)
         self._seen.add(kind)
         versions = [_version(item) for item in tensors]
         try:
-            variant, changes, result = self._edit(key, tensors)
+            # A cache is written to by the call: what is traced gets one of its own.
+            example = [item if isinstance(item, torch.Tensor) else copy.deepcopy(item) for item in tensors]
+        except Exception as error:
+            self._refuse(f"an argument cannot be copied: {error}")
+            return self._original(*args, **kwargs)
+        # First as it is: the modules below see their calls before this one is traced.
+        result = self._original(*args, **kwargs)
+        if [_version(item) for item in tensors] != versions:
+            self._refuse("its forward writes into its inputs")
+            return result
+        try:
+            variant, changes = _edited(
+                self.rewrite, self.module, self.name, self.result, key, example, self.step, self.shared, self.unused
+            )
         except Untraceable as reason:
             self._refuse(str(reason))
-            return self._original(*args, **kwargs)
-        if [_version(item) for item in tensors] != versions:
-            for change in changes:
-                if change.undo is not None:
-                    change.undo()
-            self._refuse("its forward writes into its inputs")
-        elif variant is not None:
+            return result
+        if variant is not None:
             self.result = (self.result or RewrittenForward(self.module)).with_variant(variant)
             self.step.changes += changes
         return result
-
-    def _edit(self, key: Key, tensors: list[Any]) -> tuple[Variant | None, list[Change], Any]:
-        holder: list[Any] = []
-        variant, changes = _edited(
-            self.rewrite, self.module, self.name, self.result, key, (tensors, holder), self.step, self.shared
-        )
-        return variant, changes, holder[0]
 
     def _original(self, *args: Any, **kwargs: Any) -> Any:
         if self.before is not None:
@@ -172,31 +181,42 @@ def _edited(
     name: str,
     before: RewrittenForward | None,
     key: Key,
-    example: tuple[list[Any], list[Any]] | None,
+    example: list[Any] | None,
     step: Step,
     shared: frozenset[int],
+    unused: frozenset[int],
 ) -> tuple[Variant | None, list[Change]]:
     """The forward for one kind of call with the rewrite's edits, or None where it had nothing to edit."""
-    import copy
-
     assert rewrite.edit is not None
-    known = before.variant_for(module.training, key) if before is not None else None
-    graph = copy.deepcopy(known.graph) if known is not None else trace(module, key)
-    traced = TracedForward(module, name, graph, shared_storages=shared)
-    if example is not None:
-        tensors, holder = example
-        try:
-            result, traced.values = evaluate(module, graph, tensors)
-        except Exception as error:
-            raise Untraceable(f"its graph does not run: {error}") from error
-        holder.append(result)
+    known = before.variant_for(module.training, key, example or []) if before is not None else None
+    if known is None:
+        traced = trace(module, key, example)
+    else:
+        traced = TracedForward(module, name, copy.deepcopy(known.graph), dependence=known.dependence)
+        if example is not None:
+            try:
+                traced.values = evaluate(module, traced.graph, example)
+            except Exception as error:
+                raise Untraceable(f"its graph does not run: {error}") from error
+            traced.example = tuple(example)
+    traced.where, traced.shared_storages, traced.unused_outputs = name, shared, unused
     changes = rewrite.edit(traced)
     step.refusals += traced.refusals
     if not changes:
         return None, []
     guards = known.only_while_eval if known is not None else ()
-    guards = (*guards, *[item for change in changes for item in change.only_while_eval])
-    return Variant(module.training, key, function_of(graph), graph, guards), changes
+    variant = Variant(
+        module.training,
+        key,
+        function_of(traced.graph),
+        traced.graph,
+        only_while_eval=(*guards, *[item for change in changes for item in change.only_while_eval]),
+        facts=facts_of(example or [], traced.dependence),
+        dependence=traced.dependence,
+        only_without_hooks=(known is not None and known.only_without_hooks)
+        or any(change.drops_output for change in changes),
+    )
+    return variant, changes
 
 
 def _has_code_of_its_own(module: Any) -> bool:
@@ -208,7 +228,8 @@ def _has_code_of_its_own(module: Any) -> bool:
         return False
     if type(module) is nn.Sequential:
         return True
-    return not type(module).__module__.startswith("torch.") and type(module).forward is not nn.Module.forward
+    own = not type(module).__module__.startswith(("torch.", "kernel_pytorch.perf.transforms."))
+    return own and type(module).forward is not nn.Module.forward
 
 
 @contextmanager
@@ -222,5 +243,7 @@ def _placed(recorders: list[_Recorder]) -> Iterator[None]:
             set_forward(recorder.module, recorder.before)
 
 
-def _version(tensor: Any) -> int:
-    return 0 if tensor.is_inference() else int(tensor._version)
+def _version(item: Any) -> int:
+    import torch
+
+    return 0 if not isinstance(item, torch.Tensor) or item.is_inference() else int(item._version)

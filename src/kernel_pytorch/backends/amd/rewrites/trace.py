@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from kernel_pytorch.backends.amd.rewrites.forwards import Key, arguments_of
+from kernel_pytorch.backends.amd.rewrites.live_values import FREE, LiveValues, live_proxy_class
 
 # torch.fx does not see these when they are called with sizes, and would store what they give as a constant.
 _FACTORIES = ("ones", "zeros", "full", "empty", "arange", "eye", "rand", "randn", "linspace", "tensor")
@@ -48,6 +49,12 @@ class TracedForward:
     refusals: list[tuple[str, str]] = field(default_factory=list)
     shared_storages: frozenset[int] = frozenset()
     """Addresses of storages that more than one tensor of the whole model lies in."""
+    unused_outputs: frozenset[int] = frozenset()
+    """Places of the returned tuple that no caller used on the example."""
+    example: tuple[Any, ...] | None = None
+    """The tensors of the example's call."""
+    dependence: int = FREE
+    """What the graph depends on: see `live_values`. An edit may raise it."""
 
     def value(self, node: Any) -> Value:
         """What is known of a node's value; of a plain number in its place, the number."""
@@ -71,13 +78,18 @@ class TracedForward:
         self.refusals.append((where, reason))
 
 
-def trace(module: Any, key: Key) -> Any:
-    """The graph of type(module).forward for one kind of call. Raises Untraceable; the module is as it was."""
+def trace(module: Any, key: Key, example: list[Any] | None = None) -> TracedForward:
+    """The graph of type(module).forward for one kind of call. Raises Untraceable; the module is as it was.
+
+    With an example the forward may branch on shapes and dtypes; the example is run on the way."""
     forward = type(module).forward
+    if getattr(forward, "__wrapped__", None) is not None:
+        raise Untraceable(f"{type(module).__name__}.forward is decorated, which a graph would lose")
     state = _plain_state(module)
+    live = LiveValues(module, example) if example is not None else None
     try:
         with _factories_recorded() as calls:
-            tracer = _tracer_class()(module, key, calls)
+            tracer = _tracer_class()(module, key, calls, live)
             graph = tracer.trace(module)
     except Exception as error:
         # fx raises whatever the forward does with a value that is not there: TypeError, TraceError, NameError ...
@@ -86,27 +98,47 @@ def trace(module: Any, key: Key) -> Any:
         changed = _restore(module, state)
     if changed:
         raise Untraceable(f"{type(module).__name__}.forward changes its own attribute {changed!r}")
-    if getattr(forward, "__wrapped__", None) is not None:
-        raise Untraceable(f"{type(module).__name__}.forward is decorated, which a graph would lose")
-    return graph
+    traced = TracedForward(module, "", graph)
+    if live is not None:
+        traced.values = {node: known_of(value) for node, value in live.values.items()}
+        traced.dependence, traced.example = live.dependence, tuple(example or ())
+    return traced
+
+
+def known_of(result: Any) -> Value:
+    """What is kept of a value."""
+    import torch
+
+    if isinstance(result, torch.Tensor):
+        return Value(shape=tuple(result.shape), dtype=result.dtype)
+    if isinstance(result, (int, float)) and not isinstance(result, bool):
+        return Value(number=float(result))
+    return Value()
 
 
 def function_of(graph: Any) -> Callable[..., Any]:
-    """The graph as a Python function of the module and the tensors of the call."""
+    """The graph as a Python function of the module and the tensors of the call.
+
+    Blocks that are alike get the same function: Dynamo, which goes by it, then compiles them once."""
     graph.lint()
     code = graph.python_code(root_module="self")
-    scope = dict(code.globals)
-    exec(compile(code.src, "<rewritten forward>", "exec"), scope)
-    function: Callable[..., Any] = scope["forward"]
-    return function
+    names = tuple(sorted((name, id(value)) for name, value in code.globals.items()))
+    if (code.src, names) not in _functions:
+        scope = dict(code.globals)
+        exec(compile(code.src, "<rewritten forward>", "exec"), scope)
+        _functions[code.src, names] = scope["forward"]
+    return _functions[code.src, names]
 
 
-def evaluate(module: Any, graph: Any, tensors: list[Any]) -> tuple[Any, dict[Any, Value]]:
-    """Run the graph on real tensors: its result, and the value of each node."""
+# The functions hold on to what their names stand for, so that an id is not used twice.
+_functions: dict[tuple[str, tuple[tuple[str, int], ...]], Callable[..., Any]] = {}
+
+
+def evaluate(module: Any, graph: Any, tensors: list[Any]) -> dict[Any, Value]:
+    """Run the graph on real tensors: the value of each node."""
     values: dict[Any, Value] = {}
-    interpreter = _interpreter_class()(module, values, graph)
-    result = interpreter.run(*tensors, enable_io_processing=False)
-    return result, values
+    _interpreter_class()(module, values, graph).run(*tensors, enable_io_processing=False)
+    return values
 
 
 def mutates(traced: TracedForward, nodes: Iterator[Any]) -> bool:
@@ -145,20 +177,53 @@ def _tracer_class() -> type:
 
         proxy_buffer_attributes = True
 
-        def __init__(self, module: Any, key: Key, calls: list[Any]) -> None:
+        def __init__(self, module: Any, key: Key, calls: list[Any], live: LiveValues | None) -> None:
             super().__init__(autowrap_modules=(math,))
             self._call_key = key
             self._known = {id(tensor) for _, tensor in (*module.named_parameters(), *module.named_buffers())}
+            self._attributes = _plain_tensors(module)
+            self.live = live
             calls.append(self)
+
+        @property
+        def is_running_example(self) -> bool:
+            return self.live is not None and self.live.is_running
 
         def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
             return True
+
+        def proxy(self, node: Any) -> Any:
+            return live_proxy_class()(node, self) if self.live is not None else super().proxy(node)
+
+        def create_proxy(self, *args: Any, **kwargs: Any) -> Any:
+            made = super().create_proxy(*args, **kwargs)
+            if self.live is not None:
+                self.live.run(made.node)
+            return made
+
+        def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
+            return (
+                forward(*args, **kwargs) if self.is_running_example else super().call_module(m, forward, args, kwargs)
+            )
+
+        def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: Any) -> Any:
+            return attr_val if self.is_running_example else super().getattr(attr, attr_val, parameter_proxy_cache)
+
+        def to_bool(self, obj: Any) -> bool:
+            if self.live is None:
+                return bool(super().to_bool(obj))
+            return bool(self.live.known(obj.node, "the truth"))
+
+        def iter(self, obj: Any) -> Any:
+            if self.live is None:
+                return super().iter(obj)
+            return iter([obj[place] for place in range(self.live.length(obj.node))])
 
         def create_args_for_root(self, root_fn: Any, is_module: bool, concrete_args: Any = None) -> Any:
             proxies: list[Any] = []
 
             def placeholder(key: Key) -> None:
-                if key[0] == "tensor":
+                if key[0] in ("tensor", "object"):
                     proxies.append(self.create_proxy("placeholder", f"input_{len(proxies)}", (), {}))
                 elif key[0] == "dict":
                     for _, item in key[1:]:
@@ -177,6 +242,8 @@ def _tracer_class() -> type:
 
         def create_arg(self, a: Any) -> Any:
             if isinstance(a, torch.Tensor) and id(a) not in self._known:
+                if id(a) in self._attributes:
+                    return self.create_node("get_attr", self._attributes[id(a)], (), {})
                 raise Untraceable("it uses a tensor that is neither a parameter nor a buffer")
             return super().create_arg(a)
 
@@ -185,7 +252,6 @@ def _tracer_class() -> type:
 
 @lru_cache(maxsize=1)
 def _interpreter_class() -> type:
-    import torch
     from torch import fx
 
     class ValueInterpreter(fx.Interpreter):  # type: ignore[misc]
@@ -195,10 +261,7 @@ def _interpreter_class() -> type:
 
         def run_node(self, n: Any) -> Any:
             result = super().run_node(n)
-            if isinstance(result, torch.Tensor):
-                self._values[n] = Value(shape=tuple(result.shape), dtype=result.dtype)
-            elif isinstance(result, (int, float)) and not isinstance(result, bool):
-                self._values[n] = Value(number=float(result))
+            self._values[n] = known_of(result)
             return result
 
     return ValueInterpreter
@@ -214,7 +277,9 @@ def _factories_recorded() -> Iterator[list[Any]]:
 
     def recorded(original: Any) -> Any:
         def factory(*args: Any, **kwargs: Any) -> Any:
-            return tracers[0].create_proxy("call_function", original, args, kwargs) if tracers else original(*args)
+            if not tracers or tracers[0].is_running_example:
+                return original(*args, **kwargs)
+            return tracers[0].create_proxy("call_function", original, args, kwargs)
 
         return factory
 
@@ -225,6 +290,18 @@ def _factories_recorded() -> Iterator[list[Any]]:
     finally:
         for name, original in originals.items():
             setattr(torch, name, original)
+
+
+def _plain_tensors(module: Any) -> dict[int, str]:
+    """Tensors that are plain attributes (a table of angles), by identity: read anew in every call."""
+    import torch
+
+    return {
+        id(value): f"{name}.{attribute}" if name else attribute
+        for name, child in module.named_modules()
+        for attribute, value in child.__dict__.items()
+        if isinstance(value, torch.Tensor)
+    }
 
 
 def _plain_state(module: Any) -> dict[str, tuple[Any, Any]]:

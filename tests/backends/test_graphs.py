@@ -454,3 +454,14 @@ def test_the_first_cause_is_told() -> None:
             raise RuntimeError("capture_end failed")
     except RuntimeError as error:
         assert first_cause(error) == "ValueError: the reason"
+
+
+def test_a_recording_takes_a_workspace_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inductor's graphs give the process's workspace back when they record; a replay must not write to it."""
+    from kernel_pytorch.backends import graph_recorder
+
+    said: list[str] = []
+    monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: said.append("cleared"), raising=False)
+    with graph_recorder._own_workspace():
+        said.append("recorded")
+    assert said == ["cleared", "recorded", "cleared"]

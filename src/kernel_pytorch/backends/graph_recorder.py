@@ -92,7 +92,7 @@ class GraphPool:
                 graph.register_generator_state(generator)
             recording = torch.cuda.graph(graph, pool=self.handle, stream=side, capture_error_mode="thread_local")
             try:
-                with fail_on_recompile(), recording:
+                with fail_on_recompile(), _own_workspace(), recording:
                     outputs = function(*args, **kwargs)
             except Exception as error:
                 reason = first_cause(error)
@@ -123,6 +123,22 @@ class GraphPool:
 
 
 _broken: list[Any] = []
+
+
+@contextmanager
+def _own_workspace() -> Iterator[None]:
+    """Inside, BLAS libraries take a new workspace, which during a recording comes from the graph's own memory.
+
+    With the process's one a graph would go on writing there after somebody gives it back, which the graphs of
+    mode="reduce-overhead" do each time they record."""
+    import torch
+
+    clear = getattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None)
+    clear()
+    try:
+        yield
+    finally:
+        clear()
 
 
 @contextmanager

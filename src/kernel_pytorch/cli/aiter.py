@@ -1,0 +1,86 @@
+"""`kpt aiter TARGET`: which GEMM shapes of a model aiter has tuned kernels for, and the tuner's run for the others."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+SUMMARY = "which GEMM shapes of a model aiter has tuned kernels for; writes and runs the tuner's input (AMD)"
+DESCRIPTION = """\
+For a shape that is not in its tuning table aiter's gemm_a16w16 calls F.linear, without a word and without a benefit.
+This lists the shapes of all linear layers in one call of TARGET (module:function or file.py:function that returns
+(model, inputs)), says which the table has, and writes the others to FOLDER for aiter's tuner. With --run the tuner
+runs (on the AMD GPU, minutes per shape); without it its command is printed. Exit 1 if shapes are missing."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the verb."""
+    parser.add_argument("target", metavar="TARGET")
+    parser.add_argument("--folder", type=Path, default=Path("aiter-tuning"), help="for the tuner's files")
+    parser.add_argument("--gfx", help="architecture the table is asked for, such as gfx942 (default: the GPU here)")
+    parser.add_argument("--compute-units", type=int, help="with --gfx: 304 for an MI300X")
+    parser.add_argument("--aiter", type=Path, metavar="DIR", help="aiter's sources, which hold the tuner")
+    parser.add_argument("--run", action="store_true", help="run the tuner")
+    parser.add_argument("--json", action="store_true")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exit 0 if every shape is tuned, 1 if some are missing, 2 for usage errors."""
+    from kernel_pytorch.core.entry_point import load_subject
+    from kernel_pytorch.core.errors import UsageError
+    from kernel_pytorch.perf.aiter import tuning
+    from kernel_pytorch.perf.ladder.rung import Inputs
+
+    target, units = _device(args)
+    subject = load_subject(args.target)
+    if not hasattr(subject.function, "modules"):
+        raise UsageError(f"{args.target}: gives no torch.nn.Module, whose linear layers could be listed")
+    shapes = tuning.linear_shapes(subject.function, Inputs(subject.args, subject.kwargs))
+    files = tuning.table_files()
+    table = tuning.tuned_shapes(files, target, units)
+    missing = [one for one in shapes if not tuning.is_tuned(one, table) and not tuning.is_skinny(one, units)]
+    command: list[str] = []
+    if missing:
+        tuning.write_untuned(missing, args.folder / tuning.UNTUNED)
+        if args.aiter is not None:
+            command = tuning.tuner_command(args.aiter, args.folder, sys.executable)
+        elif args.run:
+            raise UsageError("--run needs --aiter DIR, the folder of aiter's sources, which hold the tuner")
+    if args.json:
+        listed = [{**vars(one), "tuned": one not in missing} for one in shapes]
+        print(json.dumps({"gfx": target, "compute_units": units, "shapes": listed, "command": command}, indent=1))
+    else:
+        for one in shapes:
+            print(f"{'missing' if one in missing else 'tuned  '}  {one.in_words()}  {one.dtype}")
+    if not missing:
+        return 0
+    print(tuning.diagnosis(missing, files), file=sys.stderr)
+    print(f"shapes for the tuner: {args.folder / tuning.UNTUNED}", file=sys.stderr)
+    if args.run:
+        return 0 if subprocess.run(command, check=False).returncode == 0 else 2
+    shown = " ".join(command) or "python3 AITER/csrc/gemm_a16w16/gemm_a16w16_tune.py (give --aiter AITER for the whole)"
+    print(f"tune:  {shown}", file=sys.stderr)
+    print(f"use:   export {tuning.TABLE_VARIABLE}={(args.folder / tuning.TUNED).resolve()}", file=sys.stderr)
+    return 1
+
+
+def _device(args: argparse.Namespace) -> tuple[str, int]:
+    from kernel_pytorch.core.errors import UsageError
+
+    if args.gfx:
+        if not args.compute_units:
+            raise UsageError("--gfx needs --compute-units: aiter's tables are by both (304 for an MI300X)")
+        return str(args.gfx), int(args.compute_units)
+    import torch
+
+    from kernel_pytorch.core.platform import is_rocm
+    from kernel_pytorch.perf.aiter.installed import device_row
+
+    if not is_rocm(torch) or not torch.cuda.is_available():
+        raise UsageError(
+            "no AMD GPU here: give --gfx gfx942 --compute-units 304, for one, to ask for another machine's"
+        )
+    return device_row(torch.cuda.current_device())

@@ -1,0 +1,1 @@
+"""aiter, AMD's kernel library, as rungs use it. Built against its documented signatures; not run on AMD here."""

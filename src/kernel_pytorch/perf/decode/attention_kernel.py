@@ -1,0 +1,158 @@
+"""Attention of one query per sequence over a cache, in Triton, with rotation and the write to the cache inside.
+
+One program serves a key-value head and all query heads that share it, so keys and values are read once and never
+repeated. It asks for the cache before it waits for the kernel that makes the query. This module needs Triton.
+"""
+
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,misc"
+# ruff: noqa: N803
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
+
+
+@triton.jit
+def _rotated(ptr, stride_head, head, inside, cos_ptr, sin_ptr, SIZE: tl.constexpr, ROTATES: tl.constexpr):
+    """Rows of SIZE at the given heads, as fp32; rotated: x * cos + (-x[half:], x[:half]) * sin."""
+    column = tl.arange(0, SIZE)
+    start = ptr + head[:, None] * stride_head
+    x = tl.load(start + column[None, :], mask=inside[:, None], other=0.0).to(tl.float32)
+    if ROTATES:
+        half: tl.constexpr = SIZE // 2
+        partner = tl.where(column < half, column + half, column - half)
+        turned = tl.load(start + partner[None, :], mask=inside[:, None], other=0.0).to(tl.float32)
+        turned = tl.where((column < half)[None, :], -turned, turned)
+        cos = tl.load(cos_ptr + column).to(tl.float32)
+        sin = tl.load(sin_ptr + column).to(tl.float32)
+        x = x * cos[None, :] + turned * sin[None, :]
+    return x
+
+
+@triton.jit
+def one_query_attention(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    cos_ptr,
+    sin_ptr,
+    keys_ptr,
+    values_ptr,
+    position_ptr,
+    bias_ptr,
+    out_ptr,
+    totals_ptr,
+    weights_ptr,
+    arrived_ptr,
+    q_batch,
+    q_head,
+    k_batch,
+    k_head,
+    v_batch,
+    v_head,
+    cache_batch,
+    cache_head,
+    bias_batch,
+    bias_head,
+    bias_key,
+    length,
+    scale,
+    ROTATES: tl.constexpr,
+    WRITES: tl.constexpr,
+    HAS_BIAS: tl.constexpr,
+    SHARED: tl.constexpr,
+    GROUP: tl.constexpr,
+    GROUP_BLOCK: tl.constexpr,
+    SIZE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    PARTS: tl.constexpr,
+    OVERLAPS: tl.constexpr,
+):
+    """out[b, h] = softmax(scale * q[b, h] . keys[b, h // GROUP] + bias) values; with WRITES k and v enter the cache.
+
+    The keys are cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so
+    that nobody has to set it to zero."""
+    shared = tl.program_id(0)
+    number = tl.program_id(1)
+    batch = tl.program_id(2).to(tl.int64)
+    column = tl.arange(0, SIZE)
+    lane = tl.arange(0, BLOCK)
+    group = tl.arange(0, GROUP_BLOCK)
+    head = shared * GROUP + group
+    in_group = group < GROUP
+    base = batch * cache_batch + shared * cache_head
+    if OVERLAPS:
+        gdc_launch_dependents()
+    # The cache as earlier calls left it; this call's own entry replaces the stale one below.
+    at = number * BLOCK + lane
+    there = (at < length)[:, None]
+    keys = tl.load(keys_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
+    values = tl.load(values_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
+    if OVERLAPS:
+        gdc_wait()
+    q = _rotated(q_ptr + batch * q_batch, q_head, head, in_group, cos_ptr, sin_ptr, SIZE, ROTATES)
+    q = q.to(keys.dtype)
+    if WRITES:
+        position = tl.load(position_ptr)
+        alone = shared + tl.arange(0, 1)
+        always = tl.full((1,), 1, tl.int1)
+        k_new = _rotated(k_ptr + batch * k_batch, k_head, alone, always, cos_ptr, sin_ptr, SIZE, ROTATES).to(keys.dtype)
+        v_new = tl.load(v_ptr + batch * v_batch + alone[:, None] * v_head + column[None, :])
+        if (position // BLOCK) % PARTS == number:  # the part that reads this place writes it
+            tl.store(keys_ptr + base + position * SIZE + column[None, :], k_new)
+            tl.store(values_ptr + base + position * SIZE + column[None, :], v_new)
+    highest = tl.full((GROUP_BLOCK,), float("-inf"), tl.float32)
+    weight = tl.zeros((GROUP_BLOCK,), tl.float32)
+    total = tl.zeros((GROUP_BLOCK, SIZE), tl.float32)
+    for start in range(number * BLOCK, length, BLOCK * PARTS):
+        at = start + lane
+        if start > number * BLOCK:
+            there = (at < length)[:, None]
+            keys = tl.load(keys_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
+            values = tl.load(values_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
+        if WRITES:
+            own = (at == position)[:, None]
+            keys = tl.where(own, k_new, keys)
+            values = tl.where(own, v_new, values)
+        scores = tl.dot(q, tl.trans(keys)) * scale
+        if HAS_BIAS:
+            shift = bias_ptr + batch * bias_batch + head[:, None] * bias_head + at[None, :] * bias_key
+            inside = in_group[:, None] & (at < length)[None, :]
+            scores += tl.load(shift, mask=inside, other=0.0).to(tl.float32)
+        scores = tl.where((at < length)[None, :], scores, float("-inf"))
+        top = tl.maximum(highest, tl.max(scores, axis=1))
+        # A row that sees nothing yet has no highest score; its weights are zero either way.
+        safe = tl.where(top == float("-inf"), 0.0, top)
+        fading = tl.exp(highest - safe)
+        shares = tl.exp(scores - safe[:, None])
+        weight = weight * fading + tl.sum(shares, axis=1)
+        total = total * fading[:, None] + tl.dot(shares.to(values.dtype), values)
+        highest = top
+    place = out_ptr + (batch * SHARED * GROUP + head)[:, None] * SIZE + column[None, :]
+    if PARTS == 1:
+        tl.store(place, (total / weight[:, None]).to(out_ptr.dtype.element_ty), mask=in_group[:, None])
+    else:
+        slot = (batch * SHARED + shared) * PARTS
+        rows = group[:, None] * SIZE + column[None, :]
+        tl.store(totals_ptr + (slot + number) * GROUP_BLOCK * SIZE + rows, total)
+        # The highest score and the weight as one number would lose digits: two halves of one line.
+        tl.store(weights_ptr + (slot + number) * 2 * GROUP_BLOCK + group, highest)
+        tl.store(weights_ptr + (slot + number) * 2 * GROUP_BLOCK + GROUP_BLOCK + group, weight)
+        tl.debug_barrier()
+        before = tl.atomic_add(arrived_ptr + batch * SHARED + shared, 1, sem="acq_rel", scope="gpu")
+        if (before + 1) % PARTS == 0:
+            part = tl.arange(0, PARTS)
+            lines = weights_ptr + (slot + part)[:, None] * 2 * GROUP_BLOCK + group[None, :]
+            tops = tl.load(lines, cache_modifier=".cg")
+            weights = tl.load(lines + GROUP_BLOCK, cache_modifier=".cg")
+            top = tl.max(tops, axis=0)
+            safe = tl.where(top == float("-inf"), 0.0, top)
+            below = tl.sum(weights * tl.exp(tops - safe[None, :]), axis=0)
+            result = tl.zeros((GROUP_BLOCK, SIZE), tl.float32)
+            for other in tl.static_range(PARTS):
+                line = weights_ptr + (slot + other) * 2 * GROUP_BLOCK + group
+                share = tl.exp(tl.load(line, cache_modifier=".cg") - safe)
+                piece = tl.load(totals_ptr + (slot + other) * GROUP_BLOCK * SIZE + rows, cache_modifier=".cg")
+                result += piece * share[:, None]
+            tl.store(place, (result / below[:, None]).to(out_ptr.dtype.element_ty), mask=in_group[:, None])

@@ -1,0 +1,153 @@
+"""Attention of one query over a cache, put into a graph: without repeated heads, with rotation and cache inside."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+from kernel_pytorch.perf.decode.patterns import Rotation, is_call, is_input, rotation, unrepeated, value
+
+FUSED = (
+    "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_for_cpu",
+)
+
+
+def attention(graph: Any, operators: Any) -> int:
+    """Replace what can be; gives how many."""
+    masks: dict[Any, Any] = {}
+    return sum(_replaced(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, *FUSED))
+
+
+def _one_of(masks: dict[Any, Any], node: Any) -> Any:
+    """The first mask that is computed in the same way: every layer makes its own, in a kernel of its own."""
+    return node if node is None else masks.setdefault(_way(node), node)
+
+
+def _way(node: Any) -> Any:
+    """How a mask comes about, down to what is not made for masks."""
+    if isinstance(node, (list, tuple)):
+        return tuple(map(_way, node))
+    if not is_call(node, "where.self", "expand", "full", "clone", "constant_pad_nd", "slice.Tensor", "unsqueeze"):
+        return node
+    return (node.target, _way(node.args), tuple((name, str(item)) for name, item in sorted(node.kwargs.items())))
+
+
+def arguments(node: Any) -> dict[str, Any]:
+    names = [argument.name for argument in node.target._schema.arguments]
+    return {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+
+
+def _replaced(graph: Any, node: Any, operators: Any, masks: dict[Any, Any]) -> bool:
+    given = arguments(node)
+    q, k, v = given["query"], given["key"], given["value"]
+    bias = _one_of(masks, given.get("attn_bias", given.get("attn_mask")))
+    if given.get("is_causal") or given.get("dropout_p") or not _fits(node, q, k, bias):
+        return False
+    (keys, _), (values, _) = unrepeated(k), unrepeated(v)
+    if value(keys).shape != value(values).shape or value(q).shape[1] % value(keys).shape[1]:
+        return False
+    size = value(q).shape[-1]
+    scale = given.get("scale")
+    scale = 1 / math.sqrt(size) if scale is None else float(scale)
+    stored = _stored(keys), _stored(values)
+    turned = rotation(q)
+    if stored[0] is not None and stored[1] is not None and stored[0][1] is stored[1][1]:
+        made = _with_store(graph, node, operators, q, turned, stored, bias, scale)
+    else:
+        if not all(_rows_are_dense(value(one)) for one in (keys, values)):
+            return False
+        # Keys that this graph makes may still be on their way: only caches from outside are read ahead.
+        overlaps = is_input(keys) and is_input(values)
+        with graph.inserting_before(node):
+            made = _query_call(graph, operators, q, turned, keys, values, bias, scale, overlaps)
+    made.meta["val"] = value(q).new_empty(value(q).shape)
+    for user in list(node.users):
+        user.replace_all_uses_with(made)
+    return True
+
+
+def _fits(node: Any, q: Any, k: Any, bias: Any) -> bool:
+    queries, keys = value(q), value(k)
+    if not all(user.target is operator.getitem and user.args[1] == 0 for user in node.users if user.users):
+        return False
+    if queries.dim() != 4 or queries.shape[2] != 1 or queries.dtype != keys.dtype or queries.stride(-1) != 1:
+        return False
+    size = queries.shape[-1]
+    if (size < 16 and queries.device.type != "cpu") or size & (size - 1) or size > 256:
+        return False
+    return bias is None or (value(bias).is_floating_point() and value(bias).shape[-1] == keys.shape[2])
+
+
+def _rows_are_dense(cache: Any) -> bool:
+    """(batch, heads, length, size) with the last two axes in order."""
+    return bool(cache.stride(-1) == 1 and cache.stride(-2) == cache.shape[-1])
+
+
+def _stored(node: Any) -> tuple[Any, Any, Any, Any] | None:
+    """A cache with one place written: (cache, position, what is written, the final copy into the cache)."""
+    if not is_call(node, "index_put") or (len(node.args) > 3 and node.args[3]):
+        return None
+    cache, places, new = node.args[:3]
+    if len(places) != 3 or places[0] is not None or places[1] is not None or getattr(cache, "op", "") != "placeholder":
+        return None
+    copies = [user for user in node.users if is_call(user, "copy_")]
+    if len(copies) != 1 or copies[0].args[0] is not cache or copies[0].users or set(cache.users) != {node, copies[0]}:
+        return None
+    if len(node.users) != 2 or not _rows_are_dense(value(cache)) or value(places[2]).numel() != 1:
+        return None
+    if value(new).dim() != 4 or value(new).shape[2] != 1 or value(new).dtype != value(cache).dtype:
+        return None
+    return cache, places[2], new, copies[0]
+
+
+def _with_store(
+    graph: Any, node: Any, operators: Any, q: Any, turned: Rotation | None, stored: Any, bias: Any, scale: float
+) -> Any:
+    (keys, position, k_new, k_copy), (values, _, v_new, v_copy) = stored
+    k_turned = rotation(k_new)
+    cos = sin = None
+    same = turned is not None and k_turned is not None and (turned.cos, turned.sin) == (k_turned.cos, k_turned.sin)
+    if turned is not None and k_turned is not None and same and _dense(turned.x) and _dense(k_turned.x):
+        q, k_new, cos, sin = turned.x, k_turned.x, turned.cos, turned.sin
+    with graph.inserting_before(node):
+        new = [_last_axis_dense(graph, one) for one in (k_new, v_new)]
+        args = (q, *new, keys, values, position, bias, cos, sin, scale, True)
+        made = graph.call_function(operators.attend_and_store.default, args)
+    for copy in (k_copy, v_copy):
+        graph.erase_node(copy)
+    return made
+
+
+def _dense(node: Any) -> bool:
+    return bool(value(node).stride(-1) == 1)
+
+
+def _last_axis_dense(graph: Any, node: Any) -> Any:
+    import torch
+
+    if _dense(node):
+        return node
+    made = graph.call_function(torch.ops.aten.clone.default, (node,), {"memory_format": torch.contiguous_format})
+    made.meta["val"] = value(node).contiguous()
+    return made
+
+
+def _query_call(
+    graph: Any,
+    operators: Any,
+    q: Any,
+    turned: Rotation | None,
+    keys: Any,
+    values: Any,
+    bias: Any,
+    scale: float,
+    overlaps: bool,
+) -> Any:
+    cos = sin = None
+    if turned is not None and _dense(turned.x):
+        q, cos, sin = turned.x, turned.cos, turned.sin
+    return graph.call_function(operators.attend.default, (q, keys, values, bias, cos, sin, scale, overlaps))

@@ -1,0 +1,276 @@
+"""The pass that puts the kernels of decoding into Inductor's graph: late, on aten operators, before lowering."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from kernel_pytorch.perf.decode.ops import MOST_MATRICES, register
+from kernel_pytorch.perf.decode.patterns import (
+    is_call,
+    is_input,
+    rms_norm,
+    silu,
+    through_converts,
+    through_views,
+    value,
+)
+
+# Part of the key of Inductor's cache of compiled graphs: to be raised with every change of what the pass does.
+VERSION = 1
+ONE_ROW = "one row"
+
+
+def known_passes() -> dict[str, Callable[[Any], int]]:
+    """Passes by the name that a recipe has for them."""
+    from kernel_pytorch.perf.aiter.attention_pass import NAME as AITER_ATTENTION
+    from kernel_pytorch.perf.aiter.attention_pass import aiter_attention
+
+    return {ONE_ROW: one_row, AITER_ATTENTION: aiter_attention}
+
+
+@lru_cache(maxsize=8)
+def pass_named(names: tuple[str, ...]) -> Any:
+    """The pass object that Inductor is given, which runs these in turn. Raises ValueError for an unknown name."""
+    from torch._inductor.custom_graph_pass import CustomGraphPass
+
+    known = known_passes()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ValueError(f"no pass {unknown[0]!r}; there are {', '.join(known)}")
+
+    class Ours(CustomGraphPass):  # type: ignore[misc]
+        def __call__(self, graph: Any) -> None:
+            for name in names:
+                known[name](graph)
+                graph.eliminate_dead_code()
+
+        def uuid(self) -> Any:
+            return f"kernel_pytorch.perf.decode {VERSION} {names}"
+
+    return Ours()
+
+
+def one_row(graph: Any) -> int:
+    """Replace products of one row and attention of one query; gives how many operators were put in."""
+    from kernel_pytorch.perf.decode.attention_pass import attention
+
+    operators = register()
+    placed = _gated(graph, operators) + _with_residual(graph, operators) + _joined(graph, operators)
+    placed += attention(graph, operators)
+    graph.eliminate_dead_code()
+    _let_overlap(graph)
+    return placed
+
+
+def _let_overlap(graph: Any) -> None:
+    """The first of ours waits for whatever ran before the graph; the others only read weights before they wait."""
+    first = True
+    for node in graph.nodes:
+        if node.op == "call_function" and getattr(node.target, "namespace", "") == "kpt_decode":
+            if first:
+                node.args = (*node.args[:-1], False)
+            first = False
+
+
+def products(graph: Any) -> list[Any]:
+    """Products of one row with a weight that comes into the graph."""
+    found = []
+    for node in graph.nodes:
+        if is_call(node, "mm", "addmm"):
+            row, matrix = node.args[-2:]
+            result = value(node)
+            if result is None or result.dim() != 2 or result.shape[0] != 1 or not result.is_floating_point():
+                continue
+            if len(node.args) == 3 and (value(node.args[0]).dim() != 1 or node.kwargs):
+                continue
+            if _weight(node) is not None and value(row).dtype == value(matrix).dtype == result.dtype:
+                found.append(node)
+    return found
+
+
+def _weight(node: Any) -> Any:
+    """The (rows, columns) weight of a product; None where it is laid out otherwise or written to."""
+    matrix = node.args[-1]
+    if not is_call(matrix, "permute", "t") or (len(matrix.args) > 1 and list(matrix.args[1]) != [1, 0]):
+        return None
+    weight = matrix.args[0]
+    return weight if is_input(weight) and value(weight).is_contiguous() else None
+
+
+def _bias(node: Any) -> Any:
+    return node.args[0] if len(node.args) == 3 else None
+
+
+def _source(node: Any) -> tuple[Any, Any, float]:
+    """The row that a product reads, with the weight and epsilon of the norm before it, if there is one."""
+    row = node.args[-2]
+    norm = rms_norm(row)
+    if norm is None or value(norm.x).dtype != value(row).dtype:
+        return through_views(row), None, 0.0
+    return through_views(norm.x), norm.weight, norm.epsilon
+
+
+def _row_of(graph: Any, source: Any) -> Any:
+    """The source as one row, contiguous: kernels count on it."""
+    import torch
+
+    shape = [1, value(source).numel()]
+    return _call(graph, torch.ops.aten.reshape.default, (source, shape), value(source).new_empty(shape))
+
+
+def _call(graph: Any, target: Any, args: tuple[Any, ...], result: Any) -> Any:
+    node = graph.call_function(target, args)
+    node.meta["val"] = result
+    return node
+
+
+def _like(graph: Any, node: Any, old: Any) -> Any:
+    """`node` in the shape of `old`, whose users it gets."""
+    import torch
+
+    with graph.inserting_after(node):
+        shaped = _call(graph, torch.ops.aten.reshape.default, (node, list(value(old).shape)), value(old))
+    old.replace_all_uses_with(shaped)
+    return shaped
+
+
+def _only_user(node: Any) -> Any:
+    """The one node that uses this through reshapes; None where there are several."""
+    while True:
+        if len(node.users) != 1:
+            return None
+        user = next(iter(node.users))
+        if not is_call(user, "reshape", "view", "_unsafe_view"):
+            return user
+        node = user
+
+
+def _gated(graph: Any, operators: Any) -> int:
+    """silu(x @ gate) * (x @ up), from two products or from the halves of one."""
+    known = set(products(graph))
+    placed = 0
+    for node in list(graph.nodes):
+        if not is_call(node, "mul.Tensor") or value(node) is None:
+            continue
+        for active, other in (node.args, node.args[::-1]):
+            inner = silu(active) if hasattr(active, "op") else None
+            if inner is None or not hasattr(other, "op"):
+                continue
+            weights = _gate_weights(graph, through_converts(inner), through_converts(other), known, node)
+            if weights is None:
+                continue
+            gate, up, (source, norm, epsilon) = weights
+            with graph.inserting_before(node):
+                row = _row_of(graph, source)
+                result = value(node).new_empty((1, value(gate).shape[0]))
+                args = (row, gate, up, norm, epsilon, True)
+                made = _call(graph, operators.row_gated.default, args, result)
+            _like(graph, made, node)
+            placed += 1
+            break
+    return placed
+
+
+def _gate_weights(graph: Any, gate: Any, up: Any, known: set[Any], before: Any) -> Any:
+    import torch
+
+    if gate in known and up in known and gate is not up:
+        if _bias(gate) is not None or _bias(up) is not None or _source(gate) != _source(up):
+            return None
+        same = value(_weight(gate)).shape == value(_weight(up)).shape
+        return (_weight(gate), _weight(up), _source(gate)) if same else None
+    halves: Any = [_half(one) for one in (gate, up)]
+    if None in halves or halves[0][0] is not halves[1][0] or halves[0][0] not in known:
+        return None
+    product = halves[0][0]
+    weight = _weight(product)
+    rows = value(weight).shape[0]
+    if _bias(product) is not None or {one[1:] for one in halves} != {(0, rows // 2), (rows // 2, rows)}:
+        return None
+    with graph.inserting_before(before):
+        parts = [
+            _call(graph, torch.ops.aten.slice.Tensor, (weight, 0, start, end), value(weight)[start:end])
+            for _, start, end in halves
+        ]
+    return parts[0], parts[1], _source(product)
+
+
+def _half(node: Any) -> tuple[Any, int, int] | None:
+    """A slice along the last axis of a product: the product, first and last place."""
+    import operator
+
+    if is_call(node, "slice.Tensor"):
+        source, axis, start, end = (*node.args, *[None] * (4 - len(node.args)))[:4]
+        size = value(source).shape[-1]
+        if axis in (-1, value(source).dim() - 1):
+            return through_views(source), start or 0, min(size if end is None else end, size)
+    if getattr(node, "target", None) is operator.getitem and is_call(node.args[0], "split.Tensor", "split_with_sizes"):
+        whole = node.args[0]
+        source, sizes = whole.args[:2]
+        total = value(source).shape[-1]
+        axis = whole.args[2] if len(whole.args) > 2 else 0
+        if axis in (-1, value(source).dim() - 1):
+            widths = list(sizes) if isinstance(sizes, (list, tuple)) else [sizes] * (total // sizes)
+            start = sum(widths[: node.args[1]])
+            return through_views(source), start, start + widths[node.args[1]]
+    return None
+
+
+def _with_residual(graph: Any, operators: Any) -> int:
+    """residual + x @ weight."""
+    placed = 0
+    for node in products(graph):
+        total = _only_user(node)
+        if total is None or not is_call(total, "add.Tensor") or total.kwargs or len(total.args) != 2:
+            continue
+        sides = [one for one in total.args if not (hasattr(one, "op") and through_views(one) is node)]
+        if len(sides) != 1 or not hasattr(sides[0], "op"):
+            continue
+        residual = sides[0]
+        same = value(residual).dtype == value(node).dtype and value(residual).numel() == value(node).numel()
+        if not same or value(residual).numel() != value(total).numel():
+            continue
+        source, norm, epsilon = _source(node)
+        with graph.inserting_before(total):
+            args = (_row_of(graph, source), [_weight(node)], norm, epsilon, _bias(node), _row_of(graph, residual), True)
+            made = _call(graph, operators.row_products.default, args, value(node).new_empty(value(node).shape))
+        _like(graph, made, total)
+        placed += 1
+    return placed
+
+
+def _joined(graph: Any, operators: Any) -> int:
+    """All other products; those of the same row in one kernel."""
+    import torch
+
+    groups: dict[Any, list[Any]] = defaultdict(list)
+    for node in products(graph):
+        if node.users:
+            groups[_source(node)].append(node)
+    placed = 0
+    for (source, norm, epsilon), nodes in groups.items():
+        plain = [node for node in nodes if _bias(node) is None]
+        bunches = [plain[at : at + MOST_MATRICES] for at in range(0, len(plain), MOST_MATRICES)]
+        bunches += [[node] for node in nodes if _bias(node) is not None]
+        for bunch in bunches:
+            with graph.inserting_before(bunch[0]):
+                row = _row_of(graph, source)
+                total = sum(value(node).shape[1] for node in bunch)
+                args = (row, [_weight(node) for node in bunch], norm, epsilon, _bias(bunch[0]), None, True)
+                made = _call(graph, operators.row_products.default, args, value(bunch[0]).new_empty((1, total)))
+                start = 0
+                for node in bunch:
+                    end = start + value(node).shape[1]
+                    whole = (made, 1, start, end)
+                    part = (
+                        made
+                        if len(bunch) == 1
+                        else _call(graph, torch.ops.aten.slice.Tensor, whole, value(made)[:, start:end])
+                    )
+                    node.replace_all_uses_with(part)
+                    start = end
+            placed += 1
+    return placed

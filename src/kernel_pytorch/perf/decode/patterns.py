@@ -1,0 +1,180 @@
+"""Shapes of computation in Inductor's graph, found from the operators up: norms, gates, rotations, repeated heads.
+
+Nothing here knows a model's classes. Every function answers None where the graph is not exactly that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Norm:
+    """x / sqrt(mean(x^2) + epsilon) * weight."""
+
+    x: Any
+    weight: Any
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """x * cos + (-x[half:], x[:half]) * sin."""
+
+    x: Any
+    cos: Any
+    sin: Any
+
+
+def aten(name: str) -> Any:
+    """An operator of aten with its overload: aten("mul.Tensor")."""
+    import torch
+
+    operator, _, overload = name.partition(".")
+    return getattr(getattr(torch.ops.aten, operator), overload or "default")
+
+
+def is_call(node: Any, *names: str) -> bool:
+    """A call of one of these aten operators."""
+    return getattr(node, "op", "") == "call_function" and any(node.target is aten(name) for name in names)
+
+
+def value(node: Any) -> Any:
+    """The fake tensor of a node; None where there is none."""
+    return getattr(node, "meta", {}).get("val")
+
+
+def is_convert(node: Any) -> bool:
+    """A change of dtype."""
+    import torch
+
+    return getattr(node, "op", "") == "call_function" and node.target is torch.ops.prims.convert_element_type.default
+
+
+def through_views(node: Any) -> Any:
+    """The node behind reshapes, which move nothing."""
+    while is_call(node, "reshape", "view", "_unsafe_view", "unsqueeze", "squeeze.dim"):
+        node = node.args[0]
+    return node
+
+
+def through_converts(node: Any) -> Any:
+    """The node behind changes of dtype and reshapes."""
+    while is_convert(node) or is_call(node, "reshape", "view", "_unsafe_view"):
+        node = node.args[0]
+    return node
+
+
+def is_input(node: Any) -> bool:
+    """A tensor that comes into the graph and is not written to in it."""
+    if getattr(node, "op", "") not in ("placeholder", "get_attr"):
+        return False
+    return not any(is_call(user, "copy_") and user.args[0] is node for user in node.users)
+
+
+def rms_norm(node: Any) -> Norm | None:
+    """A root-mean-square norm with a weight, with the rounding of either of the two usual forms."""
+    node = through_views(node)
+    while is_convert(node):
+        node = through_views(node.args[0])
+    if not is_call(node, "mul.Tensor"):
+        return None
+    for weight, rest in (node.args, node.args[::-1]):
+        vector = through_converts(weight)
+        if not is_input(vector) or value(vector) is None or value(vector).dim() != 1:
+            continue
+        found = _scaled_to_one(through_converts(rest))
+        if found is not None and value(found[0]).shape[-1] == value(vector).shape[0]:
+            return Norm(found[0], vector, found[1])
+    return None
+
+
+def _scaled_to_one(node: Any) -> tuple[Any, float] | None:
+    if not is_call(node, "mul.Tensor"):
+        return None
+    for x, factor in (node.args, node.args[::-1]):
+        if not is_call(factor, "rsqrt"):
+            continue
+        total = factor.args[0]
+        if not is_call(total, "add.Tensor") or not isinstance(total.args[1], float):
+            return None
+        mean = total.args[0]
+        if not is_call(mean, "mean.dim") or list(mean.args[1]) not in ([-1], [value(x).dim() - 1]):
+            return None
+        square = mean.args[0]
+        by_power = is_call(square, "pow.Tensor_Scalar") and square.args == (x, 2)
+        by_product = is_call(square, "mul.Tensor") and square.args == (x, x)
+        if not (by_power or by_product):
+            return None
+        return through_converts(x), float(total.args[1])
+    return None
+
+
+def silu(node: Any) -> Any:
+    """What silu is taken of, as the graph has it (x / (1 + exp(-x)) or x * sigmoid(x)); None where it is not that."""
+    node = through_converts(node)
+    if is_call(node, "silu"):
+        return node.args[0]
+    if is_call(node, "div.Tensor"):
+        x, below = node.args
+        one_more = is_call(below, "add.Tensor") and below.args[1] == 1 and is_call(below.args[0], "exp")
+        if one_more and is_call(below.args[0].args[0], "neg") and below.args[0].args[0].args[0] is x:
+            return x
+    if is_call(node, "mul.Tensor"):
+        for x, other in (node.args, node.args[::-1]):
+            if is_call(other, "sigmoid") and other.args[0] is x:
+                return x
+    return None
+
+
+def rotation(node: Any) -> Rotation | None:
+    """A rotary embedding by halves."""
+    if not is_call(node, "add.Tensor") or len(node.args) != 2:
+        return None
+    for plain, turned in (node.args, node.args[::-1]):
+        if not (is_call(plain, "mul.Tensor") and is_call(turned, "mul.Tensor") and is_call(turned.args[0], "cat")):
+            continue
+        x, cos = plain.args
+        halves = turned.args[0].args[0]
+        size = value(x).shape[-1]
+        if len(halves) != 2 or not is_call(halves[0], "neg"):
+            continue
+        upper, lower = halves[0].args[0], halves[1]
+        if not (_is_slice(upper, x, size // 2, size) and _is_slice(lower, x, 0, size // 2)):
+            continue
+        cos, sin = through_views(cos), through_views(turned.args[1])
+        if value(cos).numel() == size == value(sin).numel():
+            return Rotation(x, cos, sin)
+    return None
+
+
+def _is_slice(node: Any, x: Any, start: int, end: int) -> bool:
+    if not is_call(node, "slice.Tensor") or node.args[0] is not x or len(node.args) > 4:
+        return False
+    args: list[Any] = [*node.args, None, None, None]
+    axis, first, last = args[1:4]
+    size = value(x).shape[-1]
+    return (
+        axis in (-1, value(x).dim() - 1) and (first or 0) == start and min(size if last is None else last, size) == end
+    )
+
+
+def unrepeated(node: Any) -> tuple[Any, list[Any]]:
+    """The heads behind a repetition for grouped queries, and the nodes of the repetition, outermost first."""
+    way = [node]
+    inner = node
+    if not is_call(inner, "reshape", "view", "_unsafe_view"):
+        return node, []
+    inner = inner.args[0]
+    if is_call(inner, "clone"):
+        way.append(inner)
+        inner = inner.args[0]
+    if not is_call(inner, "expand") or not is_call(inner.args[0], "unsqueeze"):
+        return node, []
+    way += [inner, inner.args[0]]
+    base = inner.args[0].args[0]
+    outer, whole = value(node), value(base)
+    if outer.dim() != 4 or whole.dim() != 4 or inner.args[0].args[1] != 2:
+        return node, []
+    return (base, way) if outer.shape[2:] == whole.shape[2:] and outer.shape[0] == whole.shape[0] else (node, [])

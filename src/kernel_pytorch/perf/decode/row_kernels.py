@@ -1,0 +1,178 @@
+"""One row times matrices, in Triton, with what stands before and after it in a decoder: for decoding one token.
+
+Reading the weights once is all the time there is. So a kernel asks for its part of them before it waits for the kernel
+before it (programmatic dependent launch, Hopper and later), and norm, gate, bias and residual cost no pass of their
+own. This module needs Triton: import it inside a function.
+
+Several matrices are one base pointer and distances to it: a pointer chosen by a branch would lose what is known about
+its alignment, and with it the wide loads.
+"""
+
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,misc"
+# ruff: noqa: N803
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
+
+
+@triton.jit
+def _part(place, in_rows, column, columns, EVEN: tl.constexpr):
+    """A block of a matrix. Read once, so it is the first to leave the cache."""
+    if EVEN:
+        return tl.load(place + column[None, :], eviction_policy="evict_first")
+    inside = in_rows[:, None] & (column < columns)[None, :]
+    return tl.load(place + column[None, :], mask=inside, other=0.0, eviction_policy="evict_first")
+
+
+@triton.jit
+def _values(ptr, column, columns, EVEN: tl.constexpr):
+    if EVEN:
+        return tl.load(ptr + column).to(tl.float32)
+    return tl.load(ptr + column, mask=column < columns, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def row_times_matrices(
+    x_ptr,
+    norm_ptr,
+    weight_ptr,
+    bias_ptr,
+    residual_ptr,
+    out_ptr,
+    to_second,
+    to_third,
+    first_rows,
+    second_rows,
+    third_rows,
+    columns,
+    epsilon,
+    HAS_NORM: tl.constexpr,
+    HAS_BIAS: tl.constexpr,
+    HAS_RESIDUAL: tl.constexpr,
+    MATRICES: tl.constexpr,
+    OVERLAPS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    BLOCKS: tl.constexpr,
+    EVEN: tl.constexpr,
+):
+    """out[n] = residual[n] + bias[n] + weight[n] . rms_norm(x), for the rows of up to three matrices."""
+    block = tl.program_id(0)
+    rows = first_rows
+    offset = 0
+    distance = tl.zeros((), tl.int64)
+    if MATRICES > 1:
+        first_blocks = tl.cdiv(first_rows, BLOCK_ROWS)
+        second_blocks = tl.cdiv(second_rows, BLOCK_ROWS)
+        in_second = block >= first_blocks
+        in_third = block >= first_blocks + second_blocks
+        rows = tl.where(in_third, third_rows, tl.where(in_second, second_rows, first_rows))
+        offset = tl.where(in_third, first_rows + second_rows, tl.where(in_second, first_rows, 0))
+        distance = tl.where(in_third, to_third, tl.where(in_second, to_second, 0)).to(tl.int64)
+        block -= tl.where(in_third, first_blocks + second_blocks, tl.where(in_second, first_blocks, 0))
+    row = block * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    in_rows = row < rows
+    place = weight_ptr + distance + row.to(tl.int64)[:, None] * columns
+    column = tl.arange(0, BLOCK)
+    if OVERLAPS:
+        gdc_launch_dependents()
+    # On their way before the wait: nobody writes to weights between the first kernel of a call and this one.
+    part = _part(place, in_rows, column, columns, EVEN)
+    if BLOCKS > 1:
+        part1 = _part(place, in_rows, column + BLOCK, columns, EVEN)
+    if BLOCKS > 2:
+        part2 = _part(place, in_rows, column + 2 * BLOCK, columns, EVEN)
+    if HAS_NORM:
+        scale = _values(norm_ptr, column, columns, EVEN)
+    if OVERLAPS:
+        gdc_wait()
+    x = _values(x_ptr, column, columns, EVEN)
+    squares = x * x
+    if HAS_NORM:
+        x = x * scale
+    total = part.to(tl.float32) * x[None, :]
+    if BLOCKS > 1:
+        x = _values(x_ptr, column + BLOCK, columns, EVEN)
+        squares += x * x
+        if HAS_NORM:
+            x = x * _values(norm_ptr, column + BLOCK, columns, EVEN)
+        total += part1.to(tl.float32) * x[None, :]
+    if BLOCKS > 2:
+        x = _values(x_ptr, column + 2 * BLOCK, columns, EVEN)
+        squares += x * x
+        if HAS_NORM:
+            x = x * _values(norm_ptr, column + 2 * BLOCK, columns, EVEN)
+        total += part2.to(tl.float32) * x[None, :]
+    if BLOCKS > 3:
+        for number in range(3, BLOCKS):
+            there = number * BLOCK + column
+            x = _values(x_ptr, there, columns, EVEN)
+            squares += x * x
+            if HAS_NORM:
+                x = x * _values(norm_ptr, there, columns, EVEN)
+            total += _part(place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
+    result = tl.sum(total, axis=1)
+    if HAS_NORM:  # a factor of the whole row: it can wait until after the sum
+        result = result * tl.rsqrt(tl.sum(squares, axis=0) / columns + epsilon)
+    if HAS_BIAS:
+        result += tl.load(bias_ptr + row, mask=in_rows, other=0.0).to(tl.float32)
+    if HAS_RESIDUAL:
+        result += tl.load(residual_ptr + row, mask=in_rows, other=0.0).to(tl.float32)
+    tl.store(out_ptr + offset + row, result.to(out_ptr.dtype.element_ty), mask=in_rows)
+
+
+@triton.jit
+def row_times_gated(
+    x_ptr,
+    norm_ptr,
+    gate_ptr,
+    up_ptr,
+    out_ptr,
+    rows,
+    columns,
+    epsilon,
+    HAS_NORM: tl.constexpr,
+    OVERLAPS: tl.constexpr,
+    BLOCK_ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    BLOCKS: tl.constexpr,
+    EVEN: tl.constexpr,
+):
+    """out[n] = silu(gate[n] . rms_norm(x)) * (up[n] . rms_norm(x))."""
+    row = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
+    in_rows = row < rows
+    place = row.to(tl.int64)[:, None] * columns
+    column = tl.arange(0, BLOCK)
+    if OVERLAPS:
+        gdc_launch_dependents()
+    gate_part = _part(gate_ptr + place, in_rows, column, columns, EVEN)
+    up_part = _part(up_ptr + place, in_rows, column, columns, EVEN)
+    if HAS_NORM:
+        scale = _values(norm_ptr, column, columns, EVEN)
+    if OVERLAPS:
+        gdc_wait()
+    x = _values(x_ptr, column, columns, EVEN)
+    squares = x * x
+    if HAS_NORM:
+        x = x * scale
+    gates = gate_part.to(tl.float32) * x[None, :]
+    ups = up_part.to(tl.float32) * x[None, :]
+    if BLOCKS > 1:
+        for number in range(1, BLOCKS):
+            there = number * BLOCK + column
+            x = _values(x_ptr, there, columns, EVEN)
+            squares += x * x
+            if HAS_NORM:
+                x = x * _values(norm_ptr, there, columns, EVEN)
+            gates += _part(gate_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
+            ups += _part(up_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
+    gate = tl.sum(gates, axis=1)
+    up = tl.sum(ups, axis=1)
+    if HAS_NORM:
+        factor = tl.rsqrt(tl.sum(squares, axis=0) / columns + epsilon)
+        gate = gate * factor
+        up = up * factor
+    result = gate / (1.0 + tl.exp(-gate)) * up
+    tl.store(out_ptr + row, result.to(out_ptr.dtype.element_ty), mask=in_rows)

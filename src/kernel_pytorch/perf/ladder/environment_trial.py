@@ -1,0 +1,218 @@
+"""Environment variables tried: two processes with the same TARGET, one of them with the variables, sampled in turns."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.backends.comparison import distance
+from kernel_pytorch.perf.bench.statistics import summarise
+from kernel_pytorch.perf.bench.verdict import judge
+from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
+from kernel_pytorch.perf.ladder.ledger import KEPT, NOT_TRIED, ROLLED_BACK, Attempt
+from kernel_pytorch.perf.ladder.measuring import MARGIN, Comparison
+from kernel_pytorch.perf.ladder.rung import FOLDER, EnvironmentRung, Options
+
+_MOST_ROUNDS = 400
+
+
+class _ChildFailed(Exception):
+    """The process could not do what it was asked; the message is its own."""
+
+
+class _Child:
+    def __init__(self, target: str, variables: Mapping[str, str], folder: Path) -> None:
+        self.variables = dict(variables)
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "kernel_pytorch.perf.ladder.worker", target],
+            env={**os.environ, **self.variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            encoding="utf-8",
+        )
+        self.outputs_file = folder / f"outputs-{self._process.pid}.pt"
+        self.calls = 1
+        self._fingerprint = ""
+        try:
+            self._read()
+        except BaseException:
+            self.close(at_once=True)
+            raise
+
+    def ask(self, do: str, **values: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **values}) + "\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise _ChildFailed(f"the process ended: {self._last_words()}") from error
+        return self._read()
+
+    def _read(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise _ChildFailed(f"the process ended: {self._last_words()}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise _ChildFailed("ran out of memory" if answer.get("out_of_memory") else str(answer["error"]))
+        return answer
+
+    def fingerprint(self) -> str:
+        """Of the model; its outputs are then in `outputs_file`."""
+        if not self._fingerprint:
+            self._fingerprint = str(self.ask("outputs", file=str(self.outputs_file))["fingerprint"])
+        return self._fingerprint
+
+    def _last_words(self) -> str:
+        self._errors.seek(0)
+        lines = [line.strip() for line in self._errors.read().splitlines() if line.strip()]
+        return lines[-1][:300] if lines else "it said nothing"
+
+    def close(self, at_once: bool = False) -> None:
+        """End it by closing its input, so that it can write what it writes at exit; by force where that fails."""
+        with contextlib.suppress(OSError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()
+        try:
+            self._process.wait(timeout=0 if at_once else 20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        self._errors.close()
+        self.outputs_file.unlink(missing_ok=True)
+
+
+class EnvironmentTrials:
+    """Tries variables for one TARGET. The process with the kept ones stays, and is the other side of the next trial."""
+
+    def __init__(self, target: str, folder: Path, measure_s: float) -> None:
+        self._target, self._folder, self._measure_s = target, folder, measure_s
+        self._best: _Child | None = None
+        self._scratch = tempfile.TemporaryDirectory()
+
+    def __call__(self, kept: dict[str, str], rung: EnvironmentRung, options: Options, seconds: float) -> Attempt:
+        """The attempt for the ledger; its options have the folder filled in."""
+        began = time.monotonic()
+        variables = {name: str(value).replace(FOLDER, str(self._folder.resolve())) for name, value in options.items()}
+        comparison: Comparison | None = None
+        candidate: _Child | None = None
+        try:
+            with time_limit(seconds):
+                self._prepare(kept, rung, variables)
+                if self._best is None or self._best.variables != kept:
+                    self.close_best()
+                    self._best = self._child(kept)
+                candidate = self._child({**kept, **variables})
+                reason = _outputs_differ(self._best, candidate)
+                if not reason:
+                    comparison = _in_turns(self._best, candidate, self._measure_s)
+                    reason = "" if comparison.is_faster else _not_faster(comparison)
+            outcome = ROLLED_BACK if reason else KEPT
+        except OutOfTime:
+            outcome, reason = NOT_TRIED, f"gave up after {seconds:.0f} s: its share of the budget was over"
+            for child in (candidate, self._best):
+                if child is not None:
+                    child.close(at_once=True)
+            candidate = self._best = None
+        except (_ChildFailed, OSError, ValueError) as error:
+            outcome, reason = ROLLED_BACK, f"failed with these variables: {error}"
+            self.close_best()
+        if outcome == KEPT:
+            self.close_best()
+            self._best, candidate = candidate, None
+        if candidate is not None:
+            candidate.close()
+        words = comparison.in_words() if comparison is not None and outcome == KEPT else reason
+        spent = round(time.monotonic() - began, 3)
+        return Attempt(dict(variables), outcome, words, comparison=comparison, seconds=spent)
+
+    def _prepare(self, kept: dict[str, str], rung: EnvironmentRung, variables: dict[str, str]) -> None:
+        if rung.prepare is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        child = self._child({**kept, **rung.prepare(variables)})
+        try:
+            child.fingerprint()
+            child.ask("warm", seconds=0.5)
+        finally:
+            child.close()
+
+    def _child(self, variables: Mapping[str, str]) -> _Child:
+        return _Child(self._target, variables, Path(self._scratch.name))
+
+    def close_best(self) -> None:
+        """End the process that was kept."""
+        if self._best is not None:
+            self._best.close()
+            self._best = None
+
+    def close(self) -> None:
+        """End everything."""
+        self.close_best()
+        self._scratch.cleanup()
+
+
+def _outputs_differ(best: _Child, candidate: _Child) -> str:
+    """The reason to refuse the variables; empty where the outputs are the same."""
+    import torch
+
+    if best.fingerprint() != candidate.fingerprint():
+        return (
+            "TARGET makes another model in every process, even from the same random seed: what the variables do to its "
+            "outputs cannot be checked. Load weights from a file, or seed what makes them"
+        )
+    old, new = (torch.load(child.outputs_file, weights_only=True) for child in (best, candidate))
+    relative, absolute = old["tolerance"]
+    for before, after in zip(old["rows"], new["rows"], strict=True):
+        for place, (one, other) in enumerate(zip(before, after, strict=True)):
+            found = distance(one, other, relative, absolute, f"output {place}")
+            if not found.is_acceptable:
+                return f"wrong: {found.where} differs by {found.error:.3g}, allowed is {found.limit:.3g}"
+    return ""
+
+
+def _in_turns(best: _Child, candidate: _Child, seconds: float) -> Comparison:
+    for child in (best, candidate):
+        child.calls = int(child.ask("warm", seconds=min(0.5, 0.15 * seconds))["calls"])
+    times: dict[int, list[float]] = {0: [], 1: []}
+    children = [(0, best), (1, candidate)]
+    ends = time.monotonic() + seconds
+    looks, next_look = 0, 10
+    while True:
+        count = len(times[0])
+        for side, child in children if count % 2 == 0 else children[::-1]:
+            times[side].append(float(child.ask("sample", calls=child.calls)["ms"]))
+        count += 1
+        over = (time.monotonic() > ends and count >= 10) or count >= _MOST_ROUNDS
+        if count < next_look and not over:
+            continue
+        looks, next_look = looks + 1, math.ceil(1.6 * max(count, next_look))
+        ratios = [math.log(b / a) for a, b in zip(times[0], times[1], strict=True)]
+        verdict = judge("without", "with", ratios, margin=MARGIN, looks=looks)
+        if over or verdict.verdict != "undecided":
+            break
+    first, second = summarise(times[0]), summarise(times[1])
+    return Comparison(
+        first.mean_ms, second.mean_ms, verdict.ratio, verdict.low, verdict.high, verdict.verdict, verdict.rounds,
+        (first.low_ms, first.high_ms), (second.low_ms, second.high_ms),
+    )  # fmt: skip
+
+
+def _not_faster(comparison: Comparison) -> str:
+    word = "slower" if comparison.verdict == "slower" else "not faster beyond the noise"
+    return f"{word}: {comparison.in_words()}"

@@ -1,0 +1,122 @@
+"""Inputs that no rung has seen: other values of the same shapes, types and ranges."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from kernel_pytorch.perf.ladder.rung import Inputs
+
+# As many different values as this, and a tensor holds data; fewer, and it is a mask or a set of codes.
+_DATA = 3
+
+
+def fresh_inputs(inputs: Inputs, seed: int) -> Inputs:
+    """Other values, always the same for one seed. What looks like a mask or like positions keeps its values.
+
+    Except that with an even seed the rows of a padding mask get other lengths: a rewrite must not know them by heart.
+    """
+    import torch
+    from torch.utils import _pytree
+
+    leaves, structure = _pytree.tree_flatten((inputs.args, inputs.kwargs))
+    fresh = [
+        fresh_tensor(leaf, 1000 * seed + place, pads_anew=seed % 2 == 0)
+        if isinstance(leaf, torch.Tensor)
+        else _own(leaf)
+        for place, leaf in enumerate(leaves)
+    ]
+    args, kwargs = _pytree.tree_unflatten(fresh, structure)
+    return Inputs(tuple(args), dict(kwargs))
+
+
+def copied_inputs(inputs: Inputs) -> Inputs:
+    """The same values in tensors of their own, for a call that may write into its arguments."""
+    import torch
+    from torch.utils import _pytree
+
+    def copied(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return leaf.detach().clone().requires_grad_(leaf.requires_grad)
+        return _own(leaf)
+
+    args, kwargs = _pytree.tree_map(copied, (inputs.args, inputs.kwargs))
+    return Inputs(tuple(args), dict(kwargs))
+
+
+def fresh_tensor(tensor: Any, seed: int, *, pads_anew: bool = False) -> Any:
+    """Other values for one tensor."""
+    import torch
+
+    if pads_anew and (padding := _padding_side(tensor)):
+        return _padded_anew(tensor, padding, seed)
+    if tensor.numel() == 0 or tensor.dtype == torch.bool or tensor.is_complex() or tensor.is_quantized:
+        return tensor.detach().clone()
+    generator = torch.Generator(tensor.device).manual_seed(seed)
+    if tensor.is_floating_point():
+        return _fresh_floats(tensor, generator).requires_grad_(tensor.requires_grad)
+    if _is_structure(tensor):
+        return tensor.clone()
+    low, high = int(tensor.min()), int(tensor.max())
+    return torch.randint(low, high + 1, tensor.shape, generator=generator, device=tensor.device, dtype=torch.int64).to(
+        tensor.dtype
+    )
+
+
+def _fresh_floats(tensor: Any, generator: Any) -> Any:
+    import torch
+
+    values = tensor.detach().float()
+    sample = values.flatten()[:65536]
+    if not bool(torch.isfinite(values).all()) or len(torch.unique(sample)) < min(_DATA, tensor.numel()):
+        return tensor.detach().clone()  # an additive mask, or a constant that may mean something
+    noise = torch.randn(tensor.shape, generator=generator, device=tensor.device, dtype=torch.float32)
+    if tensor.numel() == 1:
+        return (values * (1 + 0.1 * noise)).to(tensor.dtype)
+    drawn = (values.mean() + values.std() * noise).clamp(values.min(), values.max())
+    return torch.empty_like(tensor, requires_grad=False).copy_(drawn)  # strides as they were
+
+
+def _padding_side(tensor: Any) -> str:
+    """ "left" or "right" for a mask of zeros and ones that pads rows at one end; empty for anything else."""
+    import torch
+
+    if tensor.dim() != 2 or tensor.is_floating_point() or tensor.is_complex() or 0 in tensor.shape:
+        return ""
+    mask = tensor.to(torch.int64)
+    if set(torch.unique(mask).tolist()) != {0, 1}:
+        return ""
+    steps = mask[:, 1:] - mask[:, :-1]
+    return "right" if bool((steps <= 0).all()) else "left" if bool((steps >= 0).all()) else ""
+
+
+def _padded_anew(mask: Any, side: str, seed: int) -> Any:
+    import torch
+
+    rows, width = mask.shape
+    generator = torch.Generator(mask.device).manual_seed(seed)
+    lengths = torch.randint(1, width + 1, (rows,), generator=generator, device=mask.device)
+    lengths[0] = min(int(lengths[0]), width - 1)  # some padding stays: models take another path without any
+    places = torch.arange(width, device=mask.device)
+    real = places < lengths[:, None] if side == "right" else places >= width - lengths[:, None]
+    return real.to(mask.dtype)
+
+
+def _is_structure(tensor: Any) -> bool:
+    """Whole numbers whose order is their meaning: offsets, positions, masks of zeros and ones."""
+    if tensor.dim() < 2 or tensor.shape[-1] < 2:
+        return bool(tensor.dim() < 2)
+    low, high = int(tensor.min()), int(tensor.max())
+    if high - low < _DATA - 1:
+        return True
+    return bool((tensor[..., 1:] >= tensor[..., :-1]).all())
+
+
+def _own(leaf: Any) -> Any:
+    """A cache object a call may write into must not be shared by two calls; what cannot be copied is passed on."""
+    if leaf is None or isinstance(leaf, (bool, int, float, str, bytes)) or callable(leaf):
+        return leaf
+    try:
+        return copy.deepcopy(leaf)
+    except Exception:
+        return leaf

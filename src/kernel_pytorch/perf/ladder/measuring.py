@@ -1,0 +1,95 @@
+"""Candidate against best so far, measured in turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernel_pytorch.backends.comparison import tensors_in
+from kernel_pytorch.perf.bench.target import Target
+from kernel_pytorch.perf.ladder.rung import Inputs
+
+if TYPE_CHECKING:
+    from torch import nn
+
+FASTER = "faster"
+# Less than this is not worth a rung that somebody has to understand.
+MARGIN = 0.01
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """B against A. Times are means with a 95 % interval; `ratio` is B over A with the interval the verdict rests on."""
+
+    before_ms: float
+    after_ms: float
+    ratio: float
+    low: float | None
+    high: float | None  # None: too few rounds for an interval
+    verdict: str  # faster, slower, same, undecided
+    rounds: int
+    before_interval: tuple[float, ...] = ()
+    after_interval: tuple[float, ...] = ()
+    memory_before_bytes: int | None = None
+    memory_after_bytes: int | None = None
+
+    @property
+    def is_faster(self) -> bool:
+        """Beyond the noise and the margin."""
+        return self.verdict == FASTER
+
+    def in_words(self) -> str:
+        """Both times and the ratio with its interval."""
+        interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.before_ms:.4g} -> {self.after_ms:.4g} ms, x{self.ratio:.3f}{interval}"
+
+
+class Measure(Protocol):
+    """Compares two calls within about `seconds`."""
+
+    def __call__(self, before: Target, after: Target, seconds: float) -> Comparison: ...
+
+
+def measure_in_turns(before: Target, after: Target, seconds: float) -> Comparison:
+    """perf.bench: rounds in alternating order until the verdict stands or time is up."""
+    from kernel_pytorch.perf.bench.placement import device_for
+    from kernel_pytorch.perf.bench.run import Settings, measure
+    from kernel_pytorch.perf.bench.sensors import sensors_of
+
+    device = device_for([before, after])
+    settings = Settings(
+        seconds=max(0.5, 0.7 * seconds), warmup_seconds=max(0.2, 0.15 * seconds), margin=MARGIN, energy_seconds=0.0
+    )
+    (first, second), (verdict,) = measure([before, after], device, sensors_of(device), settings)
+    return Comparison(
+        before_ms=first.time.mean_ms,
+        after_ms=second.time.mean_ms,
+        ratio=verdict.ratio,
+        low=verdict.low if math.isfinite(verdict.high) else None,
+        high=verdict.high if math.isfinite(verdict.high) else None,
+        verdict=verdict.verdict,
+        rounds=verdict.rounds,
+        before_interval=(first.time.low_ms, first.time.high_ms),
+        after_interval=(second.time.low_ms, second.time.high_ms),
+        memory_before_bytes=first.peak_memory_bytes,
+        memory_after_bytes=second.peak_memory_bytes,
+    )
+
+
+def target_for(name: str, function: Callable[..., Any], model: nn.Module, inputs: Inputs) -> Target:
+    """A call as in use: a forward pass without gradients, or, in train mode, forward and backward."""
+    import torch
+
+    def infer(*args: Any, **kwargs: Any) -> Any:
+        with torch.no_grad():
+            return function(*args, **kwargs)
+
+    def train(*args: Any, **kwargs: Any) -> Any:
+        outputs = [item for item in tensors_in(function(*args, **kwargs)) if item.requires_grad]
+        wanted = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        if outputs and wanted:  # gradients the user has gathered so far are not touched
+            torch.autograd.grad([item.sum() for item in outputs], wanted, allow_unused=True)
+
+    return Target(name, train if model.training else infer, inputs.args, inputs.kwargs)

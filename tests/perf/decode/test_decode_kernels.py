@@ -1,0 +1,153 @@
+"""The Triton kernels of decoding: numbers through Triton's interpreter, machine code for AMD and NVIDIA targets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+pytest.importorskip("triton")
+
+CHECKS = """
+import torch
+from kernel_pytorch.perf.decode import launch, ops
+
+operators = ops.register()
+launch.can_overlap = lambda device: False
+torch.manual_seed(0)
+
+
+def close(found, expected):
+    assert not found.isnan().any()
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+for rows, columns, has_norm, has_bias, has_residual in (
+    ([24, 10, 7], 48, True, False, False),
+    ([32], 100, False, True, True),
+    ([20], 3000, True, True, True),
+    ([4], 9000, True, False, False),
+):
+    x = torch.randn(1, columns)
+    weights = [torch.randn(count, columns) / columns**0.5 for count in rows]
+    norm = torch.rand(columns) if has_norm else None
+    bias = torch.randn(sum(rows)) if has_bias else None
+    residual = torch.randn(1, sum(rows)) if has_residual else None
+    args = (x, weights, norm, 1e-5, bias, residual, False)
+    close(launch.row_products(*args), operators.row_products(*args))
+for columns in (100, 2500):
+    gate, up = torch.randn(21, columns) / columns**0.5, torch.randn(21, columns) / columns**0.5
+    for norm in (None, torch.rand(columns)):
+        args = (torch.randn(1, columns), gate, up, norm, 1e-5, False)
+        close(launch.row_gated(*args), operators.row_gated(*args))
+for length in (5, 128, 300):
+    q = torch.randn(2, 1, 6, 16).transpose(1, 2)
+    k, v = (torch.randn(2, 1, 2, 16).transpose(1, 2) for _ in range(2))
+    keys, values = torch.randn(2, 2, length, 16), torch.randn(2, 2, length, 16)
+    at = torch.tensor([length - 2])
+    cos, sin = torch.randn(1, 1, 16), torch.randn(1, 1, 16)
+    bias = torch.where(torch.arange(length) <= length - 2, 0.0, float("-inf")).view(1, 1, 1, length)
+    for turn in range(2):  # the counters go on from call to call
+        own, theirs = (keys.clone(), values.clone()), (keys.clone(), values.clone())
+        found = launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, False)
+        close(found, operators.attend_and_store(q, k, v, *theirs, at, bias, cos, sin, 0.25, False))
+        assert torch.equal(own[1], theirs[1])
+        torch.testing.assert_close(own[0], theirs[0])
+        args = (q, keys, values, None, None, None, 0.25, False)
+        close(launch.attend(*args), operators.attend(*args))
+print("all close")
+"""
+
+
+def test_numbers_are_those_of_torch_through_the_interpreter() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKS],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.stdout.strip() == "all close", done.stderr[-2000:]
+
+
+def _compiled(kernel: Any, types: dict[str, str], constants: dict[str, Any], target: tuple[str, Any, int]) -> Any:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    names = kernel.arg_names
+    aligned = [[name for name in types if types[name] != "fp32"], [["tt.divisibility", 16]]]
+    source = ASTSource(
+        fn=kernel,
+        signature={name: types.get(name, "constexpr") for name in names},
+        constexprs={(names.index(name),): value for name, value in constants.items()},
+        attrs={(names.index(name),): aligned[1] for name in aligned[0]},
+    )
+    return triton.compile(source, target=GPUTarget(*target), options={"num_warps": 4})
+
+
+HALF = "*bf16"
+MATRICES = (
+    dict.fromkeys(("x_ptr", "norm_ptr", "weight_ptr", "bias_ptr", "residual_ptr", "out_ptr"), HALF)
+    | dict.fromkeys(("to_second", "to_third"), "i64")
+    | dict.fromkeys(("first_rows", "second_rows", "third_rows", "columns"), "i32")
+    | {"epsilon": "fp32"}
+)
+GATED = (
+    dict.fromkeys(("x_ptr", "norm_ptr", "gate_ptr", "up_ptr", "out_ptr"), HALF)
+    | dict.fromkeys(("rows", "columns"), "i32")
+    | {"epsilon": "fp32"}
+)
+_POINTERS = ["q_ptr", "k_ptr", "v_ptr", "cos_ptr", "sin_ptr", "keys_ptr", "values_ptr", "bias_ptr", "out_ptr"]
+_STRIDES = [
+    "q_batch",
+    "q_head",
+    "k_batch",
+    "k_head",
+    "v_batch",
+    "v_head",
+    "cache_batch",
+    "cache_head",
+    "bias_batch",
+    "bias_head",
+    "bias_key",
+    "length",
+]
+ATTENTION = (
+    dict.fromkeys(_POINTERS, HALF)
+    | {"position_ptr": "*i64", "totals_ptr": "*fp32", "weights_ptr": "*fp32", "arrived_ptr": "*i32", "scale": "fp32"}
+    | dict.fromkeys(_STRIDES, "i32")
+)
+
+
+def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
+    from kernel_pytorch.perf.decode.attention_kernel import one_query_attention
+    from kernel_pytorch.perf.decode.row_kernels import row_times_gated, row_times_matrices
+
+    block = {"OVERLAPS": overlaps, "BLOCK_ROWS": 4, "BLOCK": 1024, "BLOCKS": 2, "EVEN": True, "HAS_NORM": True}
+    shape = {"SHARED": 4, "GROUP": 8, "GROUP_BLOCK": 16, "SIZE": 64, "BLOCK": 128, "PARTS": 4, "OVERLAPS": overlaps}
+    return [
+        (row_times_matrices, MATRICES, {**block, "HAS_BIAS": False, "HAS_RESIDUAL": True, "MATRICES": 3}),
+        (row_times_gated, GATED, block),
+        (one_query_attention, ATTENTION, {**shape, "ROTATES": True, "WRITES": True, "HAS_BIAS": True}),
+    ]
+
+
+@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+def test_kernels_compile_for_amd(target: str) -> None:
+    wave = 32 if target.startswith("gfx1") else 64
+    for kernel, types, constants in kernels(overlaps=False):
+        assert _compiled(kernel, types, constants, ("hip", target, wave)).asm["hsaco"]
+
+
+def test_weights_are_asked_for_before_the_wait_and_in_wide_loads() -> None:
+    for kernel, types, constants in kernels(overlaps=True)[:2]:
+        text = _compiled(kernel, types, constants, ("cuda", 90, 32)).asm["ptx"]
+        ahead, _, behind = text.partition("griddepcontrol.wait")
+        assert behind, "no wait"
+        wide = [line for line in ahead.splitlines() if "ld.global" in line and "evict_first" in line]
+        assert wide and all(".v4" in line for line in wide)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from kernel_pytorch.perf.decode import passes
+from kernel_pytorch.perf.decode.ops import register
+from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
+from kernel_pytorch.perf.ladder.rungs import one_row
+
+WIDTH, HEADS, SHARED, SIZE, LENGTH = 64, 4, 2, 16, 24
+
+
+class Norm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(WIDTH) + 0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        wide = x.float()
+        return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype)
+
+
+def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+
+
+class Layer(nn.Module):
+    def __init__(self, joined: bool = False, bias: bool = False) -> None:
+        super().__init__()
+        self.before, self.after = Norm(), Norm()
+        self.q = nn.Linear(WIDTH, HEADS * SIZE, bias=bias)
+        self.k, self.v = (nn.Linear(WIDTH, SHARED * SIZE, bias=bias) for _ in range(2))
+        self.o = nn.Linear(HEADS * SIZE, WIDTH, bias=False)
+        self.joined = joined
+        if joined:
+            self.both = nn.Linear(WIDTH, 192, bias=False)
+        else:
+            self.gate, self.up = nn.Linear(WIDTH, 96, bias=False), nn.Linear(WIDTH, 96, bias=False)
+        self.down = nn.Linear(96, WIDTH, bias=False)
+        # As a cache object holds them: neither parameters nor buffers.
+        self.keys, self.values = torch.randn(1, SHARED, LENGTH, SIZE), torch.randn(1, SHARED, LENGTH, SIZE)
+
+    def forward(self, x: torch.Tensor, at: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        h = self.before(x)
+        q, k, v = (part(h).view(x.shape[0], -1, count, SIZE).transpose(1, 2) for part, count in self.parts())
+        self.keys.index_copy_(2, at, turned(k, cos, sin))
+        self.values.index_copy_(2, at, v)
+        seen = (torch.arange(LENGTH) <= at).view(1, 1, 1, LENGTH)
+        keys, values = (self.repeated(one) for one in (self.keys, self.values))
+        attended = functional.scaled_dot_product_attention(turned(q, cos, sin), keys, values, attn_mask=seen)
+        x = x + self.o(attended.transpose(1, 2).reshape(x.shape[0], -1, HEADS * SIZE))
+        h = self.after(x)
+        gate, up = self.both(h).chunk(2, dim=-1) if self.joined else (self.gate(h), self.up(h))
+        return x + self.down(functional.silu(gate) * up)
+
+    def parts(self) -> tuple[tuple[nn.Module, int], ...]:
+        return ((self.q, HEADS), (self.k, SHARED), (self.v, SHARED))
+
+    def repeated(self, cache: torch.Tensor) -> torch.Tensor:
+        shape = (1, SHARED, HEADS // SHARED, LENGTH, SIZE)
+        return cache[:, :, None].expand(shape).reshape(1, HEADS, LENGTH, SIZE)
+
+
+class Decoder(nn.Module):
+    def __init__(self, **options: bool) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(50, WIDTH)
+        self.layers = nn.ModuleList(Layer(**options) for _ in range(2))
+        self.norm, self.head = Norm(), nn.Linear(WIDTH, 50, bias=False)
+
+    def forward(self, token: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        angles = at.float()[:, None] * 1e4 ** (-torch.arange(SIZE // 2) / (SIZE // 2))
+        angles = torch.cat((angles, angles), -1)
+        cos, sin = angles.cos(), angles.sin()
+        x = self.embed(token)
+        for layer in self.layers:
+            x = layer(x, at, cos, sin)
+        return self.head(self.norm(x))
+
+
+@pytest.fixture
+def graphs() -> list[Any]:
+    """The graphs as the pass left them."""
+    return []
+
+
+def passed(function: Callable[..., Any], graphs: list[Any]) -> Callable[..., Any]:
+    """Traced and decomposed as Inductor does, then our pass, then run as it is: no C++ compiler needed."""
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._inductor.decomposition import select_decomp_table
+
+    def inner(module: Any, example: Any) -> Any:
+        passes.one_row(module.graph)
+        module.graph.lint()
+        module.recompile()
+        graphs.append(module.graph)
+        return make_boxed_func(module.forward)
+
+    torch._dynamo.reset()
+    backend = aot_autograd(
+        fw_compiler=inner,
+        inference_compiler=inner,
+        decompositions=select_decomp_table(),
+        keep_inference_input_mutations=True,
+    )
+    compiled: Callable[..., Any] = torch.compile(function, backend=backend)
+    return compiled
+
+
+def ours(graph: Any) -> list[str]:
+    return [node.target.__name__.split(".")[0] for node in graph.nodes if is_ours(node)]
+
+
+def is_ours(node: Any) -> bool:
+    return node.op == "call_function" and getattr(node.target, "namespace", "") == "kpt_decode"
+
+
+@pytest.mark.parametrize("options", [{}, {"joined": True}, {"bias": True}], ids=["plain", "joined gate", "bias"])
+def test_five_kernels_a_layer_and_the_same_numbers(options: dict[str, bool], graphs: list[Any]) -> None:
+    torch.manual_seed(0)
+    model = Decoder(**options).eval().requires_grad_(False)
+    call = passed(model, graphs)
+    with torch.no_grad():
+        for token, at in ((7, 9), (31, 10), (2, 3)):
+            given = (torch.tensor([[token]]), torch.tensor([at]))
+            caches = [(layer.keys.clone(), layer.values.clone()) for layer in model.layers]
+            expected = model(*given)
+            written = [(layer.keys.clone(), layer.values.clone()) for layer in model.layers]
+            for layer, (keys, values) in zip(model.layers, caches, strict=True):
+                layer.keys.copy_(keys)
+                layer.values.copy_(values)
+            torch.testing.assert_close(call(*given), expected, rtol=1e-4, atol=1e-5)
+            for layer, (keys, values) in zip(model.layers, written, strict=True):
+                torch.testing.assert_close(layer.keys, keys)
+                torch.testing.assert_close(layer.values, values)
+    (graph,) = graphs
+    products = ["row_products"] * (3 if options.get("bias") else 1)
+    layer_ops = [*products, "attend_and_store", "row_products", "row_gated", "row_products"]
+    assert ours(graph) == [*layer_ops, *layer_ops, "row_products"]
+    left = [node for node in graph.nodes if node.op == "call_function" and "mm" in str(node.target)]
+    assert left == []
+
+
+def test_only_the_first_kernel_waits_for_everything_before_it(graphs: list[Any]) -> None:
+    model = Decoder().eval().requires_grad_(False)
+    with torch.no_grad():
+        passed(model, graphs)(torch.tensor([[7]]), torch.tensor([9]))
+    overlaps = [node.args[-1] for node in graphs[0].nodes if is_ours(node)]
+    assert overlaps == [False] + [True] * (len(overlaps) - 1)
+
+
+def test_every_layer_shares_one_mask(graphs: list[Any]) -> None:
+    model = Decoder().eval().requires_grad_(False)
+    with torch.no_grad():
+        passed(model, graphs)(torch.tensor([[7]]), torch.tensor([9]))
+    biases = {node.args[6] for node in graphs[0].nodes if is_ours(node) and "attend" in str(node.target)}
+    cosines = {node.args[7] for node in graphs[0].nodes if is_ours(node) and "attend" in str(node.target)}
+    assert len(cosines) == 1 and None not in cosines
+    assert len(biases) <= 2
+
+
+def test_keys_made_in_the_graph_are_not_read_ahead(graphs: list[Any]) -> None:
+    class Fresh(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.q = nn.Linear(WIDTH, WIDTH)
+
+        def forward(self, x: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+            q = self.q(x).view(1, 1, HEADS, SIZE).transpose(1, 2)
+            return functional.scaled_dot_product_attention(q, (keys * 2).contiguous(), keys)
+
+    model, keys = Fresh().eval(), torch.randn(1, HEADS, LENGTH, SIZE)
+    x = torch.randn(1, 1, WIDTH)
+    with torch.no_grad():
+        found = passed(model, graphs)(x, keys)
+        torch.testing.assert_close(found, model(x, keys), rtol=1e-4, atol=1e-5)
+    (attend,) = [node for node in graphs[0].nodes if is_ours(node) and "attend" in str(node.target)]
+    assert attend.args[-1] is False
+
+
+def test_what_is_not_one_row_stays(graphs: list[Any]) -> None:
+    model = nn.Sequential(nn.Linear(WIDTH, WIDTH, bias=False), nn.Linear(WIDTH, WIDTH)).eval()
+    x = torch.randn(2, WIDTH)
+    with torch.no_grad():
+        torch.testing.assert_close(passed(model, graphs)(x), model(x))
+    assert ours(graphs[0]) == []
+
+
+def test_a_causal_flag_is_left_to_torch(graphs: list[Any]) -> None:
+    """torch aligns it to the top left: with one query it sees the first key alone."""
+    q, k = torch.randn(1, HEADS, 1, SIZE), torch.randn(1, HEADS, LENGTH, SIZE)
+
+    def attend(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(q, k, k, is_causal=True)
+
+    with torch.no_grad():
+        torch.testing.assert_close(passed(attend, graphs)(q, k), attend(q, k))
+    assert ours(graphs[0]) == []
+
+
+def test_a_weight_that_the_call_writes_to_is_not_read_ahead(graphs: list[Any]) -> None:
+    class Writes(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.randn(WIDTH, WIDTH)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            self.weight.mul_(0.5)
+            return functional.linear(x, self.weight)
+
+    model, x = Writes(), torch.randn(1, WIDTH)
+    before = model.weight.clone()
+    with torch.no_grad():
+        torch.testing.assert_close(passed(model, graphs)(x), functional.linear(x, before * 0.5))
+    assert ours(graphs[0]) == []
+
+
+def test_operators_have_fake_kernels_that_agree() -> None:
+    operators = register()
+    x, weight, norm = torch.randn(1, 8), torch.randn(6, 8), torch.rand(8)
+    cache = torch.randn(2, 2, 5, 16)
+    q, k = torch.randn(2, 4, 1, 16), torch.randn(2, 2, 1, 16)
+    at = torch.tensor([3])
+    none = None
+    for operator, args in (
+        (operators.row_products, (x, [weight, weight], norm, 1e-5, none, none, False)),
+        (operators.row_gated, (x, weight, weight, none, 0.0, True)),
+        (operators.attend, (q, cache, cache, none, none, none, 0.25, False)),
+        (operators.attend_and_store, (q, k, k, cache.clone(), cache.clone(), at, none, none, none, 0.25, True)),
+    ):
+        torch.library.opcheck(operator.default, args, test_utils=("test_schema", "test_faketensor"))
+
+
+def test_attention_is_what_torch_computes() -> None:
+    operators = register()
+    q, cache = torch.randn(2, 4, 1, 16), torch.randn(2, 4, 7, 16)
+    found = operators.attend(q, cache, cache, None, None, None, 1 / math.sqrt(16), False)
+    torch.testing.assert_close(found, functional.scaled_dot_product_attention(q, cache, cache))
+
+
+def test_unknown_passes_are_refused() -> None:
+    with pytest.raises(ValueError, match="no pass 'two rows'"):
+        passes.pass_named(("two rows",))
+    assert passes.pass_named(("one row",)).uuid() != passes.pass_named(("one row", "aiter attention")).uuid()
+
+
+# -- the rung
+
+
+def test_the_rung_counts_what_it_would_change() -> None:
+    model = Decoder().eval()
+    one = Inputs((torch.tensor([[7]]), torch.tensor([9])))
+    assert one_row.one_row_work(model, one) == (15, 2)
+    wide = nn.Linear(8, 8)
+    assert one_row.one_row_work(wide, Inputs((torch.randn(3, 8),))) == (0, 0)
+    with pytest.raises(NotApplicable, match="GPU"):
+        one_row.ONE_ROW.find(model, one)
+
+
+def test_the_rung_adds_its_pass_to_the_kept_compile() -> None:
+    model, given = Decoder(), Inputs()
+    kept = (Step("coordinate_descent", {"inductor": {"coordinate_descent_tuning": True}}), Step("graph_capture"))
+    (options,) = one_row.ONE_ROW.choices(model, given, kept)
+    assert options == {"inductor": {"coordinate_descent_tuning": False}, "passes": ["one row"]}
+    with pytest.raises(NotApplicable, match="no compile"):
+        one_row.ONE_ROW.choices(model, given, (Step("graph_capture"),))

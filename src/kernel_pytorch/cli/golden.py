@@ -1,13 +1,17 @@
-"""Record what a model computes on one machine, and check it on another, module by module.
+"""Record what a model or a program computes on one machine, and check it on another: by module, or kernel by kernel.
 
     kpt golden record model.py:make --out golden        on the reference machine (an NVIDIA GPU, say)
     kpt golden check model.py:make golden               on the machine to be judged
     kpt golden show golden                              what a record holds
+    kpt golden record --program ./a.out --out golden -- ARGS            device memory around every kernel launch
+    kpt golden check --program port.hip golden --gpu mi300x -- ARGS     the port, on an emulated GPU or a real one
+    kpt golden compare golden other                                     two records of programs
 
 TARGET is module:function or file.py:function and returns (model, inputs). Both machines must build the same weights
 (seed the CPU generator), or `record --weights` puts them into the record. A record is safetensors and JSON: opening a
 stranger's runs nothing. `check` exits 1 when something differs and names the module, the place in its code and the
-kind of difference.
+kind of difference. With --program the same is done for device memory: the first kernel whose outputs differ although
+its inputs are the same is named. A CUDA program must be linked with `nvcc -cudart shared`.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +27,15 @@ from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
     from kernel_pytorch.verify.golden.check import GoldenCheck
+    from kernel_pytorch.verify.kernels.compare import KernelComparison
+    from kernel_pytorch.verify.kernels.run import ProgramRun
 
 SUMMARY = "reference tensors across machines and vendors: record here, check there"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `kpt golden`."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="record|check|show")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="record|check|compare|show")
     record = actions.add_parser("record", help="run the model and keep what it computed")
     record.add_argument("target", help="module:function returning (model, inputs)")
     record.add_argument("--out", type=Path, required=True, metavar="DIR")
@@ -46,13 +53,150 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     check.add_argument("--plot", type=Path, metavar="FILE.svg", help="write the error by depth as a picture")
     show = actions.add_parser("show", help="what a record holds")
     show.add_argument("folder", type=Path, metavar="DIR")
-    for sub in (record, check, show):
+    compare = actions.add_parser("compare", help="two records of programs, kernel by kernel")
+    compare.add_argument("reference", type=Path, metavar="DIR", help="the record of the original")
+    compare.add_argument("folder", type=Path, metavar="DIR", help="the record of the port")
+    # `record --program` and `check --program` take other words than those for models: parsers of their own.
+    record_program = actions.add_parser("record-program", prog="kpt golden record --program")
+    record_program.add_argument("--out", type=Path, required=True, metavar="DIR")
+    check_program = actions.add_parser("check-program", prog="kpt golden check --program")
+    check_program.add_argument("folder", type=Path, metavar="DIR", help="the record of the original")
+    for sub in (record_program, check_program):
+        _program_arguments(sub)
+    for sub in (check_program, compare):
+        sub.add_argument("-v", "--verbose", action="store_true", help="also list launches that are the same")
+    for sub in (record, check, show, compare, record_program, check_program):
         sub.add_argument("--json", action="store_true", help="data as JSON")
+    parser.set_defaults(arguments=[])
+    _split_words(parser)
+
+
+def _program_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--program", type=Path, required=True, metavar="FILE", help="an executable; or a .cu, .hip")
+    parser.add_argument("--gpu", metavar="NAME", help="emulate this AMD GPU (default: this machine's own GPU)")
+    parser.add_argument(
+        "--repeats", type=int, default=3, metavar="N", help="identical runs to measure noise (default 3)"
+    )
+    parser.add_argument("--max-mb", type=float, default=1024.0, help="size of the whole record (default 1024)")
+    parser.add_argument("--max-buffer-mb", type=float, default=64.0, help="the first part of larger ones (default 64)")
+    parser.add_argument("--max-launches", type=int, default=1000, metavar="N", help="launches to record (default 1000)")
+    parser.add_argument("--timeout", type=float, metavar="S", help="stop the program after this time")
+    parser.add_argument("-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR")
+    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    parser.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
+
+
+def _split_words(parser: argparse.ArgumentParser) -> None:
+    """Everything after `--` goes to the program; `--program` chooses the parser."""
+    parse = parser.parse_known_args
+
+    def split(args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        words = list(sys.argv[1:] if args is None else args)
+        at = words.index("--") if "--" in words else len(words)
+        own, rest = words[:at], words[at + 1 :]
+        of_program = any(word == "--program" or word.startswith("--program=") for word in own)
+        if own and own[0] in ("record", "check") and of_program:
+            own[0] += "-program"
+        parsed, unknown = parse(own, namespace)
+        parsed.arguments = rest
+        return parsed, unknown
+
+    parser.parse_known_args = split  # type: ignore[method-assign, assignment]
 
 
 def run(args: argparse.Namespace) -> int:
     """Record, check or show; 1 when a check finds a difference."""
-    return {"record": _record, "check": _check, "show": _show}[args.action](args)
+    actions = {
+        "record": _record,
+        "check": _check,
+        "show": _show,
+        "compare": _compare,
+        "record-program": _record_program,
+        "check-program": _check_program,
+    }
+    if args.arguments and not args.action.endswith("-program"):
+        raise UsageError("words after `--` go to a program: they need --program")
+    return actions[args.action](args)
+
+
+def _record_program(args: argparse.Namespace) -> int:
+    from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.verify.kernels.run import record_program
+
+    if args.out.exists() and not args.out.is_dir():
+        raise UsageError(f"{args.out}: is a file; --out names a folder")
+    made = record_program(_program_run(args), args.out, _say)
+    if args.json:
+        print(json.dumps(to_plain(made)))
+    noise = max((state.noise for one in made.launches for state in one.buffers), default=0.0)
+    kernels = len({one.symbol for one in made.launches})
+    counted = f"{len(made.launches)} of {made.launches_in_all} launches of {kernels} kernels"
+    _say(f"recorded on {made.machine['device_name']}: {counted}; noise over {made.repeats} identical runs: {noise:.2g}")
+    missing = sum(not state.has_after for one in made.launches for state in one.buffers)
+    if missing:
+        _say(f"{missing} contents did not fit in {args.max_mb:g} MB: raise --max-mb; their hashes are there")
+    if made.exit_code:
+        _say(f"{args.program}: ended with status {made.exit_code}")
+    return 0
+
+
+def _check_program(args: argparse.Namespace) -> int:
+    import tempfile
+
+    from kernel_pytorch.verify.kernels.compare import compare_records
+    from kernel_pytorch.verify.kernels.record import KernelArchive
+    from kernel_pytorch.verify.kernels.run import record_program
+
+    reference = KernelArchive(args.folder)
+    if not args.arguments:
+        args.arguments = reference.record.arguments
+    with tempfile.TemporaryDirectory(prefix="kpt-check-") as scratch:
+        record_program(_program_run(args), Path(scratch), _say)
+        return _print_comparison(compare_records(reference, KernelArchive(Path(scratch))), args)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from kernel_pytorch.verify.kernels.compare import compare_records
+    from kernel_pytorch.verify.kernels.record import KernelArchive
+
+    return _print_comparison(compare_records(KernelArchive(args.reference), KernelArchive(args.folder)), args)
+
+
+def _print_comparison(result: KernelComparison, args: argparse.Namespace) -> int:
+    from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.report.kernel_comparison_text import comparison_lines
+
+    if args.json:
+        print(json.dumps({"ok": result.ok, **to_plain(result)}))
+    else:
+        for line in comparison_lines(result, args.verbose):
+            print(line)
+    return 0 if result.ok else 1
+
+
+def _program_run(args: argparse.Namespace) -> ProgramRun:
+    from kernel_pytorch.core.hardware import gpu_by_alias
+    from kernel_pytorch.verify.kernels.run import ProgramRun
+
+    gpu = gpu_by_alias(args.gpu) if args.gpu else None
+    if gpu is not None and gpu.vendor != "amd":
+        raise UsageError(f"{gpu.name} is not an AMD GPU: only those are emulated")
+    for name in ("repeats", "max_mb", "max_buffer_mb", "max_launches"):
+        if getattr(args, name) <= 0:
+            raise UsageError(f"--{name.replace('_', '-')}: expected more than 0")
+    return ProgramRun(
+        program=args.program,
+        arguments=tuple(args.arguments),
+        gpu=gpu,
+        repeats=args.repeats,
+        max_mb=args.max_mb,
+        max_buffer_mb=args.max_buffer_mb,
+        max_launches=args.max_launches,
+        timeout_s=args.timeout,
+        include_dirs=tuple(args.include_dirs),
+        defines=tuple(args.defines),
+        untranslated=args.untranslated,
+    )
 
 
 def _record(args: argparse.Namespace) -> int:
@@ -113,11 +257,14 @@ def _print_check(result: GoldenCheck) -> None:
     print(
         f"  recorded on {there.get('device_name')} (torch {there.get('torch')}), checked on {here.get('device_name')}"
     )
-    for culprit in result.culprits[:5]:
+    first = [culprit for culprit in result.culprits if not culprit.follows]
+    for culprit in first[:5]:
         print(f"  {culprit.module}: {culprit.kind}: {culprit.text}")
         print(f"    in {culprit.where}; {culprit.side}")
-    if len(result.culprits) > 5:
-        print(f"  ... and {len(result.culprits) - 5} more places")
+    if len(first) > 5:
+        print(f"  ... and {len(first) - 5} more places")
+    if len(first) < len(result.culprits):
+        print(f"  {len(result.culprits) - len(first)} places differ that went on with a wrong output of these")
     for key in result.missing[:5]:
         print(f"  {key}: was not called here")
     if result.referee_note:
@@ -127,7 +274,10 @@ def _print_check(result: GoldenCheck) -> None:
 def _show(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.findings import to_plain
     from kernel_pytorch.verify.golden.archive import GoldenArchive
+    from kernel_pytorch.verify.kernels.record import is_kernel_record
 
+    if is_kernel_record(args.folder):
+        return _show_kernels(args)
     record = GoldenArchive(args.folder).record
     if args.json:
         print(json.dumps(to_plain(record)))
@@ -138,6 +288,27 @@ def _show(args: argparse.Namespace) -> int:
     for mode, events in record.events.items():
         modules = {event.module for event in events}
         print(f"  {mode}: {len(events)} events of {len(modules)} modules")
+    return 0
+
+
+def _show_kernels(args: argparse.Namespace) -> int:
+    from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.verify.kernels.names import kernel_name
+    from kernel_pytorch.verify.kernels.record import KernelArchive
+
+    record = KernelArchive(args.folder).record
+    if args.json:
+        print(json.dumps(to_plain(record)))
+        return 0
+    print(
+        f"{' '.join((record.program, *record.arguments))}: {len(record.launches)} of {record.launches_in_all} launches"
+    )
+    for key, value in record.machine.items():
+        print(f"  {key}: {value}")
+    for launch in record.launches:
+        sizes = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
+        changed = ", ".join(f"{one.buffer} ({one.bytes} bytes)" for one in launch.buffers if one.changed)
+        print(f"  {launch.number} {kernel_name(launch.symbol)}: {sizes}: changed {changed or 'nothing'}")
     return 0
 
 

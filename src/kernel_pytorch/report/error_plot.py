@@ -1,63 +1,132 @@
-"""Error by depth as one SVG picture: how far a replay is from its record, event by event, against the limit."""
+"""Error by depth as an SVG picture: how far a replay is from its record, call by call or launch by launch, against
+the limit. Text takes the colour of what is around it, so that the picture also works on a dark page."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.golden.check import EventResult, GoldenCheck
+from kernel_pytorch.verify.golden.check import GoldenCheck
+from kernel_pytorch.verify.kernels.compare import KernelComparison
 
-_WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 960, 300, 64, 34, 46
-_FLOOR = 1e-9
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 960, 280, 64, 20, 38, 46
+_LOW = -9
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing that was compared. An error that is not finite is drawn at the top."""
+
+    name: str
+    error: float
+    limit: float
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One picture: points in order of time."""
+
+    title: str
+    points: tuple[Point, ...]
+    axis: str
 
 
 def write_error_plot(results: Sequence[GoldenCheck], path: Path) -> None:
     """Write the pictures of all modes, one below the other."""
     try:
-        path.write_text(error_plot(results), encoding="utf-8")
+        path.write_text(error_plot([model_panel(one) for one in results]), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-def error_plot(results: Sequence[GoldenCheck]) -> str:
-    """One panel per mode. A dot is the output of one module call; the line is the limit."""
-    panels = [_panel(one, index * _HEIGHT) for index, one in enumerate(results)]
-    height = _HEIGHT * max(len(panels), 1)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif"'
-    return f'{head} font-size="12" role="img">\n' + "\n".join(panels) + "\n</svg>\n"
-
-
-def _panel(result: GoldenCheck, y: int) -> str:
+def model_panel(result: GoldenCheck) -> Panel:
+    """The free run of a model: a point is the output of one module call."""
     events = [one for one in result.free if one.event.phase == "out"]
     there, here = result.recorded_on.get("device_name", "?"), result.checked_on.get("device_name", "?")
-    title = f"{result.mode}: {here} against {there}, {len(events)} module calls"
-    parts = [f'<g transform="translate(0 {y})"><text x="{_LEFT}" y="20" font-weight="bold">{escape(title)}</text>']
-    low, high = -9, max(0, *(math.ceil(math.log10(max(_shown(one), _FLOOR))) for one in events or []), 0)
-    span = max(high - low, 1)
+    points = tuple(Point(one.event.module, one.error, one.limit, one.ok) for one in events)
+    title = f"{result.mode}: {here} against {there}, {len(points)} module calls"
+    return Panel(title, points, "module calls in order of time")
+
+
+def program_panel(result: KernelComparison) -> Panel:
+    """A program's kernels: a point is one buffer that a launch changed."""
+    points = tuple(
+        Point(f"{launch.kernel}, launch {launch.number}, buffer {one.buffer}", one.error, one.limit, one.ok)
+        for launch in result.launches
+        for one in launch.buffers
+        if one.when == "after"
+    )
+    title = f"{result.program}: {result.checked_on} against {result.recorded_on}, {len(result.launches)} launches"
+    return Panel(title, points, "buffers that kernels changed, in order of time")
+
+
+def error_plot(panels: Sequence[Panel]) -> str:
+    """One panel below the other. The dashed line is the limit."""
+    drawn = [_drawn(one, index * _HEIGHT) for index, one in enumerate(panels)]
+    height = _HEIGHT * max(len(drawn), 1)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif"'
+    return f'{head} font-size="12" fill="currentColor" role="img">\n' + "\n".join(drawn) + "\n</svg>\n"
+
+
+def _drawn(panel: Panel, y: int) -> str:
+    points = panel.points
+    shown = [_shown(one.error) for one in points]
+    high = max([0, *(math.ceil(math.log10(value)) for value in shown)])
+    inner, across = _HEIGHT - _TOP - _BOTTOM, _WIDTH - _LEFT - _RIGHT
 
     def at(value: float) -> float:
-        inner = _HEIGHT - _TOP - _BOTTOM
-        return _TOP + inner * (high - math.log10(max(value, _FLOOR))) / span
+        return _TOP + inner * (high - math.log10(max(value, 10.0**_LOW))) / (high - _LOW)
 
-    for exponent in range(low, high + 1, 3):
+    parts = [
+        f'<g transform="translate(0 {y})"><text x="{_LEFT}" y="20" font-weight="bold">{escape(panel.title)}</text>'
+    ]
+    for exponent in range(_LOW, high + 1, 3):
         level = at(10.0**exponent)
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{level:.1f}" y2="{level:.1f}" stroke="#8884"/>')
-        parts.append(f'<text x="{_LEFT - 8}" y="{level + 4:.1f}" text-anchor="end" fill="#888">1e{exponent}</text>')
-    step = (_WIDTH - _LEFT - 30) / max(len(events), 1)
-    limit = " ".join(f"{_LEFT + step * (i + 0.5):.1f},{at(one.limit):.1f}" for i, one in enumerate(events))
-    parts.append(f'<polyline points="{limit}" fill="none" stroke="#888" stroke-dasharray="4 3"/>')
-    for index, one in enumerate(events):
-        colour = "#2a7" if one.ok else "#d33"
-        name = escape(f"{one.event.module}: {one.error:.3g} (limit {one.limit:.3g})")
-        spot = f'cx="{_LEFT + step * (index + 0.5):.1f}" cy="{at(_shown(one)):.1f}"'
-        parts.append(f'<circle {spot} r="3" fill="{colour}"><title>{name}</title></circle>')
-    footer = "module calls in order of time; dashed: limit; equal bits are drawn at the floor"
-    parts.append(f'<text x="{_LEFT}" y="{_HEIGHT - 14}" fill="#888">{footer}</text></g>')
+        label = "0" if exponent == _LOW else f"1e{exponent}"
+        line = f'x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{level:.1f}" y2="{level:.1f}"'
+        parts.append(f'<line {line} stroke="currentColor" stroke-opacity=".2"/>')
+        parts.append(f'<text x="{_LEFT - 8}" y="{level + 4:.1f}" text-anchor="end" opacity=".7">{label}</text>')
+    step = across / max(len(points), 1)
+    places = [(_LEFT + step * (index + 0.5), at(value)) for index, value in enumerate(shown)]
+    edge = " ".join(
+        f"{_LEFT + step * index:.1f},{at(one.limit):.1f} {_LEFT + step * (index + 1):.1f},{at(one.limit):.1f}"
+        for index, one in enumerate(points)
+    )
+    parts.append(f'<polyline points="{edge}" fill="none" stroke="currentColor" opacity=".6" stroke-dasharray="5 4"/>')
+    for one, (x, level) in zip(points, places, strict=True):
+        name = escape(f"{one.name}: {one.error:.3g} (limit {one.limit:.3g})")
+        shape = f'<circle cx="{x:.1f}" cy="{level:.1f}" r="3.2" fill="{"#2a9d5c" if one.ok else "#e0443a"}">'
+        parts.append(f"{shape}<title>{name}</title></circle>")
+    parts += _names(points, places)
+    footer = f"{panel.axis}; green is within the limit (dashed), red is not; equal bits lie on the floor"
+    parts.append(f'<text x="{_LEFT}" y="{_HEIGHT - 16}" opacity=".7">{footer}</text></g>')
     return "\n".join(parts)
 
 
-def _shown(result: EventResult) -> float:
-    return result.error if math.isfinite(result.error) else 10.0
+def _names(points: Sequence[Point], places: Sequence[tuple[float, float]]) -> list[str]:
+    """The first point beyond the limit and the worst one by name: a printed page has nothing to hover over."""
+    wrong = [index for index, one in enumerate(points) if not one.ok]
+    if not wrong:
+        return []
+    worst = max(wrong, key=lambda index: _shown(points[index].error))
+    texts = []
+    for index in dict.fromkeys((wrong[0], worst)):
+        x, level = places[index]
+        anchor, shift = ("start", 7) if x < _WIDTH * 0.6 else ("end", -7)
+        text = escape(f"{'first: ' if index == wrong[0] else 'worst: '}{_short(points[index].name)}")
+        spot = f'x="{x + shift:.1f}" y="{max(level - 8, _TOP - 4):.1f}" text-anchor="{anchor}"'
+        texts.append(f'<text {spot} fill="#e0443a">{text}</text>')
+    return texts
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else f"{name[:28]} ... {name[-28:]}"
+
+
+def _shown(error: float) -> float:
+    return max(error, 10.0**_LOW) if math.isfinite(error) else 10.0

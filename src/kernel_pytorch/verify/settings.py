@@ -3,7 +3,8 @@
 [tool.kernel_pytorch.verify]
 programs = ["csrc/selfcheck.cu"]            # self-checking programs: exit 0 means right
 entry_points = ["fused_norm.model:example"] # module:function returning (model, inputs), run on the CPU
-golden = ["fused_norm.model:example = golden/example"]
+golden = ["fused_norm.model:example = golden/example", "csrc/selfcheck.cu = golden/selfcheck"]
+include_dirs = ["third_party/glm"]           # where kernels find headers, besides the usual places
 iterations = 100
 """
 
@@ -16,17 +17,18 @@ from typing import Any
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.toml_file import read_toml
 
-KEYS = ("programs", "entry_points", "golden", "iterations")
+KEYS = ("programs", "entry_points", "golden", "include_dirs", "iterations")
 
 
 @dataclass(frozen=True)
 class VerifySettings:
-    """The table, as values. `golden` are pairs of a target and the folder of its record."""
+    """The table, as values. `golden` are pairs of a target (an entry point, or a program's source) and its record."""
 
     programs: tuple[str, ...] = ()
     entry_points: tuple[str, ...] = ()
     golden: tuple[tuple[str, str], ...] = ()
     iterations: int = 100
+    include_dirs: tuple[str, ...] = ()
 
 
 def read_verify_settings(root: Path) -> VerifySettings:
@@ -49,7 +51,11 @@ def read_verify_settings(root: Path) -> VerifySettings:
     for name in programs:
         if not (root / name).is_file():
             raise UsageError(f"{where} programs: {name} is not a file of the project")
-    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations)
+    folders = _strings(where, "include_dirs", table)
+    for name in folders:
+        if not (root / name).is_dir():
+            raise UsageError(f"{where} include_dirs: {name} is not a folder of the project")
+    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations, folders)
 
 
 def _strings(where: str, key: str, table: dict[str, Any]) -> tuple[str, ...]:
@@ -62,5 +68,5 @@ def _strings(where: str, key: str, table: dict[str, Any]) -> tuple[str, ...]:
 def _pair(where: str, text: str) -> tuple[str, str]:
     target, equals, folder = text.partition("=")
     if not equals or not target.strip() or not folder.strip():
-        raise UsageError(f'{where} golden: {text!r}: expected "module:function = folder"')
+        raise UsageError(f'{where} golden: {text!r}: expected "module:function = folder" or "program.cu = folder"')
     return target.strip(), folder.strip()

@@ -93,9 +93,9 @@ class GoldenArchive:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.record = _read_record(_plain_file(folder, RECORD_FILE, MAX_JSON_BYTES))
-        path = _plain_file(folder, TENSOR_FILE, None)
-        _check_header(path)
+        self.record = _read_record(plain_file(folder, RECORD_FILE, MAX_JSON_BYTES))
+        path = plain_file(folder, TENSOR_FILE, None)
+        check_header(path)
         try:
             self._tensors = _safetensors().safe_open(str(path), framework="pt")
             self._names = frozenset(self._tensors.keys())
@@ -114,8 +114,8 @@ class GoldenArchive:
         """The model's weights, where they were recorded; empty otherwise."""
         if not (self.folder / WEIGHT_FILE).exists():
             return {}
-        path = _plain_file(self.folder, WEIGHT_FILE, None)
-        _check_header(path)
+        path = plain_file(self.folder, WEIGHT_FILE, None)
+        check_header(path)
         opened = _safetensors().safe_open(str(path), framework="pt")
         return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a mapping)
 
@@ -175,7 +175,8 @@ def _product(shape: Any) -> int:
     return total
 
 
-def _plain_file(folder: Path, name: str, limit: int | None) -> Path:
+def plain_file(folder: Path, name: str, limit: int | None) -> Path:
+    """A file of a record: there, no link, and no larger than `limit`. Raises UsageError."""
     path = folder / name
     try:
         info = path.lstat()
@@ -188,7 +189,7 @@ def _plain_file(folder: Path, name: str, limit: int | None) -> Path:
     return path
 
 
-def _check_header(path: Path) -> None:
+def check_header(path: Path) -> None:
     """The header's length is checked before the library reads it: it would allocate what the file claims."""
     with path.open("rb") as file:
         head = file.read(8)
@@ -203,6 +204,8 @@ def _read_record(path: Path) -> GoldenRecord:
     try:
         text = path.read_text(encoding="utf-8")
         plain = json.loads(text)
+        if isinstance(plain, dict) and plain.get("kind") == "kernels":
+            raise UsageError(f"{path}: a record of a program's kernels: `kpt golden check --program PROGRAM DIR`")
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             raise UsageError(f"{path}: not a golden record of schema {SCHEMA}")
         return from_json(GoldenRecord, text)

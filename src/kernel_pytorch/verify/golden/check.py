@@ -47,13 +47,17 @@ class EventResult:
 
 @dataclass(frozen=True)
 class Culprit:
-    """A place where this machine and the record part although they started from the same inputs."""
+    """A place where this machine and the record part although they started from the same inputs.
+
+    `follows` names the module whose wrong output this code went on with: what differs here may come from there.
+    """
 
     module: str
     where: str
     kind: str
     text: str
     side: str  # what the referee says
+    follows: str = ""
 
 
 @dataclass(frozen=True)
@@ -266,16 +270,33 @@ def _nearer(truth: list[Any], known: EventRecord, archive: GoldenArchive) -> str
 def _culprits(forced: list[EventResult], truth: dict[str, str]) -> tuple[Culprit, ...]:
     found: list[Culprit] = []
     last_good = "the start"
+    called = {one.event.module for one in forced}
+    wrong_inside: dict[str, str] = {}  # module whose code got a wrong output -> of which module
     for one in forced:
+        is_output = one.event.phase == "out"
+        caller = _caller(one.event, called)
+        module = one.event.module if is_output else caller
+        if not is_output:
+            wrong_inside.pop(one.event.module, None)  # a new call, from the recorded inputs
         if one.ok:
-            last_good = f"{one.event.module} ({'inputs' if one.event.phase == 'in' else 'output'})"
+            last_good = f"{one.event.module} ({'output' if is_output else 'inputs'})"
             continue
-        module = one.event.module if one.event.phase == "out" else one.event.parent
-        inside = "its own code" if one.event.phase == "out" else f"its code before it calls {one.event.module}"
+        follows = wrong_inside.get(module, "")
+        if is_output and caller != one.event.module:
+            wrong_inside[caller] = follows or one.event.module
+        inside = "its own code" if is_output else f"its code before it calls {one.event.module}"
         diagnosis = one.diagnosis or Diagnosis("noise", "")
-        place = f"{inside}, after {last_good}"
-        found.append(Culprit(module, place, diagnosis.kind, diagnosis.text, _side(one, truth.get(one.event.key, ""))))
-    return tuple(found)
+        side = _side(one, truth.get(one.event.key, ""))
+        found.append(Culprit(module, f"{inside}, after {last_good}", diagnosis.kind, diagnosis.text, side, follows))
+    return tuple(sorted(found, key=lambda culprit: bool(culprit.follows)))
+
+
+def _caller(event: Event, called: set[str]) -> str:
+    """The module whose code makes a call: a list of modules is on the way to it and has no code of its own."""
+    module = event.parent
+    while module != ROOT and module not in called:
+        module = module.rpartition(".")[0] or ROOT
+    return module
 
 
 def _side(result: EventResult, referee: str) -> str:

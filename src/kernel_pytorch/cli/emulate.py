@@ -7,6 +7,8 @@
     kpt emulate reduce.hip --check memory,races        find what the hardware hides
     kpt emulate reduce.hip --profile                   instructions, divergence, coalescing, hot source lines
     kpt emulate kernels.hsaco                          translate every kernel of a code object; nothing is run
+    kpt emulate reduce.cu --source --check races       CUDA's own meaning, from source: no lockstep, all checked
+    kpt emulate reduce.cu --source --compare mi300x    ... and whether the machine code agrees
 
 `--untranslated` compiles a .cu with its names mapped and its lane logic untouched: then wave 32 is what the CUDA
 original means, and a difference at wave 64 is a wave-width fault. No AMD GPU is involved: timings say nothing about
@@ -17,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.cli.emulate_source import add_source_arguments
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "run a HIP or CUDA program's AMD machine code on the CPU, at wave 32 or 64"
 CHECKS = ("memory", "races")
+DEFAULT_GPU = "mi300x"
 # HIP refuses 32-bit masks at compile time; this header takes them, so that what they do at run time is seen.
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
 SOURCES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
@@ -46,17 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", type=Path, metavar="PROGRAM", help=".hip or .cu sources, an executable, or a .hsaco"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--gpu", default="mi300x", metavar="NAME", help="the GPU to emulate (default mi300x)")
+    where.add_argument("--gpu", metavar="NAME", help=f"the GPU to emulate (default {DEFAULT_GPU})")
     where.add_argument("--compare", metavar="A,B", help="run on each of these and compare with the first")
     look = parser.add_argument_group("what to look for")
     look.add_argument("--check", default="", metavar="LIST", help="memory (bounds, freed, unwritten), races")
     look.add_argument("--profile", action="store_true", help="count instructions, divergence, memory traffic by line")
     look.add_argument("--shuffle-blocks", action="store_true", help="run blocks in random order")
+    add_source_arguments(parser)
     how = parser.add_argument_group("building")
     how.add_argument("-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR")
     how.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
     how.add_argument("-l", dest="libraries", action="append", default=[], metavar="NAME", help="link hipblas, ...")
-    how.add_argument("-O", dest="optimization", default="3", metavar="LEVEL")
+    how.add_argument("-O", dest="optimization", metavar="LEVEL", help="3, or 1 with --source")
     how.add_argument("--std", default="c++17")
     how.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
     limits = parser.add_argument_group("limits")
@@ -114,8 +118,10 @@ def _emulate(args: argparse.Namespace) -> int:
     if any(path.suffix == ".hsaco" for path in args.files):
         return _translate_only(args)
     settings = _settings(args)
-    names = args.compare.split(",") if args.compare else [args.gpu]
+    names = args.compare.split(",") if args.compare else [] if args.source else [args.gpu or DEFAULT_GPU]
     gpus = [_gpu(name.strip()) for name in names]
+    if args.source:
+        return _from_source(args, gpus, settings)
     if args.compare and len(gpus) < 2:
         raise UsageError("--compare needs two GPUs, such as --compare rx7900xtx,mi300x")
     with tempfile.TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
@@ -127,6 +133,21 @@ def _emulate(args: argparse.Namespace) -> int:
         _print_suspects(args)
     failed = any(not outcome.ok for outcome in outcomes) or any(differences.values())
     return 1 if failed else 0
+
+
+def _from_source(args: argparse.Namespace, gpus: Sequence[GPU], settings: Settings) -> int:
+    from kernel_pytorch.cli.emulate_source.verb import print_verdicts, run_from_source
+
+    with tempfile.TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
+
+        def on_machines() -> list[Outcome]:
+            programs = _executables(args, gpus, settings, Path(scratch), stack)
+            return [_run(program, args, gpu, settings) for program, gpu in zip(programs, gpus, strict=True)]
+
+        result = run_from_source(args, settings, Path(scratch), _say, on_machines if gpus else None)
+    _print(args, [result.outcome, *result.machine], result.differences, {"lockstep": result.verdicts} if gpus else {})
+    print_verdicts(args, result)
+    return 0 if result.ok else 1
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -149,6 +170,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         watchdog_s=args.watchdog,
         memory_gb=args.memory,
         timeout_s=args.timeout,
+        quiet_faults=not args.compare,
     )
 
 
@@ -236,7 +258,7 @@ def _sources(args: argparse.Namespace, stack: ExitStack) -> tuple[list[Path], Co
         else:
             raise UsageError(f"{path}: not a source; expected {', '.join(SOURCES)}")
     options = CompileOptions(
-        optimization=f"-O{args.optimization}",
+        optimization=f"-O{args.optimization or 3}",
         defines=tuple(args.defines),
         include_dirs=tuple(args.include_dirs),
         std=args.std,
@@ -283,21 +305,28 @@ def _translate_only(args: argparse.Namespace) -> int:
     from kernel_pytorch.emulate.translate import translate_module
     from kernel_pytorch.toolchain.code_object import code_object_images, read_code_object
 
+    found = []
     for path in args.files:
         for image in code_object_images(path.read_bytes()):
-            kernels = read_code_object(image.content).kernels
+            described = read_code_object(image.content)
             translate_module(image.content, None, _settings(args).build)
-            _say(f"{path}: {len(kernels)} kernels can be emulated; run the program that launches them, or use")
+            names = [kernel.name for kernel in described.kernels]
+            found.append({"file": str(path), "target": described.target, "kernels": names})
+            _say(f"{path}: {len(names)} kernels can be emulated; run the program that launches them, or use")
             _say("kernel_pytorch.emulate.launch from Python")
+    if args.json:
+        print(json.dumps({"schema": 1, "code_objects": found}, indent=2))
     return 0
 
 
-def _print(args: argparse.Namespace, outcomes: Sequence[Outcome], differences: dict[str, list[str]]) -> None:
+def _print(
+    args: argparse.Namespace, outcomes: Sequence[Outcome], differences: dict[str, list[str]], more: Any = None
+) -> None:
     if args.json:
         from kernel_pytorch.core.findings import to_plain
 
         plain = [{"ok": outcome.ok, **to_plain(outcome)} for outcome in outcomes]
-        print(json.dumps({"schema": 1, "runs": plain, "differences": differences}, indent=2))
+        print(json.dumps({"schema": 1, "runs": plain, "differences": differences, **to_plain(more or {})}, indent=2))
         return
     for outcome in outcomes:
         _print_outcome(args, outcome)
@@ -324,33 +353,21 @@ def _print_suspects(args: argparse.Namespace) -> None:
 
 
 def _print_outcome(args: argparse.Namespace, outcome: Outcome) -> None:
-    from kernel_pytorch.emulate.summary import fault_lines, profile_lines
+    from kernel_pytorch.emulate.summary import ending, fault_lines, profile_lines
 
     if args.compare:
-        _say(f"{outcome.gpu}: {_ending(outcome)} after {outcome.seconds:.1f} s")
+        _say(f"{outcome.gpu}: {ending(outcome)} after {outcome.seconds:.1f} s")
     for line in fault_lines(outcome.events):
         print(line)
     if args.profile:
         for line in profile_lines(outcome.events):
             print(line)
     if not args.compare and outcome.exit_code != 0:
-        _say(f"the program {_ending(outcome)}")
+        _say(f"the program {ending(outcome)}")
     kernels = sum(launch.seconds for launch in outcome.events.launches)
     _say(f"{outcome.gpu}: {len(outcome.events.launches)} launches, {kernels:.2f} s in kernels on this CPU")
     for name in outcome.events.unsupported:
         _say(f"not emulated: {name} returned an error to the program")
-
-
-def _ending(outcome: Outcome) -> str:
-    if outcome.exit_code is None:
-        return "was stopped: --timeout is over"
-    if outcome.exit_code < 0:
-        try:
-            name = signal.Signals(-outcome.exit_code).name
-        except ValueError:
-            name = f"signal {-outcome.exit_code}"
-        return f"was ended by {name} on the host, not by a kernel" if name == "SIGSEGV" else f"was ended by {name}"
-    return f"ended with status {outcome.exit_code}"
 
 
 def _keep_words_after_dashes(parser: argparse.ArgumentParser) -> None:

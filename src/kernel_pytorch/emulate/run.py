@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -39,6 +40,8 @@ class Settings:
     memory_gb: float | None = None
     devices: int = 1
     timeout_s: float | None = None
+    cpu_s: float | None = None  # of the program itself, all its threads together; not of translating its kernels
+    quiet_faults: bool = False  # the caller shows the faults of the report: the runtime need not say them too
 
     @property
     def flags(self) -> str:
@@ -48,6 +51,7 @@ class Settings:
             "races": self.races,
             "counted": self.counted,
             "shuffle-blocks": self.shuffle_blocks,
+            "quiet-faults": self.quiet_faults,
         }
         return ",".join(name for name, on in chosen.items() if on)
 
@@ -60,7 +64,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one run ended. `exit_code` is negative for a signal, None when it was stopped after `timeout_s`."""
+    """How one run ended. `exit_code` is negative for a signal, None after `timeout_s` or `cpu_s`."""
 
     gpu: str
     exit_code: int | None
@@ -90,7 +94,7 @@ def run_program(
         libraries = needed_libraries(executable)
         environment = emulation_environment(gpu, settings, Path(scratch), report, libraries)
         started = time.monotonic()
-        code, out, err = _run([str(executable.resolve()), *arguments], environment, settings, directory, echo)
+        code, out, err = run_command([str(executable.resolve()), *arguments], environment, settings, directory, echo)
         return Outcome(gpu.name, code, out, err, time.monotonic() - started, read_events(report))
 
 
@@ -125,18 +129,27 @@ def emulation_environment(
     return environment
 
 
-def _run(
+def run_command(
     command: list[str], environment: Mapping[str, str], settings: Settings, directory: Path | None, echo: bool
 ) -> tuple[int | None, str, str]:
     pipe = None if echo else subprocess.PIPE
     with _started(command, environment, directory, pipe) as process:
+        if settings.cpu_s is not None:
+            _limit_cpu(process.pid, settings.cpu_s)
         try:
             out, err = process.communicate(timeout=settings.timeout_s)
         except subprocess.TimeoutExpired:
             _kill_group(process)
             out, err = process.communicate()
             return None, _text(out), _text(err)
-    return process.returncode, _text(out), _text(err)
+    stopped = settings.cpu_s is not None and process.returncode == -signal.SIGXCPU
+    return None if stopped else process.returncode, _text(out), _text(err)
+
+
+def _limit_cpu(process: int, seconds: float) -> None:
+    with contextlib.suppress(ProcessLookupError):  # it may have ended already
+        soft = max(1, round(seconds))
+        resource.prlimit(process, resource.RLIMIT_CPU, (soft, soft + 5))
 
 
 @contextlib.contextmanager

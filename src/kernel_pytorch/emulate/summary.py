@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from kernel_pytorch.emulate.events import Events
+from kernel_pytorch.emulate.run import Outcome
 from kernel_pytorch.toolchain.kernel_symbols import readable_name
 
 _SHOWN = 20
@@ -63,3 +65,16 @@ def _counts(counts: Counter[str]) -> Iterator[str]:
     if counts["lds_accesses"]:
         extra = counts["lds_conflict_cycles"]
         yield f"  LDS: {counts['lds_accesses']} accesses, {extra} extra cycles by bank conflicts"
+
+
+def ending(outcome: Outcome) -> str:
+    """How the program ended, after the words "the program"."""
+    if outcome.exit_code is None:
+        return "was stopped: --timeout is over"
+    if outcome.exit_code < 0:
+        try:
+            name = signal.Signals(-outcome.exit_code).name
+        except ValueError:
+            name = f"signal {-outcome.exit_code}"
+        return f"was ended by {name} on the host, not by a kernel" if name == "SIGSEGV" else f"was ended by {name}"
+    return f"ended with status {outcome.exit_code}"

@@ -1,0 +1,1 @@
+#include "kpt_source.h"

@@ -132,6 +132,7 @@ def emulation_environment(
 def run_command(
     command: list[str], environment: Mapping[str, str], settings: Settings, directory: Path | None, echo: bool
 ) -> tuple[int | None, str, str]:
+    """Exit status (None: stopped at the time limit), standard output and error. With `echo` both go to the terminal."""
     pipe = None if echo else subprocess.PIPE
     with _started(command, environment, directory, pipe) as process:
         if settings.cpu_s is not None:

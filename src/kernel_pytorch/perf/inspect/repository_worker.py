@@ -12,9 +12,10 @@ import resource
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,11 +68,17 @@ def compile_repository(root: Path, gpu: GPU, spec_path: str, most: int) -> Answe
     stand_in(gpu)
     absent: set[str] = set()
     modules: dict[str, Any] = {}
-    kernels = []
-    for found in find_kernels(python_files(root)):
+    everything = find_kernels(python_files(root))
+    for found in everything:
         if found.path not in modules:
             modules[found.path] = _import(Path(found.path), absent)
-        kernels.append(compile_in_time(found, modules[found.path], gpu, spec.get(found.name, {}), most))
+    with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
+        waiting = [
+            Trial(found, Path(folder) / f"{number}.json", _child(found, modules[found.path], gpu, spec, most))
+            for number, found in enumerate(everything)
+        ]
+        run_side_by_side(waiting)
+        kernels = [trial.outcome(gpu) for trial in waiting]
     notes = (f"not installed here, stood in for while importing: {', '.join(sorted(absent))}",) if absent else ()
     return Answer(tuple(kernels), notes)
 
@@ -138,45 +145,81 @@ def _import(path: Path, absent: set[str]) -> Any:
     return ImportError(f"{path}: too many modules are missing")
 
 
-def compile_in_time(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> UserKernel:
+def _child(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> Callable[[Path], None]:
+    def compile_and_write(answer: Path) -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
+        for best in _attempts(found, module, gpu, spec.get(found.name, {}), most):
+            whole = answer.with_suffix(".part")
+            whole.write_text(to_json(best), encoding="utf-8")
+            whole.replace(answer)
+
+    return compile_and_write
+
+
+@dataclass
+class Trial:
     """One kernel in a process of its own: with unlucky constants the compiler may take for ever, or crash."""
-    with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
-        answer = Path(folder) / "kernel.json"
 
-        def compile_and_write() -> None:
-            resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
-            answer.write_text(to_json(_compile(found, module, gpu, spec, most)), encoding="utf-8")
+    found: FoundKernel
+    answer: Path
+    work: Callable[[Path], None]
+    process: Any = None
+    deadline: float = 0.0
 
-        process = multiprocessing.get_context("fork").Process(target=compile_and_write)
-        process.start()
-        process.join(LIMIT_S)
-        why, cause = f"the compiler ended with status {process.exitcode}", "compiler"
-        if process.is_alive():
-            process.kill()
-            process.join()
-        if process.exitcode in (-signal.SIGKILL, -signal.SIGXCPU):
+    def start(self) -> None:
+        """Begin, in a copy of this process: the modules are imported and the GPU is stood in for."""
+        self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(self.answer,))
+        self.deadline = time.monotonic() + LIMIT_S
+        self.process.start()
+
+    def has_ended(self) -> bool:
+        """Whether it is over; a process that is past its time is ended."""
+        if self.process.is_alive() and time.monotonic() > self.deadline:
+            self.process.kill()
+            self.process.join()
+        return not self.process.is_alive()
+
+    def outcome(self, gpu: GPU) -> UserKernel:
+        """The best attempt that came to its end."""
+        if self.answer.exists():
+            return from_json(UserKernel, self.answer.read_text(encoding="utf-8"))
+        why, cause = f"the compiler ended with status {self.process.exitcode}", "compiler"
+        if self.process.exitcode in (-signal.SIGKILL, -signal.SIGXCPU):
             why, cause = f"not compiled after {LIMIT_CPU_S} s of work with the assumed constants", "time"
-        if answer.exists() and process.exitcode == 0:
-            return from_json(UserKernel, answer.read_text(encoding="utf-8"))
-    return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
+        found = self.found
+        return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
 
 
-def _compile(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> UserKernel:
+def run_side_by_side(trials: list[Trial]) -> None:
+    """As many at a time as there are cores."""
+    waiting, running = list(trials), list[Trial]()
+    while waiting or running:
+        running = [trial for trial in running if not trial.has_ended()]
+        while waiting and len(running) < len(os.sched_getaffinity(0)):
+            trial = waiting.pop(0)
+            trial.start()
+            running.append(trial)
+        time.sleep(0.05)
+
+
+def _attempts(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> Iterator[UserKernel]:
+    """The best attempt so far, each time there is a better one."""
     kernel = getattr(module, found.name, None) if not isinstance(module, BaseException) else None
     if kernel is None:
         why = first_words(module) if isinstance(module, BaseException) else "not at the top level of its module"
-        return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "import")
+        yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "import")
+        return
     function, configs, heuristics = _unwrapped(kernel)
     best: UserKernel | None = None
     for element, index, flags in ASSUMPTIONS:
         signature = _signature(found, heuristics, {name for config in configs for name in config.kwargs}, spec)
         made = _with_types(found, function, configs[:most], gpu, signature(element, index, flags))
         if made.failure is None or not made.assumed:
-            return made
+            yield made
+            return
         if best is None or (made.fitting, -len(made.failure)) > (best.fitting, -len(best.failure or "")):
             best = made
-    assert best is not None
-    return best
+            yield best
 
 
 def _unwrapped(kernel: Any) -> tuple[Any, list[Any], dict[str, Any]]:

@@ -5,7 +5,8 @@
 
 Each program is built for a target from its hand-made HIP twin (or, with --ported, from our translation of its CUDA
 twin) and run with the arguments of its Makefile's `run` target, the repeat count set to 1 and sizes made smaller until
-it ends within the time limit. It passes when it exits with 0, says PASS (or the like) and never FAIL.
+it ends within the limit of CPU seconds. It passes when it exits with 0, says PASS (or the like) and never FAIL. What
+fails is tried with larger sizes too: a program may count on one. `--arguments FILE` remembers what worked.
 """
 
 from __future__ import annotations
@@ -20,28 +21,37 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from hecbench_arguments import SOURCES, arguments, downwards, run_words, upwards
 from hecbench_build import Unit, dry_run, options_of, select
 from hecbench_hipify import Farm, nvcc_units
 
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
+from kernel_pytorch.emulate.run import Outcome as Run
 from kernel_pytorch.emulate.run import Settings, run_program
-from kernel_pytorch.toolchain.compile import CompileFailed
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
 
-CHECKS_ITSELF = re.compile(r"\bPASS|\bFAIL|[Vv]erif|[Mm]ismatch|[Ii]ncorrect|[Ss]uccess|test passed", re.IGNORECASE)
 GOOD = re.compile(
-    r"\bPASS(?:ED)?\b|success|verified|\bcorrect\b|results? (?:match|agree)|test passed|matches", re.IGNORECASE
+    r"\bPASS(?:ED|ES)?\b|success|verified|\bcorrect\b|results? (?:match|agree)|test passed|matches", re.IGNORECASE
 )
-BAD = re.compile(r"\bFAIL(?:ED|URE)?\b|mismatch|incorrect|\bwrong\b|not verified|does not match|\bnan\b", re.IGNORECASE)
-LIBRARIES = re.compile(
+BAD = re.compile(
+    r"\bFAIL(?:ED|URE|S)?\b|mismatch|incorrect|\bwrong\b|not verified|does not match|\bnan\b", re.IGNORECASE
+)
+VENDOR = re.compile(
     r"-l(hipblas|hipblaslt|hipfft|hiprand|hipsolver|hipsparse|rocblas|rocfft|rocrand|rocsolver|rocsparse|rccl|MIOpen)\b"
 )
-SHRINK = (1, 16, 128)
+NO_FILE = re.compile(
+    r".*(?:unable to|can ?not|can't|could not|couldn't|failed to|error) (?:open|read|load|find).*|.*no such file.*",
+    re.IGNORECASE,
+)
+SIBLING = re.compile(r"([\w+.-]+-cuda)(?:/|$)")
+LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+OTHER_LIBRARIES = re.compile(r"\s(-l(?:z|bz2|rt|gfortran|boost_\w+|mpi|mpi_cxx))\b")
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,19 @@ class Outcome:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Bench:
+    """What all programs of one invocation share."""
+
+    gpu: GPU
+    toolchain: Toolchain
+    cpu_s: float
+    memory_gb: float
+    farm: Farm | None
+    include: tuple[Path, ...]
+    known: dict[str, str]  # program -> arguments that worked before
+
+
 def main() -> int:
     """Runs every matching program and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -67,80 +90,162 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="take one program of so many")
     parser.add_argument("--offset", type=int, default=0)
     parser.add_argument("--ported", action="store_true", help="our translation of the -cuda twin, not the -hip one")
-    parser.add_argument("--limit", type=float, default=30.0, help="seconds for one run")
+    parser.add_argument("--cpu", type=float, default=30.0, help="CPU seconds for one run")
+    parser.add_argument("--memory", type=float, default=6.0, help="GB of device memory for one run")
+    parser.add_argument("--include", type=Path, action="append", default=[], help="third-party headers (boost, MPI)")
+    parser.add_argument("--arguments", type=Path, help="a file of arguments that worked: read, and added to")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--json", type=Path, help="write all outcomes here")
+    parser.add_argument("--json", type=Path, help="all outcomes; those already in it are not run again")
+    parser.add_argument("--again", nargs="*", default=[], help="statuses in the --json file to run again, such as slow")
     args = parser.parse_args()
-    toolchain = find_toolchain()
-    gpu = gpu_by_alias(args.gpu)
+    known = remembered(args.arguments)
+    done = [Outcome(**row) for row in json.loads(args.json.read_text())] if args.json and args.json.is_file() else []
     programs = select(args.path, args.match, args.only)[args.offset :: args.every]
-    outcomes: list[Outcome] = []
+    wanted = {folder.name for folder in programs}
+    kept = [one for one in done if one.status not in args.again and not (args.only and one.program in wanted)]
+    todo = [folder for folder in programs if folder.name not in {one.program for one in kept}]
     with ThreadPoolExecutor(args.jobs) as pool, tempfile.TemporaryDirectory(prefix="kpt-farm-") as scratch:
         farm = Farm(args.path, Path(scratch), "kpt", None) if args.ported else None
-        for outcome in pool.map(lambda folder: emulate(folder, gpu, toolchain, args.limit, farm), programs):
-            outcomes.append(outcome)
-            line = f"{len(outcomes):4}/{len(programs)} {outcome.status:9} {outcome.program} {outcome.detail[:90]}"
-            print(line, flush=True)
+        gpu = gpu_by_alias(args.gpu)
+        bench = Bench(gpu, find_toolchain(), args.cpu, args.memory, farm, tuple(args.include), known)
+        running = [pool.submit(emulate, folder, bench) for folder in todo]
+        for number, future in enumerate(as_completed(running), 1):
+            outcome = future.result()
+            kept.append(outcome)
+            print(f"{number:4}/{len(todo)} {outcome.status:9} {outcome.program} {outcome.detail[:90]}", flush=True)
             if args.json:
-                args.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1) + "\n")
-    report(outcomes)
+                kept.sort(key=lambda one: one.program)
+                args.json.write_text(json.dumps([asdict(one) for one in kept], indent=1) + "\n")
+            if args.arguments and outcome.status == "pass":
+                remember(args.arguments, outcome)
+    report([one for one in kept if one.program in wanted])
     return 0
 
 
-def emulate(folder: Path, gpu: GPU, toolchain: Toolchain, limit: float, farm: Farm | None) -> Outcome:
-    """Build one program and run it, smaller each time it does not end."""
+def remembered(path: Path | None) -> dict[str, str]:
+    """Program -> arguments that worked."""
+    return dict(json.loads(path.read_text())) if path is not None and path.is_file() else {}
+
+
+def remember(path: Path, outcome: Outcome) -> None:
+    """Add the arguments of a pass; another run, or a person, may have added some meanwhile."""
+    known = {**remembered(path), outcome.program: outcome.arguments}
+    path.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n")
+
+
+def emulate(folder: Path, bench: Bench) -> Outcome:
+    """Build one program and run it with arguments that it ends with."""
     started = time.monotonic()
+    found = Outcome(folder.name, bench.gpu.target.name, "no-check", "prints no verdict", "", 0, 0.0)
+    if checks_itself(folder):
+        words = run_words(folder)
+        if any("/" in word and not (folder / word).exists() for word in words if not word.startswith("-")):
+            found = replace(found, status="data", detail="needs an input file that is not there")
+        else:
+            found = build_and_run(folder, words, bench, found)
+    return replace(found, detail=found.detail[:300], seconds=round(time.monotonic() - started, 1))
 
-    def outcome(status: str, detail: str = "", arguments: str = "", launches: int = 0) -> Outcome:
-        return Outcome(folder.name, gpu.target.name, status, detail, arguments, launches, time.monotonic() - started)
 
-    if not checks_itself(folder):
-        return outcome("no-check", "prints no verdict")
+def build_and_run(folder: Path, words: list[str], bench: Bench, found: Outcome) -> Outcome:
+    """The outcome of a program that checks itself."""
     with tempfile.TemporaryDirectory(prefix="kpt-hecbench-") as scratch:
         try:
-            executable = build(folder, gpu, toolchain, Path(scratch), farm)
+            executable = build(folder, bench, Path(scratch))
         except CompileFailed as failure:
-            return outcome("build", str(failure).splitlines()[0][:300])
+            return replace(found, status="build", detail=link_error(failure) or str(failure).splitlines()[0])
+        except subprocess.TimeoutExpired:
+            return replace(found, status="build", detail="make -n did not end")
         except (ValueError, RuntimeError) as failure:
-            return outcome("translate", str(failure).splitlines()[0][:300])
-        words = run_words(folder)
-        if any("/" in word and not (folder / word).exists() for word in words):
-            return outcome("data", "needs an input file that is not there")
-        for factor in SHRINK:
-            smaller = shrunk(words, factor)
-            run = run_program(executable, smaller, gpu, Settings(timeout_s=limit, watchdog_s=limit), directory=folder)
-            if run.exit_code is not None:
-                break
-        text = run.stdout + run.stderr
-        said = " ".join(smaller)
-        if run.exit_code is None:
-            return outcome("slow", f"did not end within {limit:g} s", said, len(run.events.launches))
-        if run.events.faults:
-            fault = run.events.faults[0]
-            return outcome(
-                "fail", f"fault: {fault.kind} at {fault.place}: {fault.detail}", said, len(run.events.launches)
-            )
-        if run.exit_code != 0:
-            return outcome("fail", f"exit {run.exit_code}: {tail(text)}", said, len(run.events.launches))
-        if BAD.search(text):
-            line = next(line for line in text.splitlines() if BAD.search(line))
-            return outcome("fail", line.strip(), said, len(run.events.launches))
-        good = GOOD.search(text) is not None
-        return outcome("pass" if good else "no-check", "" if good else tail(text), said, len(run.events.launches))
+            return replace(found, status="translate", detail=(str(failure).splitlines() or ["no reason given"])[0])
+        return try_sizes(folder, executable, words, bench, found)
 
 
-def build(folder: Path, gpu: GPU, toolchain: Toolchain, scratch: Path, farm: Farm | None) -> Path:
+def try_sizes(folder: Path, executable: Path, words: list[str], bench: Bench, found: Outcome) -> Outcome:
+    """Run smaller while it does not end and larger while it fails; the first pass counts, else the first failure."""
+
+    def attempt(chosen: list[str], factor: float = 1.0) -> Outcome:
+        cpu_s = factor * bench.cpu_s
+        longest = 20 * cpu_s  # of the clock: other work may have the machine
+        settings = Settings(cpu_s=cpu_s, timeout_s=longest, watchdog_s=longest, memory_gb=bench.memory_gb)
+        run = run_program(executable, chosen, bench.gpu, settings, directory=folder)
+        status, detail = verdict(run, cpu_s)
+        count = len(run.events.launches)
+        return replace(found, status=status, detail=detail, arguments=" ".join(chosen), launches=count)
+
+    if folder.name in bench.known:
+        known = attempt(bench.known[folder.name].split(), 3)
+        if known.status != "slow":
+            return known
+    given = arguments(folder, words)
+    candidates = downwards(given)
+    for number, chosen in enumerate(candidates, 1):
+        first = attempt(chosen, 2 if number == len(candidates) else 1)
+        if first.status != "slow":
+            break
+    if first.status == "fail":
+        for chosen in upwards(given, candidates[:number]):
+            larger = attempt(chosen)
+            if larger.status == "pass":
+                return larger
+    return first
+
+
+def verdict(run: Run, cpu_s: float) -> tuple[str, str]:
+    """What a run says of itself."""
+    text = run.stdout + run.stderr
+    if run.exit_code is None:
+        return "slow", f"did not end within {cpu_s:g} s of CPU time"
+    if run.events.faults:
+        fault = run.events.faults[0]
+        return "fail", f"fault: {fault.kind} at {fault.place}: {fault.detail}"
+    if run.exit_code != 0:
+        missing = NO_FILE.search(text)
+        return ("data", missing.group(0)) if missing else ("fail", f"exit {run.exit_code}: {last_line(text)}")
+    bad = [line for line in text.splitlines() if BAD.search(line)]
+    if bad:
+        return "fail", bad[0].strip()
+    return ("pass", "") if GOOD.search(text) else ("no-check", last_line(text))
+
+
+def build(folder: Path, bench: Bench, scratch: Path) -> Path:
     """The executable of one program, linked against the emulator."""
     units, plan = dry_run(folder)
-    libraries = sorted(set(LIBRARIES.findall(plan)))
-    if farm is not None:
-        units = translated_units(farm, folder.name.removesuffix("-hip"))
+    vendor = sorted(set(VENDOR.findall(plan)))
+    if bench.farm is not None:
+        units = translated_units(bench.farm, folder.name.removesuffix("-hip"))
     if not units:
         raise ValueError("no source in the output of make -n")
     destination = scratch / "program"
-    options = options_of(units[0], [])
-    build_emulated([unit.source for unit in units], gpu.target.name, toolchain, destination, options, libraries)
+    options, link = without_openmp(replace(options_of(units[0], list(bench.include)), timeout_s=1200))
+    if bench.gpu.target.wave_size == 32:  # the Makefile's own switch, which it sets for 64 lanes
+        options = replace(options, extra=tuple(flag for flag in options.extra if flag != "-DWAVE64"))
+    others = [*sorted(set(OTHER_LIBRARIES.findall(plan))), *threading_blocks()]
+    sources = [unit.source for unit in units]
+    target = bench.gpu.target.name
+    build_emulated(sources, target, bench.toolchain, destination, options, vendor, link=[*others, *link])
     return destination
+
+
+def without_openmp(options: CompileOptions) -> tuple[CompileOptions, list[str]]:
+    """OpenMP on the host as one thread: clang's runtime for it is rarely there, gcc's header and library are."""
+    if not any(flag.startswith("-fopenmp") for flag in options.extra):
+        return options, []
+    headers = subprocess.run(["gcc", "-print-file-name=include"], capture_output=True, text=True, check=True).stdout
+    kept = tuple(flag for flag in options.extra if not flag.startswith("-fopenmp"))
+    return replace(options, extra=(*kept, "-idirafter", headers.strip())), ["-lgomp"]
+
+
+def threading_blocks() -> list[str]:
+    """What <execution> of the C++ library needs where TBB's headers are installed."""
+    words = ["g++", "-print-file-name=libtbb.so"]
+    found = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    return ["-Wl,--as-needed", "-ltbb"] if "/" in found else []
+
+
+def link_error(failure: CompileFailed) -> str:
+    """The first thing the host's linker misses."""
+    found = re.search(r"undefined reference to `[^']+'|cannot find -l\S+", failure.stderr)
+    return f"link: {found.group(0)}" if found else ""
 
 
 def translated_units(farm: Farm, name: str) -> list[Unit]:
@@ -149,8 +254,12 @@ def translated_units(farm: Farm, name: str) -> list[Unit]:
     if not (farm.src / folder).is_dir():
         raise ValueError(f"no {folder}")
     renamed = farm.prepare(folder)
+    found = nvcc_units(farm.src / folder)
+    for sibling in sorted({part for unit in found for flag in unit.flags for part in SIBLING.findall(flag)}):
+        if sibling != folder and (farm.src / sibling).is_dir():
+            farm.prepare(sibling)
     units = []
-    for unit in nvcc_units(farm.src / folder):
+    for unit in found:
         source = farm.root / unit.source.relative_to(farm.src)
         directory = farm.root / unit.directory.relative_to(farm.src)
         units.append(Unit(directory, renamed.get(source.resolve(), source), unit.flags))
@@ -158,36 +267,19 @@ def translated_units(farm: Farm, name: str) -> list[Unit]:
 
 
 def checks_itself(folder: Path) -> bool:
-    """True when a source of the program, or a file it includes from a sibling, prints a verdict."""
-    files = [path for path in folder.rglob("*") if path.suffix in (".cu", ".hip", ".cpp", ".h", ".hpp", ".cuh", ".cc")]
-    return any(CHECKS_ITSELF.search(path.read_text(errors="replace")) for path in files)
+    """True when a text that a source of the program, or a header it takes from a sibling, can print is a verdict."""
+    files = [path for path in folder.rglob("*") if path.suffix in SOURCES and path.is_file()]
+    makefile = folder / "Makefile"
+    beside = re.findall(r"\.\./([\w+.-]+)", makefile.read_text(errors="replace")) if makefile.is_file() else []
+    for name in sorted(set(beside)):
+        files += [path for path in (folder.parent / name).glob("*.h*") if path.is_file()]
+    texts = (path.read_text(errors="replace") for path in files)
+    return any(GOOD.search(literal) for text in texts for literal in LITERAL.findall(text))
 
 
-def run_words(folder: Path) -> list[str]:
-    """The arguments of the program in the Makefile's run target."""
-    done = subprocess.run(
-        ["make", "-n", "-B", "-C", str(folder), "run"], capture_output=True, text=True, check=False, timeout=60
-    )
-    lines = [line for line in done.stdout.splitlines() if re.match(r"\s*\./\w", line)]
-    return lines[0].split()[1:] if lines else []
-
-
-def shrunk(words: list[str], factor: int) -> list[str]:
-    """The same arguments with the last number (by custom the repeat count) at 1 and large sizes divided."""
-    numbers = [index for index, word in enumerate(words) if re.fullmatch(r"\d+", word)]
-    result = list(words)
-    for position, index in enumerate(numbers):
-        value = int(words[index])
-        if position == len(numbers) - 1 and value >= 10:
-            result[index] = "1"
-        elif value >= 512:
-            result[index] = str(max(256, value // factor))
-    return result
-
-
-def tail(text: str) -> str:
+def last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "printed nothing"
+    return lines[-1] if lines else "printed nothing"
 
 
 def report(outcomes: list[Outcome]) -> None:

@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.cache_folder import default_cache as default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
 
@@ -105,14 +106,6 @@ def needed_libraries(executable: Path) -> tuple[str, ...]:
     """Sonames of the stand-ins that a program names anywhere: linked against, or loaded while it runs."""
     image = executable.read_bytes()
     return tuple(library.soname for library in LIBRARIES if f"lib{library.name}.so".encode() in image)
-
-
-def default_cache() -> Path:
-    """Where stand-ins are kept: $KPT_CACHE_DIR, else $XDG_CACHE_HOME/kernel_pytorch, else ~/.cache/kernel_pytorch."""
-    if own := os.environ.get("KPT_CACHE_DIR"):
-        return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "kernel_pytorch"
 
 
 def host_cxx() -> tuple[str, ...]:

@@ -21,12 +21,16 @@ def build_emulated(
     options: CompileOptions | None = None,
     libraries: Sequence[str] = (),
     build: str = "plain",
+    link: Sequence[str] = (),
 ) -> Program:
-    """Compile and link `sources`; `libraries` are names such as hipblas. Raises CompileFailed, UntranslatableError."""
-    link = [f"-L{runtime_directory()}", "-lamdhip64"]
+    """Compile and link `sources`; `libraries` are names such as hipblas, `link` further words for the host's linker.
+
+    Raises CompileFailed, TranslationError.
+    """
+    words = [f"-L{runtime_directory()}", "-lamdhip64", *link]
     if libraries:
-        link = [f"-L{library_directory(libraries)}", *(f"-l{name}" for name in libraries), *link]
-    program = build_program(sources, target, toolchain, destination, options, link)
+        words = [f"-L{library_directory(libraries)}", *(f"-l{name}" for name in libraries), *words]
+    program = build_program(sources, target, toolchain, destination, options, words)
     for device in program.device:
         if ".amdhsa_kernel" in device.assembly:
             translate_module(device.code_object, device.assembly, build)

@@ -39,7 +39,8 @@ from kernel_pytorch.toolchain.code_object import CodeObject, KernelResources, re
 from kernel_pytorch.toolchain.elf import ElfFile
 
 FLAGS = ("checked", "counted")
-_RUNTIME_FLAGS = ("races", "shuffle-blocks", "unwritten")  # of the runtime: they ask nothing of the code
+# Of the runtime: they ask nothing of the code.
+_RUNTIME_FLAGS = ("races", "shuffle-blocks", "unwritten", "quiet-faults")
 _SECTION_RELOCATIONS = 4
 
 

@@ -146,7 +146,7 @@ def compile_host(
                 "-fcuda-include-gpubinary",
                 "-Xclang",
                 str(fat_binary),
-                _unit_id(source.read_bytes()),
+                unit_id(source.read_bytes()),
             ]
         command += ["-c", "-o", str(destination), _argument(source)]
         said = run_compiler(command, options.timeout_s, None, header_directories(toolchain))
@@ -236,7 +236,7 @@ def _compile(
     destination = scratch / "device.out"
     command = device_command(source, target_name, toolchain, options, output, destination, constants)
     # Without this clang makes the name of a symbol in the code object out of the path of the source.
-    command.append(_unit_id(payload))
+    command.append(unit_id(payload))
     said = run_compiler(command, options.timeout_s, directory, header_directories(toolchain))
     if not destination.is_file():
         raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
@@ -267,7 +267,8 @@ def _check_arguments(target_name: str, options: CompileOptions, output: str) -> 
         raise UsageError(f"{target_name} has 64-lane waves only: -mno-wavefrontsize64 cannot be used")
 
 
-def _unit_id(payload: bytes) -> str:
+def unit_id(payload: bytes) -> str:
+    """The flag that names a translation unit after its text; both passes need the same."""
     return f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}"
 
 

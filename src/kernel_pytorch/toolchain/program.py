@@ -27,6 +27,12 @@ from kernel_pytorch.toolchain.compile import (
 )
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.offload_bundle import BUNDLE_MAGIC
+from kernel_pytorch.toolchain.relocatable import (
+    is_relocatable,
+    registration_source,
+    relocatable_host_object,
+    whole_program_assembly,
+)
 from kernel_pytorch.toolchain.roots import OWN_INCLUDE, package_directory
 
 # Line tables are enough to name source lines, and cost a tenth of full debug information.
@@ -107,11 +113,15 @@ def build_program(
 ) -> Program:
     """Compile HIP sources for one target and link them; `link` are further words for the linker (-L, -l, objects).
 
-    The runtime (`-lamdhip64`) is one of the words the caller brings. Raises CompileFailed.
+    The runtime (`-lamdhip64`) is one of the words the caller brings. With -fgpu-rdc in the options the device code of
+    all sources is linked into one. Raises CompileFailed.
     """
     if not sources:
         raise UsageError("no sources to build a program from")
     with tempfile.TemporaryDirectory(prefix="kpt-program-") as scratch:
+        if options is not None and is_relocatable(options):
+            whole = _build_relocatable(sources, target, toolchain, destination, options, link, jobs, Path(scratch))
+            return Program(destination, (whole,))
         with ThreadPoolExecutor(max_workers=jobs) as pool:
             device = tuple(pool.map(lambda path: build_device_code(path, target, toolchain, options), sources))
             objects = list(
@@ -122,6 +132,31 @@ def build_program(
             )
         _link_program(objects, toolchain, destination, link)
     return Program(destination, device)
+
+
+def _build_relocatable(
+    sources: Sequence[Path],
+    target: str,
+    toolchain: Toolchain,
+    destination: Path,
+    options: CompileOptions,
+    link: Sequence[str],
+    jobs: int,
+    scratch: Path,
+) -> DeviceCode:
+    text = whole_program_assembly(sources, target, toolchain, _with_lines(options), jobs)
+    device = DeviceCode(str(sources[0]), target, text, assemble_device(text, target, toolchain))
+    fat_binary = scratch / "program.hipfb"
+    fat_binary.write_bytes(bundle({target: device.code_object}))
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        hosts = list(pool.map(lambda path: relocatable_host_object(path, target, toolchain, options), sources))
+    objects = [scratch / f"{number}.o" for number in range(len(hosts))]
+    for path, content in zip(objects, hosts, strict=True):
+        path.write_bytes(content)
+    registration = scratch / "registration.s"
+    registration.write_text(registration_source(hosts, fat_binary))
+    _link_program([*objects, registration], toolchain, destination, link)
+    return device
 
 
 def _host_object(

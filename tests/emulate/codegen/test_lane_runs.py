@@ -38,6 +38,7 @@ def gfx942(request: pytest.FixtureRequest) -> Iterator[Snippets]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param != "fused":
             patch.setattr(outline, "INLINE_INSTRUCTIONS", 0)
+            patch.setattr(outline, "ONE_LOOP_INSTRUCTIONS", 0)
         yield build_snippets(list(PROGRAMS.values()), "gfx942", 64)
 
 

@@ -31,6 +31,31 @@ def test_reads_of_bytes_nobody_wrote(run: Run) -> None:
     assert ran.events[-1]["faults"] == 32
 
 
+def test_reads_of_lds_nobody_wrote(run: Run) -> None:
+    script = """
+        k = function(module(), "checked")
+        assert launch(k, (1, 1, 1), (64, 1, 1), pointer_and_number(0, {flags})) == 0
+        good("hipDeviceSynchronize")
+        """
+    read = run(script.format(flags=1 | 8), env=CHECKED)
+    assert read.code == 0, read.err
+    assert {fault["kind"] for fault in read.faults} == {"unwritten"}
+    assert "in LDS: no wave of the block wrote it" in read.faults[0]["detail"]
+    written = run(script.format(flags=2 | 8), env=CHECKED)
+    assert (written.code, written.faults) == (0, []), written.err
+
+
+def test_faults_are_said_once(run: Run) -> None:
+    script = """
+        k = function(module(), "checked")
+        assert launch(k, (1, 1, 1), (64, 1, 1), pointer_and_number(0, 1 | 8)) == 0
+        """
+    loud = run(script, env=CHECKED)
+    quiet = run(script, env={"KPT_EMULATE_FLAGS": "checked,quiet-faults"})
+    assert "fault: unwritten" in loud.err and "fault" not in quiet.err
+    assert loud.faults == quiet.faults != []
+
+
 def test_what_a_library_wrote_counts_as_written(run: Run) -> None:
     ran = run(
         """
@@ -86,8 +111,10 @@ def test_races_in_lds_and_between_blocks(run: Run) -> None:
     assert lds_writes.code == 0, lds_writes.err
     assert {fault["kind"] for fault in lds_writes.faults} == {"race"}
     assert "no barrier lies between" in lds_writes.faults[0]["detail"]
+    assert lds_writes.faults[0]["bytes"] == 4
     for blocks, threads, where, flags in ((1, 128, 0, 1 | 8), (1, 64, 0, 2 | 8), (2, 64, "a", 1), (2, 64, "a", 4)):
         quiet = run(script.format(blocks=blocks, threads=threads, where=where, flags=flags), env=RACES)
-        assert (quiet.code, quiet.faults) == (0, []), (flags, quiet.err)
+        assert quiet.code == 0, quiet.err
+        assert [fault for fault in quiet.faults if fault["kind"] == "race"] == [], (flags, quiet.err)
     between = run(script.format(blocks=2, threads=64, where="a", flags=2), env=RACES)
     assert {fault["kind"] for fault in between.faults} == {"race"}

@@ -72,3 +72,60 @@ def test_a_program_runs_unchanged(tmp_path: Path, gpu: str) -> None:
     assert outcome.exit_code == 0, outcome.stderr
     assert outcome.stdout == f"wrong 0, shared 15, wave {chosen.target.wave_size}\n"
     assert outcome.events.complete and len(outcome.events.launches) == 1
+
+
+FIRST_UNIT = """
+#include <hip/hip_runtime.h>
+__device__ int table[4];
+__device__ int twice(int x);
+__global__ void apply(int *p) { p[threadIdx.x] = twice(p[threadIdx.x]) + table[threadIdx.x & 3]; }
+"""
+SECOND_UNIT = """
+#include <hip/hip_runtime.h>
+#include <cstdio>
+extern __device__ int table[4];
+__device__ int twice(int x) { return 2 * x; }
+__global__ void fill() { table[threadIdx.x] = 100 * threadIdx.x; }
+__global__ void apply(int *p);
+int main() {
+    int h[64], *d;
+    for (int i = 0; i < 64; i++) h[i] = i;
+    if (hipMalloc(&d, sizeof h) || hipMemcpy(d, h, sizeof h, hipMemcpyHostToDevice)) return 1;
+    fill<<<1, 4>>>();
+    apply<<<1, 64>>>(d);
+    if (hipMemcpy(h, d, sizeof h, hipMemcpyDeviceToHost)) return 2;
+    printf("%d %d\\n", h[1], h[63]);
+}
+"""
+
+
+@pytest.mark.rocm_headers
+def test_device_code_is_linked_across_units(tmp_path: Path) -> None:
+    from kernel_pytorch.emulate.program import build_emulated
+    from kernel_pytorch.emulate.run import run_program
+    from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
+
+    try:
+        toolchain = find_toolchain("clang")
+    except ToolchainNotFoundError as problem:
+        pytest.skip(str(problem))
+    sources = [tmp_path / "first.hip", tmp_path / "second.hip"]
+    for path, text in zip(sources, (FIRST_UNIT, SECOND_UNIT), strict=True):
+        path.write_text(text)
+    options = CompileOptions(extra=("-fgpu-rdc",))
+    program = build_emulated(sources, "gfx942", toolchain, tmp_path / "program", options)
+    assert len(program.device) == 1
+    outcome = run_program(program.executable, [], gpu_by_alias("mi300x"))
+    assert (outcome.exit_code, outcome.stdout) == (0, "102 426\n"), outcome.stderr
+    with pytest.raises(CompileFailed, match="twice"):
+        build_emulated(sources[:1], "gfx942", toolchain, tmp_path / "alone", options)
+
+
+def test_a_program_is_stopped_after_its_cpu_seconds(tmp_path: Path) -> None:
+    from kernel_pytorch.emulate.run import Settings, run_program
+
+    script = tmp_path / "busy"
+    script.write_text("#!/bin/sh\nwhile true; do :; done\n")
+    script.chmod(0o755)
+    outcome = run_program(script, [], gpu_by_alias("mi300x"), Settings(cpu_s=1))
+    assert outcome.exit_code is None

@@ -15,6 +15,8 @@ from kernel_pytorch.emulate.codegen.flow import Flow
 
 #: Instructions of a kernel whose runs are fused in place. Beyond it only the innermost loops' are.
 INLINE_INSTRUCTIONS = 500
+#: A kernel whose loops are all larger spends its time in the smallest of them: worth seconds of the host compiler.
+ONE_LOOP_INSTRUCTIONS = 1500
 
 _NAMES = re.compile(r"\b(?:(VG|AG)\((\d+)\)|(k|m|c|dpp|en)(\d+))(?![\w(])")
 
@@ -35,6 +37,9 @@ def inlined_instructions(flow: Flow) -> frozenset[int] | None:
         if len(chosen) + len(fresh) > budget:
             break
         chosen |= set(fresh)
+    smallest = min(loops, key=len, default=range(0))
+    if not chosen and len(smallest) <= ONE_LOOP_INSTRUCTIONS:
+        chosen |= set(smallest)
     return frozenset(chosen)
 
 

@@ -58,4 +58,16 @@ void check_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes
     if (unwritten) report_kernel_fault(*wave, KPT_FAULT_UNWRITTEN, int(lane), address, bytes, nullptr);
 }
 
+void check_lds(KptWave *wave, uint32_t lane, uint64_t offset, uint32_t bytes, uint32_t flags) {
+    std::vector<uint8_t> &written = static_cast<WaveSlot *>(wave->owner)->group->lds_written;
+    bool unwritten = false;
+    for (uint64_t i = offset; i < offset + bytes && i < written.size(); i++) {
+        unwritten = unwritten || (!written[i] && (flags & (KPT_READ | KPT_ATOMIC)));
+        written[i] = 1; /* a byte is reported once */
+    }
+    if (!unwritten) return;
+    std::string what = "offset " + std::to_string(offset) + " in LDS: no wave of the block wrote it";
+    report_kernel_fault(*wave, KPT_FAULT_UNWRITTEN, int(lane), offset, bytes, what.c_str());
+}
+
 }  // namespace kpt

@@ -7,6 +7,7 @@
 namespace kpt {
 
 void check_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags);
+void check_lds(KptWave *wave, uint32_t lane, uint64_t offset, uint32_t bytes, uint32_t flags);
 void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags);
 
 /* Builds and prints the report of a fault at the wave's current place. */

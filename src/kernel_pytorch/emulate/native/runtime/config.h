@@ -27,6 +27,7 @@ struct Config {
     uint64_t memory_limit = 0;   /* what may be allocated here */
     bool checked = false, counted = false, races = false, shuffle_blocks = false;
     uint64_t seed = 0;
+    bool quiet_faults = false; /* whoever started the program shows them from the report */
     std::string cache, translate, compile, report;
     unsigned threads = 1;
     double watchdog_s = 120;

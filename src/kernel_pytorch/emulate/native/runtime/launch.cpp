@@ -120,6 +120,15 @@ uint64_t seed() {
     return value;
 }
 
+void report_resources(const KptKernel &kernel, const std::string &detail) {
+    Fault fault;
+    fault.kind = "resources";
+    fault.kernel = kernel.symbol;
+    fault.detail = detail;
+    fault.hardware = "the launch fails";
+    report_fault(fault);
+}
+
 /* A pointer that real hardware could not follow is worth a word, once; whether the kernel does is not known yet. */
 void note_host_pointers(const KptKernel &k, const std::vector<uint8_t> &arguments) {
     static std::mutex mutex;
@@ -180,23 +189,19 @@ hipError_t prepare_launch(hipFunction_t function, dim3 grid, dim3 block, uint64_
         if (count > UINT32_MAX) return hipErrorInvalidConfiguration;
     const Occupancy &o = config().occupancy;
     if (block.count() > o.max_threads_per_workgroup) {
-        say("%s: a block of %llu threads; %s has at most %u", k.symbol, (unsigned long long)block.count(),
-            config().name.c_str(), o.max_threads_per_workgroup);
+        report_resources(k, std::to_string(block.count()) + " threads per block; " + config().name + " has at most " +
+                                std::to_string(o.max_threads_per_workgroup));
         return hipErrorInvalidConfiguration;
     }
     if (k.max_workgroup_size && block.count() > k.max_workgroup_size) {
-        say("%s: a block of %llu threads; its launch bounds allow %u", k.symbol, (unsigned long long)block.count(),
-            k.max_workgroup_size);
+        report_resources(k, std::to_string(block.count()) + " threads per block; the kernel's launch bounds allow " +
+                                std::to_string(k.max_workgroup_size));
         return hipErrorLaunchFailure;
     }
     if (k.lds_bytes + dynamic_lds > o.max_lds_per_workgroup) {
-        Fault fault;
-        fault.kind = "resources";
-        fault.kernel = k.symbol;
-        fault.detail = std::to_string(k.lds_bytes + dynamic_lds) + " bytes of LDS per block (" + std::to_string(k.lds_bytes) +
-                       " static); " + config().name + " has " + std::to_string(o.max_lds_per_workgroup);
-        fault.hardware = "the launch fails";
-        report_fault(fault);
+        report_resources(k, std::to_string(k.lds_bytes + dynamic_lds) + " bytes of LDS per block (" +
+                                std::to_string(k.lds_bytes) + " static); " + config().name + " has " +
+                                std::to_string(o.max_lds_per_workgroup));
         return hipErrorInvalidValue;
     }
     out.function = function;

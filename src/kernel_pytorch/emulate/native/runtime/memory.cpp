@@ -24,6 +24,7 @@ const size_t QUARANTINE_COUNT = 8192;
 /* Two mappings per allocation; the kernel's default limit is 65530. Past this, small ones share pages' neighbours. */
 const size_t GUARDED_COUNT = 24000;
 const uint64_t FILLED_BYTES = 64ull << 20;
+const uint64_t HUGE_SPAN = 4ull << 20;
 
 struct Space {
     std::shared_mutex mutex;
@@ -160,6 +161,7 @@ Allocation *allocate(Kind kind, uint64_t bytes, int device, unsigned flags, hipE
         give(s, span, span_bytes + GUARD);
         return nullptr;
     }
+    if (span_bytes >= HUGE_SPAN) madvise(got, span_bytes, MADV_HUGEPAGE); /* one fault for 2 MiB, not for 4 KiB */
     auto *a = new Allocation;
     a->base = (span + span_bytes - bytes) / align * align;
     if (align > PAGE || s.live.size() > GUARDED_COUNT) a->base = span;

@@ -72,7 +72,9 @@ std::string who(const Access &a, const char *did) {
            std::to_string(a.lane);
 }
 
-void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uint64_t address, uint32_t flags, bool &said) {
+/* `address` and `bytes` are the whole access; `byte` is one byte of it. */
+void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uint64_t address, uint32_t bytes,
+             uint32_t flags, bool &said) {
     bool writes = flags & (KPT_WRITE | KPT_ATOMIC), reads = flags & (KPT_READ | KPT_ATOMIC);
     bool write_write = writes && conflict(h, byte.writer, now), read_write = writes && conflict(h, byte.reader, now);
     bool write_read = reads && conflict(h, byte.writer, now);
@@ -82,7 +84,7 @@ void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uin
         std::string text = std::string(writes ? "written" : "read") + " while unordered with " +
                            who(other, &other == &byte.reader ? "a read" : "a write") +
                            (flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
-        report_kernel_fault(*wave, KPT_FAULT_RACE, now.lane, address, 1, text.c_str());
+        report_kernel_fault(*wave, KPT_FAULT_RACE, now.lane, address, bytes, text.c_str());
     }
     if (writes) byte.writer = now;
     if (reads) byte.reader = now;
@@ -126,7 +128,7 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     if (flags & KPT_IN_LDS) {
         auto *lds = static_cast<LdsHistory *>(group.lds_history);
         for (uint64_t i = address; lds && i < address + bytes && i < lds->bytes.size(); i++)
-            compare(wave, nullptr, lds->bytes[i], now, i, flags, said);
+            compare(wave, nullptr, lds->bytes[i], now, address, bytes, flags, said);
         return;
     }
     if (now.atomic) h.last_atomic[now.group] = ++h.atomics;
@@ -135,7 +137,7 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     for (uint64_t i = address; i < address + bytes; i++) {
         auto &page = h.pages[i / PAGE];
         if (!page) page = std::make_unique<Byte[]>(PAGE);
-        compare(wave, &h, page[i % PAGE], now, i, flags, said);
+        compare(wave, &h, page[i % PAGE], now, address, bytes, flags, said);
     }
 }
 

@@ -171,7 +171,7 @@ void report_fault(const Fault &f) {
     faults++;
     std::string place = f.kind + f.kernel + f.instruction + f.file + std::to_string(f.line);
     if (++seen[place] > SHOWN_PER_PLACE || ++shown > SHOWN_IN_ALL) {
-        if (seen[place] == SHOWN_PER_PLACE + 1) say("more faults of this kind at this place are not shown");
+        if (seen[place] == SHOWN_PER_PLACE + 1 && !config().quiet_faults) say("more faults of this kind at this place are not shown");
         return;
     }
     std::string line = "{\"event\":\"fault\"" + member("kind", f.kind) + member("kernel", f.kernel) +
@@ -181,6 +181,7 @@ void report_fault(const Fault &f) {
     if (f.address) line += member("address", hex(f.address));
     line += member("bytes", f.bytes) + member("detail", f.detail) + member("hardware", f.hardware) + "}";
     report_line(line);
+    if (config().quiet_faults && reporting()) return;
     std::string text = "fault: " + f.kind;
     if (!f.kernel.empty()) text += "\n  kernel      " + f.kernel;
     if (!f.kernel.empty()) {

@@ -153,7 +153,10 @@ void start_group(Worker &worker, Group &group, uint64_t block) {
     size_t need = launch.lds_bytes + 128;
     if (group.lds_memory.size() < need) group.lds_memory.resize(need);
     group.lds = reinterpret_cast<uint8_t *>(rounded(uint64_t(group.lds_memory.data()), 64));
-    if (config().checked) memset(group.lds, config().fill, launch.lds_bytes);
+    if (config().checked) {
+        memset(group.lds, config().fill, launch.lds_bytes);
+        group.lds_written.assign(launch.lds_bytes, 0);
+    }
     if (config().races) races_group_started(group);
     launch.hard_progress.fetch_add(1, std::memory_order_relaxed);
 }

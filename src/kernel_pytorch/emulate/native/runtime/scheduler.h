@@ -35,7 +35,8 @@ struct Group {
     std::vector<WaveSlot> waves;
     uint8_t *lds = nullptr;
     std::vector<uint8_t> lds_memory;
-    void *lds_history = nullptr; /* the race detector's */
+    std::vector<uint8_t> lds_written; /* one for each byte of LDS, while memory is checked */
+    void *lds_history = nullptr;      /* the race detector's */
 };
 
 struct Worker {

@@ -39,7 +39,8 @@ void on_fault(KptWave *wave, KptFaultKind kind, uint32_t lane, uint64_t address,
 }
 
 void on_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags) {
-    if (!(flags & KPT_IN_LDS)) check_access(wave, lane, address, bytes, flags);
+    if (flags & KPT_IN_LDS) check_lds(wave, lane, address, bytes, flags);
+    else check_access(wave, lane, address, bytes, flags);
     if (config().races) check_races(wave, lane, address, bytes, flags);
 }
 

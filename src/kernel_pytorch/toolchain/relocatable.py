@@ -1,0 +1,82 @@
+"""Programs whose device code is linked across translation units (-fgpu-rdc).
+
+As the vendor's driver does it: every unit becomes LLVM bitcode, the linker optimises and lowers all of them as one, and
+the host objects find the one code object through symbols that are made here.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from kernel_pytorch.toolchain.compile import (
+    CompileFailed,
+    CompileOptions,
+    compile_device,
+    compile_host,
+    run_compiler,
+    unit_id,
+)
+from kernel_pytorch.toolchain.elf import ElfFile
+from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
+
+FLAG = "-fgpu-rdc"
+
+
+def is_relocatable(options: CompileOptions | None) -> bool:
+    """Whether the options ask for device code that is linked across translation units."""
+    flags = [flag for flag in options.extra if flag in (FLAG, "-fno-gpu-rdc")] if options is not None else []
+    return bool(flags) and flags[-1] == FLAG
+
+
+def whole_program_assembly(
+    sources: Sequence[Path], target: str, toolchain: Toolchain, options: CompileOptions, jobs: int = 2
+) -> str:
+    """The device side of all sources as one assembly text. Raises CompileFailed."""
+    if toolchain.linker is None:
+        raise ToolchainNotFoundError(
+            f"{toolchain.compiler[0]} has no ld.lld beside it: install lld, or PyPI's ziglang, to link device code"
+        )
+    with tempfile.TemporaryDirectory(prefix="kpt-relocatable-") as scratch:
+
+        def bitcode(numbered: tuple[int, Path]) -> Path:
+            number, source = numbered
+            text, made = Path(scratch) / f"{number}.ll", Path(scratch) / f"{number}.bc"
+            text.write_bytes(compile_device(source, target, toolchain, options, "llvm-ir"))
+            command = [*toolchain.compiler, "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "ir", "-emit-llvm", "-w"]
+            run_compiler([*command, "-c", "-o", str(made), str(text)], options.timeout_s, None)
+            return made
+
+        with ThreadPoolExecutor(max_workers=jobs) as pool:
+            units = list(pool.map(bitcode, enumerate(sources)))
+        level = options.optimization[2:] if options.optimization[2:].isdigit() else "3"
+        command = [*toolchain.linker, "-shared", "--no-undefined", f"-plugin-opt=mcpu={target}", f"--lto-O{level}"]
+        command += ["--lto-emit-asm", "-o", str(Path(scratch) / "linked"), *map(str, units)]
+        said = run_compiler(command, options.timeout_s, Path(scratch))
+        written = sorted(Path(scratch).glob("linked*"))
+        if len(written) != 1:
+            raise CompileFailed((), said or "the linker wrote no assembly", tuple(command))
+        return written[0].read_text(errors="replace")
+
+
+def relocatable_host_object(source: Path, target: str, toolchain: Toolchain, options: CompileOptions) -> bytes:
+    """The host side of one unit; it names its device code and its registration by symbols for `registration_source`."""
+    named = replace(options, extra=(*options.extra, unit_id(source.read_bytes())))
+    return compile_host(source, toolchain, named, target)
+
+
+def registration_source(objects: Sequence[bytes], fat_binary: Path) -> str:
+    """Assembly text that defines what the host objects look for: all share one code object and one registration."""
+    wanted = sorted({symbol.name for content in objects for symbol in ElfFile(content).symbols() if not symbol.section})
+    lines: list[str] = []
+    places = (("__hip_fatbin_", '.hip_fatbin,"a",@progbits', 12), ("__hip_gpubin_handle_", ".data", 3))
+    for prefix, section, alignment in places:
+        lines += [f".section {section}" if section.startswith(".hip") else section, f".p2align {alignment}"]
+        for name in wanted:
+            if name.startswith(prefix):
+                lines += [f".globl {name}", f".hidden {name}", f"{name}:"]
+        lines.append(f'.incbin "{fat_binary}"' if "fatbin_" in prefix else ".quad 0")
+    return "\n".join([*lines, '.section .note.GNU-stack,"",@progbits', ""])

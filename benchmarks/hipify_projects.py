@@ -6,8 +6,8 @@
 A path is a checkout of a project; those named above get their own include folders and layouts from the table below,
 any other is taken as a plain CUDA tree. Each layout is translated into a copy, then every .cu file is checked for the
 device (--arch) and the host. In the torch-extension layout torch.utils.hipify does the names, as torch's build does,
-and torch's own headers are run through it once. An error counts once, however many units include its line. Nothing is
-kept here.
+and torch's own headers are run through it once and kept in the cache folder. An error counts once, however many units
+include its line. Nothing else is kept.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -32,11 +31,12 @@ from hecbench_build import classify
 
 from kernel_pytorch.port.cuda.compat_header import compat_header
 from kernel_pytorch.port.cuda.project import find_sources, run_tasks, tasks_of, written_name
+from kernel_pytorch.port.cuda.torch_extension import reaches_torch, renamed_extension
 from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, LAYOUTS, TranslateOptions
-from kernel_pytorch.port.cuda.unit import includes_of
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, device_command
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.torch_headers import extension_options, installed_torch, rocm_headers
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def main() -> int:
         project = KNOWN.get(path.resolve().name, Project())
         for layout in args.layout or project.layouts:
             tree = work / f"{path.resolve().name}-{layout}"
-            ported = port(path, project, layout, args.wave, tree, work)[:: args.every]
-            builder = Builder(args.arch, toolchain, tree, project, tuple(args.include), work)
+            ported = port(path, project, layout, args.wave, tree)[:: args.every]
+            builder = Builder(args.arch, toolchain, tree, project, tuple(args.include))
             with ThreadPoolExecutor(args.jobs) as pool:
                 units = list(pool.map(builder.build, ported))
             everything += report(path.resolve().name, layout, tree, units)
@@ -116,7 +116,7 @@ def main() -> int:
     return 0
 
 
-def port(path: Path, project: Project, layout: str, wave: str, tree: Path, work: Path) -> list[Path]:
+def port(path: Path, project: Project, layout: str, wave: str, tree: Path) -> list[Path]:
     """A translated copy of the project; the sources to build in it."""
     shutil.rmtree(tree, ignore_errors=True)
     for part in project.copied:
@@ -135,67 +135,9 @@ def port(path: Path, project: Project, layout: str, wave: str, tree: Path, work:
     print(f"{tree.name}: {len(files)} files, left for a person: {shown or 'nothing'}", file=sys.stderr)
     sources = [file for file in files if file.suffix == ".cu"]
     if layout == "torch-extension":
-        renamed = torch_names(tree)
-        torch_headers(work)
-        return [renamed.get(file.resolve(), file) for file in sources]
+        extension = renamed_extension(tree, tree, [tree, *search])
+        return [extension.source(file.relative_to(tree).as_posix()) for file in sources]
     return [tree / written_name(file.relative_to(tree).as_posix(), layout) for file in sources]
-
-
-HIPIFY = """
-import json, sys
-from torch.utils.hipify import hipify_python
-folder, extension, includes = sys.argv[1], sys.argv[2] == "extension", json.loads(sys.argv[3])
-made = hipify_python.hipify(project_directory=folder, output_directory=folder, includes=includes, show_detailed=False,
-                            is_pytorch_extension=extension)
-print("RESULT" + json.dumps({key: value.hipified_path for key, value in made.items() if value.hipified_path}))
-"""
-
-
-def hipified(folder: Path, kind: str, includes: Iterable[str]) -> dict[Path, Path]:
-    """torch.utils.hipify over a folder."""
-    command = [sys.executable, "-c", HIPIFY, str(folder), kind, json.dumps(list(includes))]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=True)
-    line = next(line for line in done.stdout.splitlines() if line.startswith("RESULT"))
-    return {Path(old).resolve(): Path(new) for old, new in json.loads(line.removeprefix("RESULT")).items()}
-
-
-def torch_names(tree: Path) -> dict[Path, Path]:
-    """The renaming that torch's extension build does."""
-    return hipified(tree.resolve(), "extension", [f"{tree.resolve()}/*"])
-
-
-# Written by torch's own CMake for a ROCm build; a CPU wheel does not have them.
-GENERATED = {
-    "ATen/hip/HIPConfig.h": "#pragma once\n#define AT_CUDNN_ENABLED() 0\n#define AT_CUSPARSELT_ENABLED() 0\n"
-    "#define AT_HIPSPARSELT_ENABLED() 0\n#define AT_ROCM_ENABLED() 1\n#define AT_MAGMA_ENABLED() 0\n",
-    "c10/hip/impl/hip_cmake_macros.h": "#pragma once\n#define C10_HIP_BUILD_SHARED_LIBS\n",
-}
-
-
-def torch_headers(work: Path) -> Path:
-    """torch's headers as a ROCm build has them. Made once."""
-    folder = work / "torch-include"
-    if not folder.is_dir():
-        import torch
-
-        source = Path(torch.__file__).parent / "include"
-        staging = work / "torch-include.part"
-        shutil.rmtree(staging, ignore_errors=True)
-        shutil.copytree(source, staging)
-        places = ("ATen/cuda", "ATen/native/cuda", "ATen/native", "c10/cuda", "torch/csrc/cuda", "torch/csrc/inductor")
-        hipified(staging.resolve(), "torch", [f"{staging.resolve()}/{place}/*" for place in places])
-        for name, text in GENERATED.items():
-            (staging / name).parent.mkdir(parents=True, exist_ok=True)
-            (staging / name).write_text(text, encoding="utf-8")
-        staging.rename(folder)
-    return folder
-
-
-TORCH_INCLUDE = re.compile(r"(?:torch|ATen|c10)/")
-TORCH_FLAGS = (
-    "-DUSE_ROCM=1", "-DHIPBLAS_V2", "-DCUDA_HAS_FP16=1", "-D__HIP_NO_HALF_OPERATORS__=1",
-    "-D__HIP_NO_HALF_CONVERSIONS__=1", "-DHIP_ENABLE_WARP_SYNC_BUILTINS=1", "-DTORCH_HIP_VERSION=702",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -207,14 +149,13 @@ class Builder:
     tree: Path
     project: Project
     third_party: tuple[Path, ...]
-    work: Path
 
     def build(self, source: Path) -> Unit:
         """Both passes of one unit; all errors of the first pass that has some."""
         name = source.relative_to(self.tree).as_posix()
         if not source.is_file():
             return Unit(name, "not tried", reason="the layout wrote no such file")
-        uses_torch = self._uses_torch(source)
+        uses_torch = reaches_torch(source, self.tree, self._folders())
         if uses_torch and not self.tree.name.endswith("torch-extension"):
             return Unit(name, "not tried", reason="a torch extension: see the torch-extension layout")
         options = self._options(uses_torch)
@@ -232,36 +173,18 @@ class Builder:
             found += errors(failure.messages)
         return Unit(name, "failed" if found else "built", tuple(found))
 
-    def _options(self, uses_torch: bool) -> CompileOptions:
-        extra = ["-w", "-ferror-limit=0", f"-I{self.tree}", *self.project.flags, "-DUSE_ROCM"]
-        extra += [f"-I{self.tree / part}" for part in self.project.includes]
-        if uses_torch:
-            import sysconfig
+    def _folders(self) -> list[Path]:
+        return [self.tree, *(self.tree / part for part in self.project.includes)]
 
-            headers = self.work / "torch-include"
-            extra = [word for word in extra if word != "-DUSE_ROCM"] + list(TORCH_FLAGS)
-            extra += ["-isystem", str(headers), "-isystem", str(headers / "torch/csrc/api/include")]
-            extra += ["-isystem", sysconfig.get_paths()["include"]]
+    def _options(self, uses_torch: bool) -> CompileOptions:
+        extra = ["-w", "-ferror-limit=0", *(f"-I{folder}" for folder in self._folders()), *self.project.flags]
         for folder in self.third_party:
             extra += ["-idirafter", str(folder)]
-        return CompileOptions(std=self.project.standard, extra=tuple(extra), timeout_s=600)
-
-    def _uses_torch(self, source: Path) -> bool:
-        """Whether a unit reaches torch's headers, by itself or through the project's own."""
-        seen: set[Path] = set()
-        pending = [source]
-        folders = [self.tree, *(self.tree / part for part in self.project.includes)]
-        while pending:
-            path = pending.pop()
-            if path in seen:
-                continue
-            seen.add(path)
-            for include in includes_of(path.read_bytes()):
-                if TORCH_INCLUDE.match(include.name):
-                    return True
-                reached = ((folder / include.name).resolve() for folder in (path.parent, *folders))
-                pending += [found for found in reached if found.is_file()]
-        return False
+        options = CompileOptions(std=self.project.standard, extra=tuple(extra), timeout_s=600)
+        if not uses_torch:
+            return replace(options, defines=("USE_ROCM",))
+        torch = installed_torch()
+        return extension_options(options, torch, rocm_headers(torch), kernels=True)
 
 
 def class_of(message: CompilerMessage) -> str:

@@ -2,7 +2,34 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
+from pathlib import Path
+
+import pytest
 
 # Tests run one process per core: threads inside each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+STAND_IN_TORCH = {
+    "version.py": "__version__ = '9.9.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n",
+    "utils/cpp_extension.py": "flags = ['-std=c++17']\n",
+    "include/torch/extension.h": "#pragma once\nnamespace torch { struct Tensor { float *data; int size; }; }\n",
+    "include/ATen/cuda/CUDAContext.h": "#pragma once\n#include <cuda_runtime.h>\n"
+    "namespace at::cuda { inline cudaStream_t getCurrentCUDAStream() { return nullptr; } }\n",
+}
+
+
+@pytest.fixture
+def stand_in_torch(tmp_path: Path) -> Path:
+    """A folder like an installed torch: headers of three lines, and the renaming tool of the torch that is here."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        pytest.skip("torch is not installed: its torch.utils.hipify is what is tested")
+    folder = tmp_path / "site-packages/torch"
+    for name, text in STAND_IN_TORCH.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    shutil.copytree(Path(spec.origin).parent / "utils/hipify", folder / "utils/hipify")
+    return folder

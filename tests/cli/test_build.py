@@ -269,6 +269,15 @@ def test_cuda_is_translated_first(scale: Path, capsys: pytest.CaptureFixture[str
     assert Path("sum.cu").read_text() == CUDA
 
 
+def test_headers_of_include_folders_are_translated_too(scale: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("src", "include"):
+        Path(folder).mkdir()
+    Path("src/sum.cu").write_text(CUDA)
+    Path("include/lanes.cuh").write_text(CUDA_HEADER)
+    assert main(["build", "src/sum.cu", "--arch", "gfx942", "-I", "include"]) == 0, capsys.readouterr().err
+    assert Path("include/lanes.cuh").read_text() == CUDA_HEADER
+
+
 def test_errors_in_translated_cuda_are_on_the_users_lines(scale: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("sum.cu").write_text(CUDA)
     Path("lanes.cuh").write_text(CUDA_HEADER.replace("return v;", "return missing;"))

@@ -11,6 +11,7 @@ import pytest
 
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.emulate.program import build_emulated
+from kernel_pytorch.toolchain.code_object import code_object_images
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 
@@ -139,6 +140,16 @@ def test_the_port_does_the_same_at_both_widths(leaders: Path, kpt: Kpt) -> None:
     ]  # fmt: skip
 
 
+def test_headers_of_include_folders_are_ported_too(tmp_path: Path, kpt: Kpt) -> None:
+    for folder in ("src", "include"):
+        (tmp_path / folder).mkdir()
+    kernel = next(line for line in LEADERS.splitlines() if line.startswith("__global__"))
+    (tmp_path / "include/leaders.cuh").write_text(f"#pragma once\n{kernel}\n")
+    (tmp_path / "src/main.cu").write_text(LEADERS.replace(kernel, '#include "leaders.cuh"'))
+    said = kpt(tmp_path / "src/main.cu", "-I", tmp_path / "include")
+    assert (said.status, said.out) == (0, "0 32\n"), said.err
+
+
 def test_words_after_the_dashes_go_to_the_program(modes: Path, kpt: Kpt) -> None:
     said = kpt(modes, "--", "twice", "--gpu")
     assert (said.status, said.out) == (0, "--gpu\n") and "1 launches" in said.err
@@ -162,8 +173,18 @@ def test_faults_the_hardware_hides_are_found_when_asked_for(modes: Path, kpt: Kp
         assert any(f"{mode} " in text and f"modes.hip:{_line(mode)}" in text for text in said.out.splitlines()), (
             said.out
         )
+        assert "fault:" not in said.err  # the report says it; the runtime need not
     clean = kpt(modes, "--check", "memory,races", "--", "twice")
     assert clean.status == 0 and not clean.out
+
+
+def test_a_code_object_is_translated_and_its_kernels_listed(modes: Path, kpt: Kpt, tmp_path: Path) -> None:
+    path = tmp_path / "modes.hsaco"
+    path.write_bytes(code_object_images(modes.read_bytes())[0].content)
+    said = kpt(path, "--json")
+    (found,) = json.loads(said.out)["code_objects"]
+    assert said.status == 0 and (found["file"], found["target"]) == (str(path), "gfx942")
+    assert "twice(int*)" in found["kernels"]
 
 
 def test_profile_counts_and_names_lines(modes: Path, kpt: Kpt) -> None:

@@ -126,7 +126,8 @@ def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list
     trees: dict[Path, TranslatedTree] = {}
     for index, (text, kind) in enumerate(zip(args.files, kinds, strict=True)):
         if kind == "hip":
-            sources.append(_source(_translated(Path(text), scratch, trees, args), options, args))
+            path = _translated(Path(text), scratch, trees, args)
+            sources.append(_source(path, trees.get(path), options, args))
         elif kind == "code-object":
             others[index] = read_built(Path(text), wanted)
         else:
@@ -231,12 +232,15 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _source(path: Path, options: dict[str, Any], args: argparse.Namespace) -> Source:
+def _source(path: Path, tree: TranslatedTree | None, options: dict[str, Any], args: argparse.Namespace) -> Source:
+    from kernel_pytorch.port.cuda.translated_tree import translated_folders
     from kernel_pytorch.toolchain.build import Source
     from kernel_pytorch.toolchain.compile import CompileOptions
     from kernel_pytorch.toolchain.compile_commands import CompileCommands
 
     chosen = CompileOptions(**options)
+    if tree is not None:
+        chosen = replace(chosen, include_dirs=translated_folders(tree, chosen.include_dirs))
     if args.compile_commands is not None:
         flags = CompileCommands(args.compile_commands).flags_for(path)
         chosen = replace(

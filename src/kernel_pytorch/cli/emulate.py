@@ -241,15 +241,17 @@ def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -
 
 def _sources(args: argparse.Namespace, stack: ExitStack) -> tuple[list[Path], CompileOptions]:
     """The HIP sources to compile: a .cu is translated into a scratch folder first."""
-    from kernel_pytorch.port.cuda.translated_tree import translated_tree
+    from kernel_pytorch.port.cuda.translated_tree import translated_folders, translated_tree
     from kernel_pytorch.toolchain.compile import CompileOptions
 
     sources = []
+    folders: list[Path] = []
     for path in args.files:
         if path.suffix.lower() == ".cu":
             rules = without_lane_rules() if args.untranslated else None
             tree = stack.enter_context(translated_tree(path, tuple(args.include_dirs), rules))
             sources.append(tree.main)
+            folders += [one for one in translated_folders(tree, args.include_dirs) if one not in args.include_dirs]
             for finding in tree.findings:
                 if not finding.edits:
                     _say(f"left for a person: {finding}")
@@ -260,7 +262,7 @@ def _sources(args: argparse.Namespace, stack: ExitStack) -> tuple[list[Path], Co
     options = CompileOptions(
         optimization=f"-O{args.optimization or 3}",
         defines=tuple(args.defines),
-        include_dirs=tuple(args.include_dirs),
+        include_dirs=(*folders, *args.include_dirs),
         std=args.std,
         extra=("-include", UNTOUCHED_LANES) if args.untranslated else (),
     )

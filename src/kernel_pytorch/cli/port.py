@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     patches = (*result.patches, *_added(project, wanted, {patch.path for patch in result.patches}))
     proven, verdicts = _prove(patches)
     refused = [verdict for verdict in verdicts if verdict.path not in {patch.path for patch in proven}]
-    checks, not_built = ((), "") if args.no_build else _build(project, proven, targets)
+    checks, not_built = ((), "") if args.no_build else _build(project, proven, targets, layout)
     if args.html is not None:
         # Before anything is written: a page that cannot be made must not leave a port behind that nobody reported.
         _write_html(args, project, layout, result, rules, proven, verdicts, checks, not_built)
@@ -166,18 +166,24 @@ def _prove(patches: tuple[Patch, ...]) -> tuple[list[Patch], list[FileVerdict]]:
     return proven, verdicts
 
 
-def _build(project: Project, patches: list[Patch], targets: tuple[str, ...]) -> tuple[tuple[CheckResult, ...], str]:
+def _build(
+    project: Project, patches: list[Patch], targets: tuple[str, ...], layout: str
+) -> tuple[tuple[CheckResult, ...], str]:
     """A result for every source and target, or the reason why nothing could be built."""
     from kernel_pytorch.port.build_check import build_ported
+    from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
     from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 
-    if not any(patch.path.endswith((".cu", ".hip")) for patch in patches):
+    # A torch extension's .cu may stay as it is where only its headers are ported.
+    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if layout == "torch-extension" else ()))
+    if not any(patch.path.endswith(suffixes) for patch in patches):
         return (), ""
     try:
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
         return (), str(error)
-    return tuple(check for name in targets for check in build_ported(project, patches, toolchain, name)), ""
+    built = (build_ported(project, patches, toolchain, name, layout=layout) for name in targets)
+    return tuple(check for checks in built for check in checks), ""
 
 
 def _write_html(

@@ -130,9 +130,7 @@ def _print(done: Verification, verbose: bool) -> None:
         for check in level.checks:
             if verbose or check.status is not Status.PASS:
                 print(f"           {check.status.value.replace('_', ' ')}: {check.check}: {check.detail}")
-    print(
-        "Nothing here ran on an AMD GPU: levels are built for, emulated at a wave width, or run on this machine's CPU."
-    )
+    print(done.where_it_ran)
 
 
 def _isolation_only(args: argparse.Namespace) -> int:

@@ -9,47 +9,88 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
-from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.cuda.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
+from kernel_pytorch.port.cuda.unit import include_closure
+from kernel_pytorch.port.discover import Project, include_folders
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain
-
-# torch's own headers need torch's build to rename them first: `make` of such a project is the test, not ours.
-_TORCH_INCLUDES = (b"<torch/", b"<ATen/", b"<c10/", b"<pybind11/", b'"torch/')
-
-
-@dataclass(frozen=True)
-class Job:
-    """One source to build: the path in the project and the file in the scratch folder."""
-
-    path: str
-    file: Path
+from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 
 
 def build_ported(
-    project: Project, patches: Sequence[Patch], toolchain: Toolchain, target: str, include_dirs: Sequence[Path] = ()
+    project: Project,
+    patches: Sequence[Patch],
+    toolchain: Toolchain,
+    target: str,
+    include_dirs: Sequence[Path] = (),
+    layout: str = "single-source",
 ) -> tuple[CheckResult, ...]:
-    """Device and host pass of every ported .cu or .hip source, one result each."""
-    sources = [patch for patch in patches if patch.path.endswith((".cu", ".hip"))]
-    if not sources:
+    """Device and host pass of every ported .cu or .hip source, one result each.
+
+    In the torch-extension layout most sources stay as they are and torch's own tool renames them: every source that was
+    ported or includes a file that was is built, a .cpp on the host.
+    """
+    of_torch = layout == "torch-extension"
+    ported = {patch.path for patch in patches}
+    sources = [patch.path for patch in patches if patch.path.endswith((".cu", ".hip"))]
+    if not sources and not of_torch:
         return ()
     with tempfile.TemporaryDirectory(prefix="kpt-port-") as scratch:
-        root = Path(scratch) / "project"
+        root = Path(scratch).resolve() / "project"
         _lay_out(project, patches, root)
-        folders = [root, root / "include", root / "src", *include_dirs]
-        options = CompileOptions(include_dirs=tuple(folder for folder in folders if folder.is_dir()))
-
-        def build(patch: Patch) -> CheckResult:
-            return _build_one(patch, root / patch.path, target, toolchain, options, root)
-
+        # What the project brings along is not laid out: it is not ported, and looked for where it is.
+        pairs = [(root / one.relative_to(project.root), one) for one in include_folders(project.root)]
+        folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
+        if of_torch:
+            sources = _reaching(root, ported, [*project.of("cuda", "c++"), *sorted(ported)], folders)
+            build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target)
+        else:
+            options = CompileOptions(include_dirs=folders)
+            build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return tuple(pool.map(build, sources))
+
+
+def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """The sources that are among the ported files or include one."""
+    files = {(root / path).resolve() for path in ported}
+    sources = [path for path in dict.fromkeys(paths) if path.endswith((".cu", ".hip", *HOST_SUFFIXES))]
+    return [path for path in sources if not files.isdisjoint(include_closure(root / path, root, folders))]
+
+
+def _extension_build(
+    root: Path, folders: tuple[Path, ...], toolchain: Toolchain, target: str
+) -> Callable[[str], CheckResult]:
+    tree: TorchExtension | None = None
+    reason = ""
+    try:
+        tree = renamed_extension(root, root, folders)
+    except TorchHeadersError as error:
+        reason = str(error)
+
+    def build(path: str) -> CheckResult:
+        name = f"build {path} for {target}"
+        if tree is None:
+            return CheckResult(name, Status.NOT_RUN, reason)
+        host_only = path.endswith(HOST_SUFFIXES)
+        try:
+            if not host_only:
+                tree.build_device(path, target, toolchain)
+            tree.check_host(path, toolchain, target)
+        except CompileFailed as failure:
+            return CheckResult(name, *tree.outcome(path, failure, toolchain))
+        passes = "host pass" if host_only else "device and host pass"
+        detail = f"{passes}, with {toolchain.version} and the headers of torch {tree.torch.version}"
+        return CheckResult(name, Status.PASS, detail)
+
+    return build
 
 
 def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:
@@ -63,12 +104,12 @@ def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:
         destination.write_bytes(patch.after)
 
 
-def _build_one(
-    patch: Patch, file: Path, target: str, toolchain: Toolchain, options: CompileOptions, root: Path
-) -> CheckResult:
-    name = f"build {patch.path} for {target}"
-    if any(marker in patch.after for marker in _TORCH_INCLUDES):
-        return CheckResult(name, Status.NOT_RUN, "includes torch's headers: built by torch's own extension build")
+def _build_one(path: str, target: str, toolchain: Toolchain, options: CompileOptions, root: Path) -> CheckResult:
+    name = f"build {path} for {target}"
+    file = root / path
+    if reaches_torch(file, root, options.include_dirs):
+        detail = "includes torch's headers: --layout torch-extension builds it as torch does"
+        return CheckResult(name, Status.NOT_RUN, detail)
     try:
         check_unit(file, target, toolchain, options)
     except CompileFailed as failure:

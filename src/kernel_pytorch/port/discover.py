@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,14 @@ def discover(root: Path) -> Project:
             files.setdefault(language, []).append(path.as_posix())
     notes = tuple(Skipped(path, reason) for path, reason in skipped.items())
     return Project(root, {language: tuple(paths) for language, paths in files.items()}, notes, tuple(listed))
+
+
+def include_folders(root: Path, named: Sequence[str] = ()) -> tuple[Path, ...]:
+    """Where headers are looked for: what the project names, the usual places, and what it brings along."""
+    brought = [folder for place in ("third_party", "external", "extern") for folder in sorted((root / place).glob("*"))]
+    usual = [root, root / "include", root / "src", root / "csrc"]
+    every = [*(root / name for name in named), *usual, *brought, *(folder / "include" for folder in brought)]
+    return tuple(dict.fromkeys(folder for folder in every if folder.is_dir()))
 
 
 def _language(path: Path) -> str | None:

@@ -1,24 +1,29 @@
-"""Build level: every kernel source of the ported project, compiled for every wanted target."""
+"""Build level: every kernel source of the ported project, compiled for every wanted target.
+
+Sources of a torch extension are built as torch's own ROCm build does it, those that are C++ only on the host.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Status
-from kernel_pytorch.port.cuda.translated_tree import translated_tree
-from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.cuda.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
+from kernel_pytorch.port.cuda.translated_tree import translated_folders, translated_tree
+from kernel_pytorch.port.discover import Project, discover, include_folders
+from kernel_pytorch.port.project import choose_layout
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
 from kernel_pytorch.verify.levels import LevelResult
-
-# torch's headers speak CUDA until torch's own build renames them: such a file is built by the project's setup.py.
-_TORCH_INCLUDES = (b"<torch/", b"<ATen/", b"<c10/", b"<pybind11/", b'"torch/')
 
 
 @dataclass(frozen=True)
@@ -30,48 +35,125 @@ class BuiltKernel:
     resources: KernelResources
 
 
-def build_level(root: Path, targets: Sequence[str]) -> tuple[LevelResult, tuple[BuiltKernel, ...]]:
-    """Compile every .hip and .cu of the project. Returns the level and the kernels."""
+_Outcome = tuple[CheckResult, tuple[BuiltKernel, ...]]
+
+
+@dataclass(frozen=True)
+class _Sources:
+    """What there is to build: plain HIP and CUDA, sources of a torch extension, and its C++ without kernels."""
+
+    plain: tuple[str, ...]
+    extension: tuple[str, ...]
+    host: tuple[str, ...]
+    no_torch: str  # why those of the extension cannot be built; empty where they can
+
+
+def build_level(
+    root: Path, targets: Sequence[str], include_dirs: Sequence[str] = ()
+) -> tuple[LevelResult, tuple[BuiltKernel, ...]]:
+    """Compile every .hip and .cu, and the .cpp of a torch extension. Returns the level and the kernels."""
     project = discover(root)
-    sources = [path for path in project.of("cuda", "c++") if path.endswith((".cu", ".hip"))]
-    # A copy-layout port has the HIP twin beside the CUDA original: the twin is what ROCm builds.
-    twins = {path for path in sources if path.endswith(".hip")}
-    sources = [path for path in sources if path.endswith(".hip") or f"{path[:-3]}.hip" not in twins]
-    if not sources:
+    folders = include_folders(root, include_dirs)
+    paths = _without_twins(project.of("cuda", "c++"))
+    kernels = [path for path in paths if path.endswith((".cu", ".hip"))]
+    of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
+    if not kernels and not of_torch:
         check = CheckResult("kernels", Status.PASS, "the project has no .cu or .hip sources")
         return LevelResult("build", (check,)), ()
     try:
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
         return LevelResult("build", (), f"a HIP compiler: {error}"), ()
-    folders = tuple(f for f in (root, root / "include", root / "src", root / "csrc") if f.is_dir())
-    jobs = [(path, target) for path in sources for target in targets]
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = list(pool.map(lambda job: _build(root, job[0], job[1], toolchain, folders), jobs))
+    sources = _sorted_out(project, kernels, of_torch)
+    with ExitStack() as stack:
+        jobs: list[Callable[[], _Outcome]] = [
+            partial(_build, root, path, target, toolchain, folders) for path in sources.plain for target in targets
+        ]
+        if sources.extension or sources.host:
+            jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            results = list(pool.map(lambda job: job(), jobs))
     checks = tuple(check for check, _ in results)
-    return LevelResult("build", checks), tuple(kernel for _, kernels in results for kernel in kernels)
+    return LevelResult("build", checks), tuple(kernel for _, found in results for kernel in found)
 
 
-def _build(
-    root: Path, path: str, target: str, toolchain: Toolchain, folders: tuple[Path, ...]
-) -> tuple[CheckResult, tuple[BuiltKernel, ...]]:
+def _without_twins(paths: Sequence[str]) -> list[str]:
+    """A copy-layout port has the HIP twin beside the CUDA original: the twin is what ROCm builds."""
+    every = set(paths)
+    return [path for path in paths if not path.endswith(".cu") or f"{path[:-3]}.hip" not in every]
+
+
+def _host_only(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path.endswith(HOST_SUFFIXES)]
+
+
+def _sorted_out(project: Project, kernels: Sequence[str], of_torch: Sequence[str]) -> _Sources:
+    host = tuple(path for path in of_torch if path.endswith(HOST_SUFFIXES))
+    extension = [path for path in kernels if path in of_torch]
+    no_torch = ""
+    if of_torch:
+        try:
+            rocm_headers(installed_torch())
+            # torch's build renames every source of the extension, also those that include none of its headers.
+            extension = list(kernels) if choose_layout(project) == "torch-extension" else extension
+        except TorchHeadersError as error:
+            no_torch = f"includes torch's headers: {error}"
+    plain = tuple(path for path in kernels if path not in extension)
+    return _Sources(plain, tuple(extension), host, no_torch)
+
+
+def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tuple[Path, ...]) -> _Outcome:
     name = f"{path} for {target}"
-    content = (root / path).read_bytes()
-    if any(marker in content for marker in _TORCH_INCLUDES):
-        detail = "includes torch's headers: built by the project's own setup.py where a ROCm torch is installed"
-        return CheckResult(name, Status.NOT_RUN, detail), ()
-    try:
-        if path.endswith(".cu"):
-            with translated_tree(root / path, folders) as tree:
-                options = CompileOptions(include_dirs=folders)
-                payload = compile_device(tree.main, target, toolchain, options)
-                check_host(tree.main, toolchain, options, target)
-        else:
-            options = CompileOptions(include_dirs=folders)
-            payload = compile_device(root / path, target, toolchain, options)
-            check_host(root / path, toolchain, options, target)
-    except CompileFailed as failure:
-        shown = errors(failure.messages) or failure.messages
-        return CheckResult(name, Status.FAIL, "; ".join(str(message) for message in shown[:3])), ()
+    with ExitStack() as stack:
+        tree = stack.enter_context(translated_tree(root / path, folders)) if path.endswith(".cu") else None
+        source = tree.main if tree is not None else root / path
+        options = CompileOptions(include_dirs=translated_folders(tree, folders) if tree is not None else folders)
+        try:
+            payload = compile_device(source, target, toolchain, options)
+            check_host(source, toolchain, options, target)
+        except CompileFailed as failure:
+            found = errors(failure.messages) or failure.messages
+            shown = [tree.on_original(one) if tree is not None else one for one in found[:3]]
+            said = "; ".join(str(message).replace(f"{root}/", "") for message in shown)
+            return CheckResult(name, Status.FAIL, said), ()
+    return _built(name, path, target, payload, toolchain)
+
+
+def _built(name: str, path: str, target: str, payload: bytes, toolchain: Toolchain) -> _Outcome:
     kernels = tuple(BuiltKernel(path, target, one) for one in read_code_object(payload).kernels)
     return CheckResult(name, Status.PASS, f"{len(kernels)} kernels, {toolchain.version}"), kernels
+
+
+def _extension_jobs(
+    root: Path,
+    paths: Sequence[str],
+    sources: _Sources,
+    targets: Sequence[str],
+    toolchain: Toolchain,
+    folders: Sequence[Path],
+    stack: ExitStack,
+) -> list[Callable[[], _Outcome]]:
+    """A device pass for every source and target, and one host pass for every source: it is the same for all targets."""
+    reason = sources.no_torch
+    tree: TorchExtension | None = None
+    if not reason:
+        try:
+            tree = stack.enter_context(torch_extension(root, paths, folders))
+        except TorchHeadersError as error:
+            reason = f"a torch extension's source: {error}"
+    wanted = [(path, target) for path in sources.extension for target in targets]
+    wanted += [(path, "") for path in (*sources.extension, *sources.host)]
+
+    def job(path: str, target: str) -> _Outcome:
+        name = f"{path} for {target or 'the host'}"
+        if tree is None:
+            return CheckResult(name, Status.NOT_RUN, reason), ()
+        try:
+            if target:
+                return _built(name, path, target, tree.build_device(path, target, toolchain), toolchain)
+            tree.check_host(path, toolchain, targets[0])
+        except CompileFailed as failure:
+            return CheckResult(name, *tree.outcome(path, failure, toolchain)), ()
+        return CheckResult(name, Status.PASS, f"with the headers of torch {tree.torch.version}"), ()
+
+    return [partial(job, path, target) for path, target in wanted]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from kernel_pytorch.verify.build_level import BuiltKernel, build_level
 from kernel_pytorch.verify.isolation import IsolationReport, Verdict, compare_trees
 from kernel_pytorch.verify.isolation.trees import Tree
 from kernel_pytorch.verify.levels import LevelResult, Pyramid
-from kernel_pytorch.verify.numerical_level import numerical_level
+from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
 from kernel_pytorch.verify.run_level import run_level
-from kernel_pytorch.verify.settings import VerifySettings, read_verify_settings
+from kernel_pytorch.verify.settings import read_verify_settings
 from kernel_pytorch.verify.static_level import static_level
 
 _LISTED = 5
@@ -31,6 +32,16 @@ class Verification:
     kernels: tuple[BuiltKernel, ...]
     patches: tuple[Patch, ...] = ()
     titles: tuple[tuple[str, str], ...] = ()  # of the codes that were found
+    numbers: Numbers = Numbers()  # noqa: RUF009 (frozen)
+
+    @property
+    def where_it_ran(self) -> str:
+        """One sentence on what is a result of an AMD GPU, and what is not."""
+        on_amd = {one.checked_on["device_name"] for one in self.numbers.models if _on_amd_gpu(one.checked_on)}
+        if on_amd:
+            rest = "everything else was built, emulated, or run on this machine's own CPU"
+            return f"On an AMD GPU ({', '.join(sorted(on_amd))}): the golden records of models; {rest}."
+        return "Nothing here ran on an AMD GPU: it was built, emulated, or run on this machine's own CPU."
 
 
 def verify_project(
@@ -42,11 +53,13 @@ def verify_project(
     progress: Callable[[str], None] = lambda text: None,
 ) -> Verification:
     """Run the levels that are asked for, lowest first. `old` None: there is nothing to compare the project with."""
+    root = root.resolve()  # levels start processes in the project's folder, where a relative path means another place
     settings = read_verify_settings(root)
     results: dict[str, LevelResult] = {name: LevelResult(name, (), "asked for by --level") for name in levels}
     report: IsolationReport | None = None
     findings: tuple[Finding, ...] = ()
     kernels: tuple[BuiltKernel, ...] = ()
+    numbers = Numbers()
     for name in levels:
         progress(name)
         if name == "isolation":
@@ -54,18 +67,28 @@ def verify_project(
         elif name == "static":
             results[name], findings = static_level(root)
         elif name == "build":
-            results[name], kernels = build_level(root, targets)
+            results[name], kernels = build_level(root, targets, settings.include_dirs)
+        elif name == "run":
+            results[name] = run_level(root, settings, targets)
         else:
-            results[name] = _last_levels(name, root, settings, targets)
-    pyramid = Pyramid(root.resolve().name, tuple(targets), tuple(results[name] for name in results), _environment())
-    patches = _patches(report, old, new) if report is not None and old is not None else ()
-    return Verification(pyramid, findings, report, kernels, patches, _titles(findings))
+            results[name], numbers = numerical_level(root, settings, targets)
+    pyramid = Pyramid(root.name, tuple(targets), tuple(results[name] for name in results), _environment())
+    patches = _patches(root, report, old, new) if report is not None and old is not None else ()
+    return Verification(pyramid, findings, report, kernels, patches, _titles(findings), numbers)
 
 
-def _patches(report: IsolationReport, old: Tree, new: Tree) -> tuple[Patch, ...]:
+def _on_amd_gpu(machine: dict[str, str]) -> bool:
+    return bool(machine.get("hip")) and machine.get("device", "").startswith("cuda")
+
+
+def _patches(root: Path, report: IsolationReport, old: Tree, new: Tree) -> tuple[Patch, ...]:
     """Every file that differs, before and after, in the form a page shows."""
     before, after = old.paths(), new.paths()
-    paths = sorted({item.path for item in report.files if item.path in after})
+    # A submodule is a repository of its own: the revision before has no files of it to compare with.
+    modules = root / ".gitmodules"
+    named = re.findall(rb"^\s*path\s*=\s*(.+?)\s*$", modules.read_bytes(), re.MULTILINE) if modules.is_file() else []
+    nested = tuple(f"{name.decode('utf-8', 'replace').rstrip('/')}/" for name in named)
+    paths = sorted({item.path for item in report.files if item.path in after and not item.path.startswith(nested)})
     return tuple(Patch(path, old.read(path) if path in before else None, new.read(path)) for path in paths)
 
 
@@ -73,12 +96,6 @@ def _titles(findings: Sequence[Finding]) -> tuple[tuple[str, str], ...]:
     found = {finding.code for finding in findings}
     pages = (page(code) for code in sorted(found))
     return tuple((one.code, one.title) for one in pages if one is not None)
-
-
-def _last_levels(name: str, root: Path, settings: VerifySettings, targets: Sequence[str]) -> LevelResult:
-    if name == "run":
-        return run_level(root, settings, targets)
-    return numerical_level(root, settings)
 
 
 def _isolation(old: Tree | None, new: Tree) -> tuple[LevelResult, IsolationReport | None]:
@@ -103,5 +120,4 @@ def _environment() -> dict[str, str]:
         "kernel-pytorch": VERSION,
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
-        "GPU": "none was used: what ran here was built, emulated or run on the CPU",
     }

@@ -224,3 +224,9 @@ def test_a_product_that_computes_in_a_data_type() -> None:
     new = run(call % "CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT").after.decode()
     assert "kpt_compute_type(compute)" in old and "HIP_R_32F, HIPBLAS_GEMM_DEFAULT" in old
     assert "kpt_compute_type" not in new
+
+
+def test_a_project_s_rsqrt_does_not_stand_for_rsqrtf() -> None:
+    own = "template <typename U> U rsqrt(U v) { return U(1) / sqrt(v); }\n"
+    text = own + "template <> float rsqrt(float v) { return rsqrtf(v); }\n"
+    assert "static __host__ inline float rsqrtf(float x)" in run(text).after.decode()

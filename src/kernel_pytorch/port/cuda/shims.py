@@ -86,7 +86,7 @@ def mixes_signs(data: bytes) -> bool:
 _TAKES_LOCATION = re.compile(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(")
 _LOCATION = re.compile(rb"\bcudaMemLocation\b")
 # nvcc's math functions that the host has too; HIP's are the device's alone.
-_HOST_MATH = re.compile(rb"(?<![\w.:>])(rsqrt|rcbrt|sinpi|cospi|normcdf)f?\s*\(")
+_HOST_MATH = re.compile(rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(")
 # The type to compute in, given as a data type: the last argument but one of cuBLAS' products.
 _COMPUTES_IN_DATA_TYPE = re.compile(rb"\bCUDA_[RC]_\w+\s*,\s*(?:CUBLAS_GEMM_\w+|\w*algo\w*)\s*\)")
 _GEMM_EX = re.compile(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(")
@@ -118,4 +118,4 @@ def overloads_needed(
 
 def _defines(name: bytes, text: bytes) -> bool:
     """Whether a file of the project has a function of this name."""
-    return re.search(rb"\b(?:float|double|inline|T)\s+" + name + rb"f?\s*\([^;{}]*\)\s*\{", text) is not None
+    return re.search(rb"\b(?:float|double|inline|[TU])\s+" + name + rb"\s*\([^;{}]*\)\s*\{", text) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -62,13 +62,22 @@ def translated_tree(
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_bytes(result.after)
             origins[written] = shown[at]
-            lines[written] = _line_map(result.before, result.after)
+            lines[written] = line_map(result.before, result.after)
             findings += [replace(finding, path=str(shown[at])) for finding in result.findings]
             if written.suffix == ".cu":
                 twin = written.with_suffix(".hip")
                 twin.write_bytes(result.after)
                 origins[twin], lines[twin] = origins[written], lines[written]
         yield TranslatedTree(top / names[path.resolve()], path, origins, lines, tuple(findings))
+
+
+def translated_folders(tree: TranslatedTree, folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Folders of headers for a translated source: the translated ones first, else the CUDA originals would be found."""
+    main = tree.original.resolve()
+    common = Path(os.path.commonpath([main.parent, *(folder.resolve() for folder in folders)]))
+    top = tree.main.parents[len(main.relative_to(common).parts) - 1]
+    own = [top / folder.resolve().relative_to(common) for folder in folders]
+    return (*(folder for folder in own if folder.is_dir()), *folders)
 
 
 def _as_given(at: Path, main: Path) -> Path:
@@ -80,7 +89,7 @@ def _as_given(at: Path, main: Path) -> Path:
     )
 
 
-def _line_map(before: bytes, after: bytes) -> dict[int, int]:
+def line_map(before: bytes, after: bytes) -> dict[int, int]:
     """New line number to old. A rewritten line maps to the line it came from, an added one to the next old line."""
     old, new = before.splitlines(), after.splitlines()
     mapped: dict[int, int] = {}

@@ -282,20 +282,25 @@ static inline hipError_t hipMemAdvise(const void* memory, size_t bytes, hipMemor
 }
 //: CubDebugExit < cstdlib hipcub/hipcub.hpp
 #define CubDebugExit(call) do { if (HipcubDebug((call)) != hipSuccess) { exit(1); } } while (0)
-//: rsqrt(host) < cmath
+//: rsqrtf(host) < cmath
 static __host__ inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+//: rsqrt(host) < cmath
 static __host__ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
-//: rcbrt(host) < cmath
+//: rcbrtf(host) < cmath
 static __host__ inline float rcbrtf(float x) { return 1.0f / std::cbrt(x); }
+//: rcbrt(host) < cmath
 static __host__ inline double rcbrt(double x) { return 1.0 / std::cbrt(x); }
-//: sinpi(host) < cmath
+//: sinpif(host) < cmath
 static __host__ inline float sinpif(float x) { return std::sin(x * 3.14159265358979323846f); }
+//: sinpi(host) < cmath
 static __host__ inline double sinpi(double x) { return std::sin(x * 3.14159265358979323846); }
-//: cospi(host) < cmath
+//: cospif(host) < cmath
 static __host__ inline float cospif(float x) { return std::cos(x * 3.14159265358979323846f); }
+//: cospi(host) < cmath
 static __host__ inline double cospi(double x) { return std::cos(x * 3.14159265358979323846); }
-//: normcdf(host) < cmath
+//: normcdff(host) < cmath
 static __host__ inline float normcdff(float x) { return 0.5f * std::erfc(x * -0.70710678118654752440f); }
+//: normcdf(host) < cmath
 static __host__ inline double normcdf(double x) { return 0.5 * std::erfc(x * -0.70710678118654752440); }
 //: hipblasGemmEx(data-type) < hipblas/hipblas.h
 // cuBLAS takes a data type where hipBLAS wants a compute type; the pairs are those of CUDA's own header.

@@ -1,0 +1,51 @@
+"""Where the build level looks for headers: the translated ones before the CUDA originals, and what a project brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.port.cuda.translated_tree import translated_folders, translated_tree
+from kernel_pytorch.port.discover import include_folders
+from kernel_pytorch.verify.settings import read_verify_settings
+
+HEADER = "#pragma once\n__device__ int both(int x) { return __shfl_xor_sync(0xffffffff, x, 1); }\n"
+
+
+def project(root: Path) -> Path:
+    for name, text in {
+        "include/lanes.cuh": HEADER,
+        "csrc/main.cu": '#include "lanes.cuh"\n__global__ void k(int *p) { *p = both(*p); }\n',
+        "third_party/glm/glm/glm.hpp": "",
+        "third_party/json/include/json.hpp": "",
+        "other/own.h": "",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def test_translated_headers_come_before_the_originals(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    with translated_tree(root / "csrc/main.cu", (root / "include",)) as tree:
+        own, original = translated_folders(tree, (root / "include",))
+        assert original == root / "include" and own != original
+        assert "__shfl_xor_sync(0xffffffff" not in (own / "lanes.cuh").read_text()
+
+
+def test_what_a_project_brings_along_is_looked_in(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    folders = [folder.relative_to(root).as_posix() for folder in include_folders(root, ["other"])]
+    assert folders[0] == "other"
+    assert {"include", "csrc", "third_party/glm", "third_party/json/include"} <= set(folders)
+
+
+def test_the_project_names_folders_that_are_there(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    (root / "pyproject.toml").write_text('[tool.kernel_pytorch.verify]\ninclude_dirs = ["other"]\n')
+    assert read_verify_settings(root).include_dirs == ("other",)
+    (root / "pyproject.toml").write_text('[tool.kernel_pytorch.verify]\ninclude_dirs = ["nowhere"]\n')
+    with pytest.raises(UsageError, match="nowhere is not a folder of the project"):
+        read_verify_settings(root)

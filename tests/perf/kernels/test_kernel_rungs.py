@@ -12,6 +12,7 @@ from kernel_pytorch.perf.ladder.rungs.triton_kernels import RUNGS  # noqa: E402
 from tests.perf.kernels.test_kernels_interpreted import run_interpreted  # noqa: E402
 
 
+@pytest.mark.slow
 def test_rungs_on_a_small_decoder_in_the_interpreter() -> None:
     assert run_interpreted("rung_checks").endswith("done\n")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +62,10 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     )
     assert result.stdout.startswith("usage: kpt")
     assert "Traceback" not in result.stderr
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["skill", "port", "--out", str(tmp_path / "file" / "inside")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"kpt: {tmp_path}") and said.count("\n") == 1

@@ -82,11 +82,11 @@ def run(args: argparse.Namespace) -> int:
 @contextmanager
 def _clear_end(files: Sequence[Path]) -> Iterator[None]:
     """What a damaged file, a kernel that cannot be translated or a machine that is not set up ends in: one message."""
+    from kernel_pytorch.core.cache_folder import default_cache
     from kernel_pytorch.emulate.assembly.instruction import AssemblyError
     from kernel_pytorch.emulate.codegen.emission import TranslationError
     from kernel_pytorch.emulate.host_compiler import HostCompileFailed
     from kernel_pytorch.emulate.isa.row import TableError
-    from kernel_pytorch.emulate.libraries import default_cache
     from kernel_pytorch.emulate.runtime_build import RuntimeBuildError
     from kernel_pytorch.toolchain.code_object import CodeObjectError
     from kernel_pytorch.toolchain.elf import ElfError

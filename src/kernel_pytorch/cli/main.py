@@ -52,6 +52,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # `kpt ... | head`: the reader has gone, which is its right. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_USAGE
+    except OSError as error:
+        # A file that cannot be read or written is the user's to mend; one without a name is a fault of ours.
+        if error.filename is None:
+            raise
+        print(f"kpt: {error.filename}: {error.strerror}", file=sys.stderr)
+        return EXIT_USAGE
     except KeyboardInterrupt:
         print("kpt: interrupted", file=sys.stderr)
         return 130

@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache as default_cache
+from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
 

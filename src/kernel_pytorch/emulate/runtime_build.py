@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernel_pytorch.emulate.libraries import default_cache, host_cxx
+from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.emulate.libraries import host_cxx
 
 NATIVE = Path(__file__).parent / "native"
 SOURCES = NATIVE / "runtime"

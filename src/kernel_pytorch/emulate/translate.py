@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
 from kernel_pytorch.emulate.assembly.disassembly import disassembly
@@ -34,7 +35,6 @@ from kernel_pytorch.emulate.host_compiler import (
     host_identity,
 )
 from kernel_pytorch.emulate.isa.table import family
-from kernel_pytorch.emulate.libraries import default_cache
 from kernel_pytorch.toolchain.code_object import CodeObject, KernelResources, read_code_object
 from kernel_pytorch.toolchain.elf import ElfFile
 

@@ -60,3 +60,9 @@ def test_several_files_headers_and_defines(tmp_path: Path) -> None:
     program = build_source([tmp_path / "kernel.cu", tmp_path / "main.cpp"], tmp_path / "program", options)
     run = run_source(program, ["word"])
     assert (run.stdout, run.exit_code) == ("21 word\n", 2)
+
+
+def test_a_binary_file_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "binary.cu").write_bytes(bytes(range(256)))
+    with pytest.raises(SourceBuildFailed, match=r"binary\.cu: not a text file"):
+        build_source([tmp_path / "binary.cu"], tmp_path / "out")

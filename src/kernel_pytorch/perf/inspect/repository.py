@@ -65,7 +65,7 @@ def inspect_repository(
     files = python_files(root)
     found = find_kernels(files)
     if not found:
-        raise UsageError(f"{root}: no launched @triton.jit kernel in {len(files)} files that mention triton.jit")
+        raise UsageError(f"{root}: no @triton.jit kernel that is launched; files read: {len(files)}")
     kernels: list[UserKernel] = []
     notes: list[str] = []
     for gpu in gpus:

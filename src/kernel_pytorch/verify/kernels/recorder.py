@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.host_compiler import find_host_compiler
-from kernel_pytorch.emulate.libraries import default_cache
 from kernel_pytorch.toolchain.elf import ElfError, ElfFile
 
 SOURCES = Path(__file__).parent / "data"

@@ -228,6 +228,7 @@ def test_toolchain_report(scale: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 def test_no_toolchain(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("KPT_ROCM_ROOT", raising=False)
     monkeypatch.setattr("kernel_pytorch.toolchain.find.package_directory", lambda name: None)
     Path("a.hip").write_text(SCALE)
     assert main(["build", "a.hip"]) == 2

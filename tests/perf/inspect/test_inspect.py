@@ -78,5 +78,5 @@ def test_the_kernels_of_a_repository_and_their_configurations() -> None:
 
 
 def test_a_folder_without_kernels_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no launched @triton.jit kernel"):
+    with pytest.raises(UsageError, match=r"no @triton.jit kernel that is launched"):
         inspect_repository(tmp_path, ["gfx942"], None, lambda text: None)

@@ -6,11 +6,13 @@ torch has loaded, or would load, must win over what the system has.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def library_candidates(name: str, *, roots: Sequence[str], package_folders: Sequence[str] = ()) -> Iterator[str]:
@@ -24,6 +26,19 @@ def library_candidates(name: str, *, roots: Sequence[str], package_folders: Sequ
         if path not in seen:
             seen.add(path)
             yield path
+
+
+def open_library(path: str, signatures: Mapping[str, Sequence[Any]]) -> ctypes.CDLL:
+    """A library whose functions, all returning a status, are these. Raises OSError where one is missing."""
+    library = ctypes.CDLL(path)
+    for name, arguments in signatures.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError as error:
+            raise OSError(f"{path} lacks {name}") from error
+        function.argtypes = arguments
+        function.restype = ctypes.c_int
+    return library
 
 
 def _all_candidates(name: str, roots: Sequence[str], folders: Sequence[str]) -> Iterator[str]:

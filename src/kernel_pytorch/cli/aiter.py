@@ -1,4 +1,14 @@
-"""`kpt aiter TARGET`: which GEMM shapes of a model aiter has tuned kernels for, and the tuner's run for the others."""
+"""Which GEMM shapes of a model aiter has tuned kernels for, and the tuner's run for the others (AMD).
+
+    kpt aiter model.py:make                                       on the AMD GPU of this machine
+    kpt aiter model.py:make --gfx gfx942 --compute-units 304      what an MI300X's table has, without one
+    kpt aiter model.py:make --aiter DIR --run                     and tune what is missing (minutes per shape)
+
+For a shape that is not in its tuning table aiter's gemm_a16w16 calls F.linear, without a word and without a benefit.
+This lists the shapes of all linear layers in one call of TARGET (module:function or file.py:function that returns
+(model, inputs)), says which the table has, and writes the others to FOLDER for aiter's tuner. Exit 1 if shapes are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +19,21 @@ import sys
 from pathlib import Path
 
 SUMMARY = "which GEMM shapes of a model aiter has tuned kernels for; writes and runs the tuner's input (AMD)"
-DESCRIPTION = """\
-For a shape that is not in its tuning table aiter's gemm_a16w16 calls F.linear, without a word and without a benefit.
-This lists the shapes of all linear layers in one call of TARGET (module:function or file.py:function that returns
-(model, inputs)), says which the table has, and writes the others to FOLDER for aiter's tuner. With --run the tuner
-runs (on the AMD GPU, minutes per shape); without it its command is printed. Exit 1 if shapes are missing."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    parser.add_argument("target", metavar="TARGET")
-    parser.add_argument("--folder", type=Path, default=Path("aiter-tuning"), help="for the tuner's files")
-    parser.add_argument("--gfx", help="architecture the table is asked for, such as gfx942 (default: the GPU here)")
-    parser.add_argument("--compute-units", type=int, help="with --gfx: 304 for an MI300X")
+    parser.add_argument("target", metavar="TARGET", help="gives (model, inputs)")
+    parser.add_argument(
+        "--folder", type=Path, metavar="DIR", default=Path("aiter-tuning"), help="for the tuner's files"
+    )
+    parser.add_argument(
+        "--gfx", metavar="TARGET", help="architecture the table is asked for, such as gfx942 (default: the GPU here)"
+    )
+    parser.add_argument("--compute-units", type=int, metavar="N", help="with --gfx: 304 for an MI300X")
     parser.add_argument("--aiter", type=Path, metavar="DIR", help="aiter's sources, which hold the tuner")
     parser.add_argument("--run", action="store_true", help="run the tuner")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="the shapes and the tuner's command as JSON on stdout")
 
 
 def run(args: argparse.Namespace) -> int:

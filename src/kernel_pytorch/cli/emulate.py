@@ -57,11 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument("--shuffle-blocks", action="store_true", help="run blocks in random order")
     add_source_arguments(parser)
     how = parser.add_argument_group("building")
-    how.add_argument("-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR")
-    how.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    how.add_argument(
+        "-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR", help="a folder of headers"
+    )
+    how.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
     how.add_argument("-l", dest="libraries", action="append", default=[], metavar="NAME", help="link hipblas, ...")
     how.add_argument("-O", dest="optimization", metavar="LEVEL", help="3, or 1 with --source")
-    how.add_argument("--std", default="c++17")
+    how.add_argument("--std", default="c++17", metavar="STANDARD", help="C++ standard (c++17)")
     how.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")

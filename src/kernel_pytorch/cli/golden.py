@@ -81,8 +81,10 @@ def _program_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-buffer-mb", type=float, default=64.0, help="the first part of larger ones (default 64)")
     parser.add_argument("--max-launches", type=int, default=1000, metavar="N", help="launches to record (default 1000)")
     parser.add_argument("--timeout", type=float, metavar="S", help="stop the program after this time")
-    parser.add_argument("-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR")
-    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]")
+    parser.add_argument(
+        "-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR", help="a folder of headers"
+    )
+    parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
     parser.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
 
 

@@ -34,7 +34,7 @@ LEVELS = ("isolation", "static", "build", "run", "numerical")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `kpt verify`."""
-    parser.add_argument("path", type=Path, help="the ported project")
+    parser.add_argument("path", type=Path, metavar="PATH", help="the ported project")
     which = parser.add_argument_group("what to check")
     which.add_argument("--level", metavar="LIST", help=f"only these of {', '.join(LEVELS)}")
     which.add_argument("--isolation", action="store_true", help="only the proof that the NVIDIA path is unchanged")

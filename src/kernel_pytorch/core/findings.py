@@ -1,7 +1,6 @@
-"""The dataclasses that pass between the stages, and their JSON form.
+"""The dataclasses that pass between the rooms (findings, edits, patches, checks), and the JSON form of any dataclass.
 
-discover -> scan -> plan -> rewrite -> verify -> report: each arrow is one function, each thing between two arrows
-is one of these. All are frozen and survive a JSON round trip.
+All are frozen and survive a JSON round trip.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import dataclasses
 import json
 import types
 import typing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
@@ -85,15 +84,6 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a port will do."""
-
-    target: str
-    apply: tuple[Finding, ...] = ()
-    held: tuple[Held, ...] = ()
-
-
-@dataclass(frozen=True)
 class Patch:
     """One file before and after. `before` is None for a new file."""
 
@@ -113,35 +103,6 @@ class CheckResult:
     code: str | None = None
     fix: tuple[str, ...] = ()
     artefact: str | None = None
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One figure with its spread and the device it was taken on."""
-
-    name: str
-    unit: str
-    mean: float
-    std: float
-    samples: int
-    device: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """All a renderer sees."""
-
-    target: str
-    environment: dict[str, str] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
-    patches: tuple[Patch, ...] = ()
-    checks: tuple[CheckResult, ...] = ()
-    measurements: tuple[Measurement, ...] = ()
-    schema: int = SCHEMA_VERSION
-
-    def __post_init__(self) -> None:
-        if self.schema != SCHEMA_VERSION:
-            raise ValueError(f"report schema {self.schema} is not {SCHEMA_VERSION}: made by another version of kpt")
 
 
 def to_json(value: object, *, indent: int | None = 2) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from kernel_pytorch.core.json_lines import read_json_lines
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def read_events(path: Path) -> Events:
     hot: list[HotLine] = []
     unsupported: list[str] = []
     complete = False
-    for event in _objects(path):
+    for event in read_json_lines(path) if path.is_file() else ():
         kind = event.get("event")
         if kind == "launch":
             launches.append(_launch(event))
@@ -104,19 +105,6 @@ def read_events(path: Path) -> Events:
         elif kind == "end":
             complete = True
     return Events(tuple(launches), tuple(faults), tuple(buffers), tuple(hot), tuple(unsupported), complete)
-
-
-def _objects(path: Path) -> Iterator[dict[str, Any]]:
-    if not path.is_file():
-        return
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict):
-                yield event
 
 
 def _launch(event: Mapping[str, Any]) -> Launch:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kernel_pytorch.backends.shared_library import library_candidates
+from kernel_pytorch.backends.shared_library import library_candidates, open_library
 from kernel_pytorch.core.errors import AMDDeviceError
 from kernel_pytorch.toolchain.kernel_arguments import PackedArguments
 
@@ -184,13 +184,6 @@ def _search() -> HipRuntime:
 
 def open_runtime(path: str) -> HipRuntime:
     """Open and initialise a libamdhip64. Raises OSError if it is not one."""
-    library = ctypes.CDLL(path)
-    for name, arguments in _SIGNATURES.items():
-        try:
-            function = getattr(library, name)
-        except AttributeError as error:
-            raise OSError(f"{path} lacks {name}") from error
-        function.argtypes = arguments
-        function.restype = ctypes.c_int
+    library = open_library(path, _SIGNATURES)
     library.hipInit(0)  # its failure shows as a device count of 0
     return HipRuntime(path, library)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.backends.shared_library import library_candidates
+from kernel_pytorch.backends.shared_library import library_candidates, open_library
 from kernel_pytorch.toolchain.identity import ToolchainIdentity, stamp
 from kernel_pytorch.toolchain.roots import unpacked_root
 
@@ -139,15 +139,7 @@ def hiprtc_candidates() -> Iterator[str]:
 
 def open_hiprtc(path: str) -> ctypes.CDLL:
     """Open a libhiprtc. Raises OSError if it is not one."""
-    library = ctypes.CDLL(path)
-    for name, arguments in _SIGNATURES.items():
-        try:
-            function = getattr(library, name)
-        except AttributeError as error:
-            raise OSError(f"{path} lacks {name}") from error
-        function.argtypes = arguments
-        function.restype = ctypes.c_int
-    return library
+    return open_library(path, _SIGNATURES)
 
 
 def compile_here(library: ctypes.CDLL, request: Mapping[str, Any]) -> HiprtcResult:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kernel_pytorch.backends.shared_library import library_candidates
+from kernel_pytorch.backends.shared_library import library_candidates, open_library
 from kernel_pytorch.toolchain.kernel_arguments import PackedArguments
 from kernel_pytorch.toolchain.kernel_parameters import UNKNOWN, VALUE, Parameter, scalar
 
@@ -238,14 +238,7 @@ def _search() -> CudaDriver:
 
 def open_driver(path: str) -> CudaDriver:
     """Open and initialise a libcuda. Raises OSError if it is not one."""
-    library = ctypes.CDLL(path)
-    for name, arguments in _SIGNATURES.items():
-        try:
-            function = getattr(library, name)
-        except AttributeError as error:
-            raise OSError(f"{path} lacks {name}") from error
-        function.argtypes = arguments
-        function.restype = ctypes.c_int
+    library = open_library(path, _SIGNATURES)
     driver = CudaDriver(library)
     driver.call("cuInit", 0)
     return driver

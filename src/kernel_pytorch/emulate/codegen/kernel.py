@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from kernel_pytorch.emulate.assembly.instruction import Instruction, Place, Register, SymbolPart
@@ -163,8 +163,3 @@ def _registers(flow: Flow) -> tuple[int, int]:
                 if isinstance(operand, Register) and operand.file in highest:
                     highest[operand.file] = max(highest[operand.file], operand.index + operand.count)
     return highest["v"], highest["a"]
-
-
-def label_addresses(flow: Flow) -> Mapping[str, int]:
-    """Every label's address from the image's base."""
-    return {name: flow.addresses[at] for name, at in flow.labels.items() if at < len(flow.addresses)}

@@ -29,7 +29,6 @@ _NEEDS_ARGUMENTS = re.compile(
     r"conv|attention|attn|norm|softmax|mean|sum|prod|var|std|amax|amin|argm|max|min|any|all|pool|copy|cat|stack|linear"
 )
 _RESUMED = re.compile(r"torch_dynamo_resume_in_\w+")
-_OPERATOR_KEYS = ("Input Dims", "Input dims")
 
 
 def read_chrome_trace(path: Path, *, progress: Progress | None = None, allow_truncated: bool = False) -> Recording:

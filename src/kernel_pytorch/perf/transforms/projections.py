@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.amd.rewrites.forwards import is_plain
-from kernel_pytorch.backends.amd.rewrites.joined_weights import joint_view
+from kernel_pytorch.backends.amd.rewrites.joined_weights import joint_view, owns_its_storage
 from kernel_pytorch.backends.amd.rewrites.trace import shared_storages
 from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable
 from kernel_pytorch.perf.transforms.example_run import run_once
@@ -114,14 +114,6 @@ def _obstacle(layers: list[Any], shared: frozenset[int]) -> str:
         return "a layer has hooks or a forward of its own"
     groups = [[layer.weight for layer in layers], [layer.bias for layer in layers if layer.bias is not None]]
     for group in groups:
-        if group and joint_view(group) is None and not all(_owns_its_storage(item, shared) for item in group):
+        if group and joint_view(group) is None and not all(owns_its_storage(item, shared) for item in group):
             return "a weight shares its storage with another tensor"
     return ""
-
-
-def _owns_its_storage(parameter: Any, shared: frozenset[int]) -> bool:
-    return (
-        parameter.is_contiguous()
-        and parameter.untyped_storage().nbytes() == parameter.numel() * parameter.element_size()
-        and parameter.untyped_storage().data_ptr() not in shared
-    )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.json_lines import read_json_lines
 from kernel_pytorch.toolchain.demangle import demangle
 from kernel_pytorch.verify.kernels.record import BufferState, LaunchRecord, PointerArgument
 
@@ -16,14 +15,14 @@ from kernel_pytorch.verify.kernels.record import BufferState, LaunchRecord, Poin
 def read_launches(raw: Path) -> tuple[tuple[LaunchRecord, ...], int, str]:
     """The launches in order, how many there were in all, and the device's name. Raises UsageError."""
     files = sorted(raw.glob("launches-*.jsonl"))
-    busy = [file for file in files if any(event.get("event") == "launch" for event in _events(file))]
+    busy = [file for file in files if any(event.get("event") == "launch" for event in read_json_lines(file))]
     if len(busy) > 1:
         raise UsageError(f"{len(busy)} processes launched kernels: a record is of one process; run them one by one")
     launches: dict[int, LaunchRecord] = {}
     buffers: dict[int, str] = {}
     in_all, device = 0, ""
     pointers: dict[int, list[dict[str, int]]] = {}
-    for event in _events(busy[0]) if busy else ():
+    for event in read_json_lines(busy[0]) if busy else ():
         kind = event.get("event")
         if kind == "device":
             device = str(event["name"])
@@ -46,17 +45,6 @@ def read_launches(raw: Path) -> tuple[tuple[LaunchRecord, ...], int, str]:
         for number, launch in sorted(launches.items())
     )
     return done, max(in_all, len(done)), device
-
-
-def _events(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict):
-                yield event
 
 
 def _launch(event: dict[str, Any]) -> LaunchRecord:

@@ -110,3 +110,12 @@ def joint_function() -> Any:
             return x_gradient, None, None, None, *parts
 
     return JointLinear
+
+
+def owns_its_storage(parameter: Any, shared: frozenset[int]) -> bool:
+    """True when a parameter is all that lies in its storage, and no other tensor of the model lies there."""
+    return (
+        parameter.is_contiguous()
+        and parameter.untyped_storage().nbytes() == parameter.numel() * parameter.element_size()
+        and parameter.untyped_storage().data_ptr() not in shared
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernel_pytorch.backends.amd.rewrites.forwards import is_plain
-from kernel_pytorch.backends.amd.rewrites.joined_weights import join, joint_view, project_together
+from kernel_pytorch.backends.amd.rewrites.joined_weights import join, joint_view, owns_its_storage, project_together
 from kernel_pytorch.backends.amd.rewrites.records import Change, Rewrite
 from kernel_pytorch.backends.amd.rewrites.trace import TracedForward, between, mutates
 
@@ -71,7 +71,7 @@ def _obstacle(traced: TracedForward, nodes: Sequence[Any], layers: Sequence[Any]
         return "the weights differ in dtype or device"
     if not all(is_plain(layer) for layer in layers):
         return "a layer has hooks or a forward of its own"
-    if not all(_owns_its_storage(item, traced.shared_storages) for item in parameters) and any(
+    if not all(owns_its_storage(item, traced.shared_storages) for item in parameters) and any(
         joint_view(group) is None
         for group in ([layer.weight for layer in layers], [layer.bias for layer in layers])
         if group[0] is not None
@@ -80,14 +80,6 @@ def _obstacle(traced: TracedForward, nodes: Sequence[Any], layers: Sequence[Any]
     if mutates(traced, between(nodes[0], nodes[-1])):
         return "something between the layers writes in place"
     return ""
-
-
-def _owns_its_storage(parameter: Any, shared: frozenset[int]) -> bool:
-    return (
-        parameter.is_contiguous()
-        and parameter.untyped_storage().nbytes() == parameter.numel() * parameter.element_size()
-        and parameter.untyped_storage().data_ptr() not in shared
-    )
 
 
 REWRITE = Rewrite(

@@ -27,7 +27,6 @@ from kernel_pytorch.port.cuda.wave.result_uses import is_block_result_right
 
 _NAME = r"[A-Za-z_]\w*"
 _INT = r"(?:const )?(?:unsigned int|unsigned|int|auto|uint32_t|size_t)"
-_OF_32 = r"(?P<{0}>[^;]+?)"
 _SHUFFLE = (
     rf"(?P<shuffle>(?P<call>__shfl_(?:down|xor)(?:_sync)?) \( (?:(?P<mask>[^,;()]+?) , )??(?P<moved>{_NAME}) , "
     rf"(?P<by>{_NAME})(?: , (?P<width>[^,;()]+?))? \))"

@@ -13,7 +13,6 @@ lockstep, so the mask carries nothing else. tests/port/cuda/wave/test_lane_model
 from __future__ import annotations
 
 HALF = "(__lane_id() & 32)"
-OUR_SHIFT = ">> (__lane_id() & 32)"
 
 BALLOT = "(unsigned)(__ballot({predicate}) >> (__lane_id() & 32))"
 BALLOT_OF = "((unsigned)(__ballot({predicate}) >> (__lane_id() & 32)) & {mask})"
@@ -46,7 +45,6 @@ REDUCE_STEPS = {
 }
 WIDTH = ", 32"
 # Same, for programs that follow the hardware's width and ask the device for it.
-WAVE_BALLOT = "__ballot({predicate})"
 
 
 def reduce_text(operation: str, value: str) -> str:

@@ -116,14 +116,13 @@ def _candidate(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> tu
     after = target_for(rung.name, candidate.function, candidate.model, reference.inputs)
     with undisturbed(reference.model):
         comparison = trial.measure(before, after, trial.measure_s)
-        if comparison.verdict == "undecided" and comparison.ratio < 1 - MARGIN:
+        if comparison.verdict != "slower" and comparison.ratio < 1 - MARGIN and not comparison.is_faster:
             # Looks faster, and the noise forbids to say so: one longer look.
             trial.say("measuring again, for longer")
             comparison = trial.measure(before, after, 3 * trial.measure_s)
     trial.facts["comparison"] = comparison
     if not comparison.is_faster:
-        word = "slower" if comparison.verdict == "slower" else "not faster beyond the noise"
-        raise _Refused(f"{word}: {comparison.in_words()}")
+        raise _Refused(comparison.why_not_faster())
     return candidate, comparison
 
 

@@ -121,7 +121,7 @@ class EnvironmentTrials:
                 reason = _outputs_differ(self._best, candidate)
                 if not reason:
                     comparison = _in_turns(self._best, candidate, self._measure_s)
-                    reason = "" if comparison.is_faster else _not_faster(comparison)
+                    reason = "" if comparison.is_faster else comparison.why_not_faster()
             outcome = ROLLED_BACK if reason else KEPT
         except OutOfTime:
             outcome, reason = NOT_TRIED, f"gave up after {seconds:.0f} s: its share of the budget was over"
@@ -211,8 +211,3 @@ def _in_turns(best: _Child, candidate: _Child, seconds: float) -> Comparison:
         first.mean_ms, second.mean_ms, verdict.ratio, verdict.low, verdict.high, verdict.verdict, verdict.rounds,
         (first.low_ms, first.high_ms), (second.low_ms, second.high_ms),
     )  # fmt: skip
-
-
-def _not_faster(comparison: Comparison) -> str:
-    word = "slower" if comparison.verdict == "slower" else "not faster beyond the noise"
-    return f"{word}: {comparison.in_words()}"

@@ -37,11 +37,19 @@ class Comparison:
 
     @property
     def is_faster(self) -> bool:
-        """Beyond the noise and the margin."""
-        return self.verdict == FASTER
+        """Beyond the noise and the margin, and by the means as well as by the rounds."""
+        return self.verdict == FASTER and self.after_ms < self.before_ms
+
+    def why_not_faster(self) -> str:
+        """The reason to leave it, with the figures."""
+        if self.verdict == FASTER:
+            # Each round compares two samples side by side; a few long ones, as on a busy machine, move only the means.
+            return f"too noisy to tell: most rounds are faster and the means are not: {self.in_words()}"
+        word = "slower" if self.verdict == "slower" else "not faster beyond the noise"
+        return f"{word}: {self.in_words()}"
 
     def in_words(self) -> str:
-        """Both times and the ratio with its interval."""
+        """Both mean times, and the ratio by rounds with its interval."""
         interval = "" if self.low is None or self.high is None else f" [{self.low:.3f}, {self.high:.3f}]"
         return f"{self.before_ms:.4g} -> {self.after_ms:.4g} ms, x{self.ratio:.3f}{interval}"
 

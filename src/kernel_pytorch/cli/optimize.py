@@ -134,6 +134,7 @@ def _climb(args: argparse.Namespace) -> Optimized:
             return optimize(
                 target.call,
                 target.keywords or target.arguments,
+                others=target.other_inputs,
                 budget_s=args.budget,
                 levels=levels,
                 allow=[*(() if args.no_reduce_overhead else allowed_by_default()), *args.allow],

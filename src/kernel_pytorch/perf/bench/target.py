@@ -1,7 +1,7 @@
 """Loads what is to be measured: `module:function` or `file.py:function`.
 
 The function returns (model, inputs), a callable, or a dictionary with `model`, `inputs` and, for throughput, `samples`
-and `tokens` per call.
+and `tokens` per call; `other_inputs` is a list of further calls, for `kpt optimize`, where sizes vary between calls.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class Target:
     keywords: dict[str, Any] = field(default_factory=dict)
     samples: float | None = None
     tokens: float | None = None
+    other_inputs: tuple[Any, ...] = ()
 
     @property
     def is_module(self) -> bool:
@@ -55,12 +56,15 @@ def as_target(name: str, made: Any) -> Target:
     """What a target function returned, in one form."""
     samples = tokens = None
     inputs: Any = ()
+    others: Any = ()
     arguments: tuple[Any, ...]
     if isinstance(made, Mapping):
         if "model" not in made:
             raise UsageError(f"{name}: the dictionary it returns has no 'model' (keys: {', '.join(map(str, made))})")
         model, inputs = made["model"], made.get("inputs", ())
-        samples, tokens = made.get("samples"), made.get("tokens")
+        samples, tokens, others = made.get("samples"), made.get("tokens"), made.get("other_inputs", ())
+        if not isinstance(others, (tuple, list)):
+            raise UsageError(f"{name}: 'other_inputs' is a {type(others).__name__}; expected a list, an entry per call")
     elif isinstance(made, tuple) and len(made) == 2 and callable(made[0]):
         model, inputs = made
     else:
@@ -75,4 +79,4 @@ def as_target(name: str, made: Any) -> Target:
         arguments, keywords = tuple(inputs), {}
     else:
         arguments, keywords = (inputs,), {}
-    return Target(name, model, arguments, keywords, samples, tokens)
+    return Target(name, model, arguments, keywords, samples, tokens, tuple(others))

@@ -204,6 +204,14 @@ def _fresh_sets(reference: Reference, given: tuple[Any, ...]) -> tuple[tuple[Inp
             break
         sets.append(fresh)
         expected.append(outputs)
+    for number, other in enumerate(reference.inputs.others, start=1):
+        try:
+            expected.append(reference.run(reference.model, other))
+        except Exception as error:
+            raise AMDOptimizationError(
+                f"the model does not run on the other inputs, set {number}: {type(error).__name__}: {error}"
+            ) from error
+        sets.append(other)
     return (*sets, reference.inputs), (*expected, given)
 
 

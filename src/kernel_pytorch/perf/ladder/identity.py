@@ -33,7 +33,7 @@ def identity_of(model: nn.Module, inputs: Inputs, target: str, sources: Iterable
         "target": target,
         "model code": _digest(sorted(_code(model)) + [path.read_text(encoding="utf-8") for path in sources]),
         "model": _digest(shapes + modes),
-        "inputs": _digest([_signature(inputs.args), _signature(inputs.kwargs)]),
+        "inputs": _digest([_signature((one.args, one.kwargs)) for one in (inputs, *inputs.others)]),
         "torch": torch.__version__,
         "device": f"{device.kind}: {device.name}",
         "python": platform.python_version(),

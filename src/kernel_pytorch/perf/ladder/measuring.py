@@ -87,15 +87,18 @@ def measure_in_turns(before: Target, after: Target, seconds: float) -> Compariso
 
 
 def target_for(name: str, function: Callable[..., Any], model: nn.Module, inputs: Inputs) -> Target:
-    """A call as in use: a forward pass without gradients, or, in train mode, forward and backward."""
+    """A call as in use, and the other calls after it: forward without gradients, or, in train mode, with backward."""
     import torch
 
     def infer(*args: Any, **kwargs: Any) -> Any:
         with torch.no_grad():
+            for other in inputs.others:
+                other.call(function)
             return function(*args, **kwargs)
 
     def train(*args: Any, **kwargs: Any) -> Any:
-        outputs = [item for item in tensors_in(function(*args, **kwargs)) if item.requires_grad]
+        called = [function(*args, **kwargs), *(other.call(function) for other in inputs.others)]
+        outputs = [item for item in tensors_in(called) if item.requires_grad]
         wanted = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if outputs and wanted:  # gradients the user has gathered so far are not touched
             torch.autograd.grad([item.sum() for item in outputs], wanted, allow_unused=True)

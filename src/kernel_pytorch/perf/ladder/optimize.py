@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,7 @@ def optimize(
     model: nn.Module,
     inputs: Any,
     *,
+    others: Iterable[Any] = (),
     budget_s: float = BUDGET_S,
     levels: Iterable[int] = LEVELS,
     allow: Iterable[str] | None = None,
@@ -76,7 +77,9 @@ def optimize(
 ) -> Optimized:
     """Climb the ladder with `model` as called with `inputs`, and keep what is right and faster beyond the noise.
 
-    `model` is not changed. In eval mode inference is optimised, in train mode forward and backward. `budget_s` bounds
+    `model` is not changed. In eval mode inference is optimised, in train mode forward and backward. `others` are the
+    inputs of further calls, where sizes vary: what is kept is right on them too, compiled once for all sizes, and timed
+    as all these calls together. `budget_s` bounds
     the whole climb in seconds. `allow` names what needs permission: "reduce-overhead" (Inductor records graphs; allowed
     by default, but not on ROCm), "tf32", "freezing". With `folder` the ledger is written there after every rung, and
     `resume` goes on with it. Levels are 1 environment (only by `kpt optimize TARGET`), 2 compile and graphs, 3 surgery,
@@ -91,7 +94,7 @@ def optimize(
     known = tuple(ladder) if ladder is not None else rungs()
     permitted = allowed_by_default() if allow is None else frozenset(allow)
     rules = _rules(known, budget_s, levels, permitted, tuple(only), tuple(skip), measure_s)
-    given = as_inputs(inputs)
+    given = replace(as_inputs(inputs), others=tuple(as_inputs(one) for one in others))
     name = target or type(model).__qualname__
     identity = identity_of(model, given, name, source_of(target) if target else ())
     path = Path(folder) / FILE if folder is not None else None

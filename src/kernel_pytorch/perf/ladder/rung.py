@@ -36,10 +36,11 @@ class NotApplicable(Exception):
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the model is called with."""
+    """What the model is called with. `others` are further calls of the same program, with other sizes."""
 
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
+    others: tuple[Inputs, ...] = ()
 
     def call(self, function: Callable[..., Any]) -> Any:
         """One call with them."""

@@ -19,7 +19,13 @@ from kernel_pytorch.perf.ladder.rung import (
     Recipe,
     WrapRung,
 )
-from kernel_pytorch.perf.ladder.rungs.compile import COMPILE_IN_GRAPH, CompiledCall, compiled, kept_compile
+from kernel_pytorch.perf.ladder.rungs.compile import (
+    COMPILE_IN_GRAPH,
+    CompiledCall,
+    compiled,
+    kept_compile,
+    sizes_option,
+)
 
 if TYPE_CHECKING:
     from torch import nn
@@ -85,7 +91,7 @@ def _find_inductor(model: nn.Module, inputs: Inputs) -> str:
 def _inductor_choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
     if any(step.rung == "regional_compile" for step in kept):
         raise NotApplicable("blocks are compiled one by one: Inductor would record a graph for each")
-    return ({} if kept_compile(kept) is not None else {"compile": {}},)
+    return ({} if kept_compile(kept) is not None else {"compile": sizes_option(inputs)},)
 
 
 def _wrap_inductor(function: Callable[..., Any], inputs: Inputs, options: Options) -> Callable[..., Any]:

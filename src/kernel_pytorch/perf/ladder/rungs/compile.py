@@ -242,6 +242,12 @@ def varying_sizes(sets: list[Inputs]) -> list[list[Any]]:
     return found
 
 
+def sizes_option(inputs: Inputs) -> Options:
+    """The options for inputs whose sizes vary between calls: one graph for all of them."""
+    sizes = varying_sizes([inputs, *inputs.others]) if inputs.others else []
+    return {"dynamic": sizes} if sizes else {}
+
+
 def kept_compile(kept: Recipe) -> Options | None:
     """The options of the compile step that was kept; None where the model is not compiled as a whole."""
     own = {"compile", "compile_in_graph", "graph_breaks", "tf32", "hipblaslt", "aiter_attention"} | TUNED
@@ -290,7 +296,13 @@ def predict_compile(profile: Profile, inputs: Inputs) -> Prediction:
     )
 
 
-COMPILE = WrapRung("compile", 2, "torch.compile, default mode", SLOT, _find, _wrap, predict_compile)
+def _whole(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
+    # Some models fix a size that we say will vary, and then torch refuses: left to itself it compiles again.
+    varies = sizes_option(inputs)
+    return (varies, {}) if varies else ({},)
+
+
+COMPILE = WrapRung("compile", 2, "torch.compile, default mode", SLOT, _find, _wrap, predict_compile, _whole)
 
 
 def _not_yet(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
@@ -298,7 +310,7 @@ def _not_yet(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, .
         raise NotApplicable("the model is compiled already")
     if not any(step.rung == "graph_capture" for step in kept):
         raise NotApplicable("it is not recorded as a graph: torch.compile was tried by itself")
-    return ({},)
+    return (sizes_option(inputs),)
 
 
 # Alone, a compiled small model can lose to eager on the host's part. Recorded as a graph there is none, and the same

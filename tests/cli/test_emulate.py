@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,3 +237,27 @@ def test_what_cannot_be_meant_is_refused(kpt: Kpt, tmp_path: Path, words: list[s
         (tmp_path / name).write_text("")
     said = kpt("program", *words)
     assert said.status == 2 and message in said.err and not said.out
+
+
+def test_a_program_under_another_command(modes: Path, kpt: Kpt) -> None:
+    said = kpt(modes, "--under", "env MARK=1 nice", "--", "twice", "seen")
+    assert said.status == 0 and "seen" in said.out and "1 launches" in said.err
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="gdb is not installed")
+def test_a_breakpoint_in_the_runtime(modes: Path, kpt: Kpt) -> None:
+    said = kpt(modes, "--under", "gdb -q -nx -batch -ex 'break hipMalloc' -ex run -ex backtrace --args", "--", "twice")
+    assert "hipMalloc" in said.out and "in main" in said.out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--under", "no-such-debugger"], "no such command"),
+        (["--under", "gdb 'half"], "No closing quotation"),
+        (["--under", "env", "--json"], "leave --compare and --json out"),
+    ],
+)
+def test_what_under_refuses(modes: Path, kpt: Kpt, words: list[str], why: str) -> None:
+    said = kpt(modes, *words)
+    assert said.status == 2 and why in said.err

@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.cli.arguments.commands import keep_words_after_dashes
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     triton.add_argument("--num-warps", type=_positive, metavar="N", help="waves per program (default: Triton's)")
     triton.add_argument("--num-stages", type=_positive, metavar="N", help="pipeline stages (default: Triton's)")
     parser.set_defaults(extra=[])
-    _keep_flags_after_dashes(parser)
+    keep_words_after_dashes(parser, "extra")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -334,20 +335,6 @@ def _show_toolchain(args: argparse.Namespace) -> int:
         _say(f"no HIP compiler can be used. To get one: {HOW_TO_GET_ONE}")
         return 2
     return 0
-
-
-def _keep_flags_after_dashes(parser: argparse.ArgumentParser) -> None:
-    """Everything after `--` goes to the compiler; argparse alone would take it for more files."""
-    parse = parser.parse_known_args
-
-    def split(args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        words = list(sys.argv[1:] if args is None else args)
-        at = words.index("--") if "--" in words else len(words)
-        parsed, unknown = parse(words[:at], namespace)
-        parsed.extra = words[at + 1 :]
-        return parsed, unknown
-
-    parser.parse_known_args = split  # type: ignore[method-assign, assignment]
 
 
 class _Progress:

@@ -27,6 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.cli.arguments.commands import command_words, keep_words_after_dashes
 from kernel_pytorch.cli.emulate_source import add_source_arguments
 from kernel_pytorch.core.errors import UsageError
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SUMMARY = "run a HIP or CUDA program's AMD machine code on the CPU, at wave 32 or 64"
 CHECKS = ("memory", "races")
 DEFAULT_GPU = "mi300x"
+_A_DAY_S = 86_400.0  # a person at a breakpoint is no kernel without progress
 # HIP refuses 32-bit masks at compile time; this header takes them, so that what they do at run time is seen.
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
 SOURCES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
@@ -65,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("-O", dest="optimization", metavar="LEVEL", help="3, or 1 with --source")
     how.add_argument("--std", default="c++17", metavar="STANDARD", help="C++ standard (c++17)")
     how.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
+    parser.add_argument("--under", metavar="COMMAND", help="start the program with this: 'gdb --args', valgrind")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
     limits.add_argument("--timeout", type=float, metavar="S", help="stop the program after this time")
@@ -72,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--memory", type=float, metavar="GB", help="device memory (default: the GPU's)")
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout, the program's output in it")
     parser.set_defaults(arguments=[])
-    _keep_words_after_dashes(parser)
+    keep_words_after_dashes(parser, "arguments")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -163,13 +166,17 @@ def _settings(args: argparse.Namespace) -> Settings:
         value = getattr(args, name)
         if value is not None and not value > 0:
             raise UsageError(f"--{name} {value:g}: expected more than 0")
+    under = command_words("--under", args.under)
+    if under and (args.compare or args.json):
+        raise UsageError("--under gives the terminal to one run of the program: leave --compare and --json out")
     return Settings(
         checked="memory" in wanted or "races" in wanted,
         races="races" in wanted,
         counted=args.profile,
         shuffle_blocks=args.shuffle_blocks,
         threads=args.threads,
-        watchdog_s=args.watchdog,
+        watchdog_s=args.watchdog if not under else _A_DAY_S,
+        under=under,
         memory_gb=args.memory,
         timeout_s=args.timeout,
         quiet_faults=not args.compare,
@@ -372,20 +379,6 @@ def _print_outcome(args: argparse.Namespace, outcome: Outcome) -> None:
     _say(f"{outcome.gpu}: {len(outcome.events.launches)} launches, {kernels:.2f} s in kernels on this CPU")
     for name in outcome.events.unsupported:
         _say(f"not emulated: {name} returned an error to the program")
-
-
-def _keep_words_after_dashes(parser: argparse.ArgumentParser) -> None:
-    """Everything after `--` goes to the program; argparse alone would take it for more files."""
-    parse = parser.parse_known_args
-
-    def split(args: Sequence[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        words = list(sys.argv[1:] if args is None else args)
-        at = words.index("--") if "--" in words else len(words)
-        parsed, unknown = parse(words[:at], namespace)
-        parsed.arguments = words[at + 1 :]
-        return parsed, unknown
-
-    parser.parse_known_args = split  # type: ignore[method-assign, assignment]
 
 
 def _say(text: str) -> None:

@@ -42,6 +42,7 @@ class Settings:
     timeout_s: float | None = None
     cpu_s: float | None = None  # of the program itself, all its threads together; not of translating its kernels
     quiet_faults: bool = False  # the caller shows the faults of the report: the runtime need not say them too
+    under: tuple[str, ...] = ()  # a debugger or checker that the program is started with: gdb --args, valgrind
 
     @property
     def flags(self) -> str:
@@ -134,7 +135,7 @@ def run_command(
 ) -> tuple[int | None, str, str]:
     """Exit status (None: stopped at the time limit), standard output and error. With `echo` both go to the terminal."""
     pipe = None if echo else subprocess.PIPE
-    with _started(command, environment, directory, pipe) as process:
+    with _started([*settings.under, *command], environment, directory, pipe, not settings.under) as process:
         if settings.cpu_s is not None:
             _limit_cpu(process.pid, settings.cpu_s)
         try:
@@ -155,11 +156,12 @@ def _limit_cpu(process: int, seconds: float) -> None:
 
 @contextlib.contextmanager
 def _started(
-    command: list[str], environment: Mapping[str, str], directory: Path | None, pipe: int | None
+    command: list[str], environment: Mapping[str, str], directory: Path | None, pipe: int | None, apart: bool = True
 ) -> Iterator[subprocess.Popen[bytes]]:
+    """`apart`: in a group of its own, all of which can be ended. A debugger wants the terminal, and so ours."""
     try:
         process = subprocess.Popen(
-            command, env=dict(environment), cwd=directory, stdout=pipe, stderr=pipe, start_new_session=True
+            command, env=dict(environment), cwd=directory, stdout=pipe, stderr=pipe, start_new_session=apart
         )
     except OSError as problem:
         raise UsageError(f"{command[0]}: cannot be started ({problem.strerror})") from problem
@@ -173,7 +175,10 @@ def _started(
 
 def _kill_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+        if os.getpgid(process.pid) == process.pid:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def _text(data: bytes | None) -> str:

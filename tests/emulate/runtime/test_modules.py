@@ -34,6 +34,7 @@ def test_variables_and_relocations(run: Run) -> None:
             assert launch(function(one, "add"), (1, 1, 1), (64, 1, 1), values) == 0
             assert struct.unpack("<2f", download(a, 8)) == (0.0, 2.0)
             good("hipModuleUnload", one)
+            assert call("hipModuleUnload", one) == INVALID_HANDLE
         assert call("hipModuleGetGlobal", ctypes.byref(other), None, module(), b"nothing") == NOT_FOUND
         """
     )

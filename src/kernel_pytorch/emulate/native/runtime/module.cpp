@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <unordered_set>
 
 #include "bundle.h"
 #include "config.h"
@@ -14,6 +15,22 @@
 #include "report.h"
 
 namespace kpt {
+
+namespace {
+
+// Every module that is loaded. The runtime owns them, so that one the program never unloads is no leak of the program's
+// in a leak checker's eyes; never destroyed, since a program may unload from its own destructors.
+struct Loaded {
+    std::mutex mutex;
+    std::unordered_set<hipModule_t> modules;
+};
+
+Loaded &loaded() {
+    static Loaded *all = new Loaded;
+    return *all;
+}
+
+}  // namespace
 
 hipModule_t load_module(const void *data, size_t bytes, int device, hipError_t &error) {
     auto module = std::make_unique<ihipModule_t>();
@@ -31,14 +48,21 @@ hipModule_t load_module(const void *data, size_t bytes, int device, hipError_t &
         return nullptr;
     }
     error = hipSuccess;
+    std::lock_guard<std::mutex> lock(loaded().mutex);
+    loaded().modules.insert(module.get());
     return module.release();
 }
 
-void unload_module(hipModule_t module) {
+bool unload_module(hipModule_t module) {
+    {
+        std::lock_guard<std::mutex> lock(loaded().mutex);
+        if (!loaded().modules.erase(module)) return false;
+    }
     if (module->image.memory) release(module->image.memory->base);
     if (module->constants) release(module->constants);
     if (module->library) dlclose(module->library);
     delete module;
+    return true;
 }
 
 hipFunction_t find_function(hipModule_t module, const std::string &asked, hipError_t &error) {
@@ -110,8 +134,7 @@ KPT_API hipError_t hipModuleLoadFatBinary(hipModule_t *module, const void *image
 KPT_API hipError_t hipModuleUnload(hipModule_t module) {
     KPT_ENTER();
     if (!module) return done(hipErrorInvalidHandle);
-    unload_module(module);
-    return done(hipSuccess);
+    return done(unload_module(module) ? hipSuccess : hipErrorInvalidHandle);
 }
 
 KPT_API hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, const char *name) {

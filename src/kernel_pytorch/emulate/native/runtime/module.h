@@ -35,7 +35,8 @@ namespace kpt {
 
 /* Null with the reason in `error`, after a line on standard error. `bytes` 0: the size is not known. */
 hipModule_t load_module(const void *data, size_t bytes, int device, hipError_t &error);
-void unload_module(hipModule_t module);
+// False for a handle that is not a loaded module.
+bool unload_module(hipModule_t module);
 
 /* A kernel by name, translated when this is the first one of its module. Null with the reason in `error`. */
 hipFunction_t find_function(hipModule_t module, const std::string &name, hipError_t &error);

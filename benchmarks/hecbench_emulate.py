@@ -46,7 +46,8 @@ VENDOR = re.compile(
     r"-l(hipblas|hipblaslt|hipfft|hiprand|hipsolver|hipsparse|rocblas|rocfft|rocrand|rocsolver|rocsparse|rccl|MIOpen)\b"
 )
 NO_FILE = re.compile(
-    r".*(?:unable to|can ?not|can't|could not|couldn't|failed to|error) (?:be )?(?:open|read|load|find).*|.*no such file.*",
+    r".*(?:unable to|can ?not|can't|could not|couldn't|failed to|error) (?:be )?(?:open|read|load|find).*"
+    r"|.*no such file.*",
     re.IGNORECASE,
 )
 SIBLING = re.compile(r"([\w+.-]+-cuda)(?:/|$)")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,12 +9,12 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.core.hardware import GPU, UnknownTargetError, find_gpu, gpu_by_alias, target
+from kernel_pytorch.perf.inspect.child import run_child
 from kernel_pytorch.perf.inspect.compare import differences
 from kernel_pytorch.perf.inspect.view import Inspection, TargetView
 
 # The product meant where only its target is named.
 USUAL = {"gfx90a": "mi250x", "gfx942": "mi300x", "gfx950": "mi355x", "gfx1100": "rx7900xtx", "sm_90": "h200"}
-LIMIT_S = 1800
 
 
 def gpu_for(name: str) -> GPU:
@@ -65,28 +62,3 @@ def inspect_one(subject: str, gpu: GPU, run: bool, configurations: str) -> Targe
         }
         run_child("kernel_pytorch.perf.inspect.worker", request, subject)
         return from_json(TargetView, answer.read_text(encoding="utf-8"))
-
-
-def run_child(module: str, request: dict[str, object], what: str, limit_s: int = LIMIT_S) -> None:
-    """Run a worker module. What the user's code prints goes to standard error. Raises UsageError where it fails."""
-    command = [sys.executable, "-W", "ignore", "-m", module]
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(request),
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UsageError(f"{what}: not done after {limit_s} s") from error
-    if done.returncode == 2:
-        raise UsageError(_last_message(done.stderr))
-    if done.returncode != 0:
-        last = "\n".join(done.stderr.strip().splitlines()[-12:])
-        raise UsageError(f"{what}: the inspection ended with status {done.returncode}\n{last}")
-
-
-def _last_message(stderr: str) -> str:
-    ours = [line for line in stderr.splitlines() if line.startswith("kpt: ")]
-    return ours[-1].removeprefix("kpt: ") if ours else stderr.strip()[-800:]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
+from kernel_pytorch.perf.inspect.child import LIMIT_S, run_child
 from kernel_pytorch.perf.inspect.find_kernels import find_kernels, python_files
-from kernel_pytorch.perf.inspect.inspection import LIMIT_S, gpu_for, run_child
+from kernel_pytorch.perf.inspect.inspection import gpu_for
 from kernel_pytorch.perf.inspect.view import Configuration
 
 # Autotuners list up to hundreds; each takes a second or more to compile.
@@ -80,7 +81,7 @@ def inspect_repository(
                 "answer": str(answer),
             }
             limit = max(LIMIT_S, LIMIT_PER_KERNEL_S * len(found))
-            run_child("kernel_pytorch.perf.inspect.repository_worker", request, str(root), limit)
+            run_child("kernel_pytorch.perf.inspect.repository_worker", request, str(root), limit, tell)
             got = from_json(Answer, answer.read_text(encoding="utf-8"))
         kernels += got.kernels
         notes += [note for note in got.notes if note not in notes]

@@ -23,6 +23,7 @@ from typing import Any
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.perf.inspect.child import tell_parent
 from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter, find_kernels, python_files
 from kernel_pytorch.perf.inspect.flags import configuration_problem
@@ -41,6 +42,7 @@ ASSUMPTIONS = (
 )
 USUAL_SIZE = 64  # of a number that a heuristic is computed from
 LIMIT_CPU_S, LIMIT_S = 90, 600
+NEWS_EVERY_S = 10.0
 
 
 def main() -> int:
@@ -77,7 +79,7 @@ def compile_repository(root: Path, gpu: GPU, spec_path: str, most: int) -> Answe
             Trial(found, Path(folder) / f"{number}.json", _child(found, modules[found.path], gpu, spec, most))
             for number, found in enumerate(everything)
         ]
-        run_side_by_side(waiting)
+        run_side_by_side(waiting, tell_parent)
         kernels = [trial.outcome(gpu) for trial in waiting]
     notes = (f"not installed here, stood in for while importing: {', '.join(sorted(absent))}",) if absent else ()
     return Answer(tuple(kernels), notes)
@@ -190,11 +192,14 @@ class Trial:
         return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
 
 
-def run_side_by_side(trials: list[Trial]) -> None:
-    """As many at a time as there are cores."""
-    waiting, running = list(trials), list[Trial]()
+def run_side_by_side(trials: list[Trial], tell: Callable[[str], None] = lambda text: None) -> None:
+    """As many at a time as there are cores. `tell` hears of the progress, not of every kernel."""
+    waiting, running, heard = list(trials), list[Trial](), time.monotonic()
     while waiting or running:
         running = [trial for trial in running if not trial.has_ended()]
+        if time.monotonic() - heard > NEWS_EVERY_S:
+            heard = time.monotonic()
+            tell(f"{len(trials) - len(waiting) - len(running)} of {len(trials)} kernels done")
         while waiting and len(running) < len(os.sched_getaffinity(0)):
             trial = waiting.pop(0)
             trial.start()

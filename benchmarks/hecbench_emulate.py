@@ -61,7 +61,7 @@ class Outcome:
 
     program: str
     gpu: str
-    status: str  # pass, fail, no-check, build, translate, slow, data
+    status: str  # pass, fail, no-check, build, translate, slow, data, error
     detail: str
     arguments: str
     launches: int
@@ -143,7 +143,10 @@ def emulate(folder: Path, bench: Bench) -> Outcome:
         if any("/" in word and not (folder / word).exists() for word in words if not word.startswith("-")):
             found = replace(found, status="data", detail="needs an input file that is not there")
         else:
-            found = build_and_run(folder, words, bench, found)
+            try:
+                found = build_and_run(folder, words, bench, found)
+            except Exception as failure:  # one program's trouble must not end the run of hundreds
+                found = replace(found, status="error", detail=f"{type(failure).__name__}: {failure}")
     return replace(found, detail=found.detail[:300], seconds=round(time.monotonic() - started, 1))
 
 
@@ -286,11 +289,11 @@ def last_line(text: str) -> str:
 def report(outcomes: list[Outcome]) -> None:
     """Totals over the programs that check themselves, then the rest by reason."""
     counts = collections.Counter(outcome.status for outcome in outcomes)
-    judged = counts["pass"] + counts["fail"] + counts["translate"] + counts["slow"]
+    judged = counts["pass"] + counts["fail"] + counts["translate"] + counts["slow"] + counts["error"]
     share = 100 * counts["pass"] / max(1, judged)
     print(f"pass {counts['pass']} of {judged} self-checking programs that build ({share:.1f} %)")
     print(", ".join(f"{status} {number}" for status, number in counts.most_common()))
-    for status in ("fail", "translate", "slow", "build"):
+    for status in ("fail", "translate", "error", "slow", "build"):
         for outcome in outcomes:
             if outcome.status == status:
                 print(f"  {status}: {outcome.program} {outcome.arguments}: {outcome.detail[:200]}")

@@ -248,3 +248,39 @@ def test_every_code_has_a_page() -> None:
     for page in pages:
         title, sections = parse_docstring(ast.get_docstring(ast.parse(page.read_text()), clean=False) or "")
         assert title and len(sections) == 4
+
+
+def test_what_a_development_container_comments_out_is_left_alone(tmp_path: Path) -> None:
+    text = """{
+  "runArgs": [
+    // "--gpus=all" needs WSL2
+    //"--gpus=all",
+    /* "--gpus", "all" */
+    "--name=http://host"
+  ],
+  "features": {"ghcr.io/devcontainers/features/nvidia-cuda:1": {}}
+}
+"""
+    _, findings = made(tmp_path, {".devcontainer/devcontainer.json": text})
+    assert [(one.code, one.line) for one in findings] == [("KP446", 8)]
+
+
+@pytest.mark.parametrize(
+    "path", [".lightning/workflows/tests.yaml", ".gitlab-ci.yml", "azure-pipelines.yml", ".buildkite/pipeline.yml"]
+)
+def test_jobs_of_other_services_are_read_as_workflows_are(tmp_path: Path, path: str) -> None:
+    text = """image: "team/thing:ubuntu24.04-cuda12.8.1-py3.12"  # cuda
+run: |
+  # nvidia-smi is not run here
+  nvidia-smi
+  whereis nvidia
+  pip install thing
+env: {NCCL_DEBUG: INFO}
+"""
+    _, findings = made(tmp_path, {path: text})
+    assert [(one.code, one.line) for one in findings] == [("KP445", 1), ("KP445", 4)]
+
+
+def test_a_yaml_file_that_is_no_job_is_not_read_as_one(tmp_path: Path) -> None:
+    _, findings = made(tmp_path, {"config/train.yaml": "image: nvidia/cuda:12.4\n"})
+    assert findings == []

@@ -288,3 +288,29 @@ def test_code_that_this_python_cannot_parse_is_not_called_conservative(repo: Rep
     future = f">=3.{sys.version_info.minor + 1}"
     note = python_note(PythonRange(future, "pyproject.toml", 3), f"3.{sys.version_info.minor}.0", root)
     assert note is not None and note.conservative is False and "does not parse" in note.text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("bitsandbytes>=0.45.2,<0.50", "bitsandbytes<0.50,>=0.49"),
+        ("bitsandbytes>=0.49.1", "bitsandbytes>=0.49.1"),
+        ("bitsandbytes!=0.49.2", "bitsandbytes!=0.49.2,>=0.49"),
+        ("bitsandbytes>=0.41,<0.43", "bitsandbytes>=0.49"),
+    ],
+)
+def test_one_lower_limit_is_left_of_two(text: str, line: str) -> None:
+    assert decision(text).line == line
+
+
+@pytest.mark.parametrize("marker", ["sys_platform == 'darwin'", "platform_system == 'Darwin' and python_version > '3.9'"])
+def test_what_is_never_installed_where_rocm_is_stays_as_written(marker: str) -> None:
+    made = decision(f"bitsandbytes<0.43,>=0.42; {marker}")
+    assert (made.action, made.is_finding) == ("keep", False)
+    assert made.line.startswith("bitsandbytes<0.43,>=0.42; ")
+    assert decision(f"torch==2.1; {marker}").action == "protected"
+
+
+@pytest.mark.parametrize("marker", ["sys_platform == 'linux' or sys_platform == 'win32'", "sys_platform != 'darwin'"])
+def test_a_marker_that_linux_meets_changes_nothing(marker: str) -> None:
+    assert decision(f"bitsandbytes<0.43; {marker}").action == "substitute"

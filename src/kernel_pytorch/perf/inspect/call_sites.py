@@ -275,4 +275,6 @@ def _names(node: ast.expr, around: Surroundings, depth: int) -> list[str]:
         chosen = around.assigned.get(node.id, []) if depth < _DEEPEST else []
         inner = [name for value in chosen for name in _names(value, around, depth + 1)]
         return [node.id, *inner]
+    if isinstance(node, ast.Call):  # `kernel = make_kernel(width); kernel[grid](...)`
+        return [_called(node)] if _called(node) else []
     return []

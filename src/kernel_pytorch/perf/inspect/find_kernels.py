@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,24 +33,46 @@ class Parameter:
 
 @dataclass
 class FoundKernel:
-    """A kernel somebody launches (a @triton.jit function only called by others is no kernel)."""
+    """A kernel somebody launches (a @triton.jit function only called by others is no kernel).
+
+    `factory` is the top-level function that defines it and returns it, where it is not at the top level itself."""
 
     path: str
     line: int
     name: str
     parameters: list[Parameter] = field(default_factory=list)
     num_warps: int | None = None
+    factory: str = ""
 
 
 def python_files(root: Path) -> list[Path]:
-    """The file itself, or every Python file under a folder that mentions triton.jit."""
+    """The file itself, or every Python file under a folder that defines a kernel or may launch one of those."""
     if root.is_file():
         return [root]
-    found = []
+    texts: dict[Path, bytes] = {}
+    names: set[bytes] = set()
     for path in sorted(root.rglob("*.py")):
         if not SKIPPED_FOLDERS & set(path.relative_to(root).parts):
-            found.append(path)
-    return [path for path in found if b"triton.jit" in path.read_bytes()]
+            data = path.read_bytes()
+            if b"triton.jit" in data:
+                texts[path] = data
+                names.update(name.encode() for name in _kernel_names(data))
+            elif b"](" in data:
+                texts[path] = data
+    # A launch may stand far from its kernel, in a file that does not name Triton at all.
+    launching = re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(names)))) if names else None
+    return [
+        path for path, data in texts.items() if b"triton.jit" in data or (launching is not None and launching.search(data))
+    ]
+
+
+def _kernel_names(data: bytes) -> Iterator[str]:
+    try:
+        tree = ast.parse(data)
+    except (SyntaxError, ValueError):
+        return
+    for function, factory in _jit_functions(tree):
+        yield factory or function.name
 
 
 def find_kernels(paths: list[Path]) -> list[FoundKernel]:
@@ -61,12 +84,12 @@ def find_kernels(paths: list[Path]) -> list[FoundKernel]:
             launched.setdefault(name, {}).setdefault(path, []).append((call, around))
     found = []
     for path, tree in trees.items():
-        for function in _jit_functions(tree):
-            by_file = launched.get(function.name, {})
+        for function, factory in _jit_functions(tree):
+            by_file = launched.get(factory or function.name) or launched.get(function.name, {})
             if by_file or _has_decorator(function, "autotune"):
                 # Another back end's kernel of the same name has launches of its own.
                 calls = by_file.get(path) or [one for many in by_file.values() for one in many]
-                found.append(_kernel(path, function, calls))
+                found.append(_kernel(path, function, calls, factory))
     return found
 
 
@@ -77,10 +100,14 @@ def _parse(path: Path) -> ast.Module | None:
         return None
 
 
-def _jit_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    for node in ast.walk(tree):
+def _jit_functions(tree: ast.AST, factory: str = "") -> Iterator[tuple[ast.FunctionDef, str]]:
+    """The @triton.jit functions, each with the outermost function around it."""
+    for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef) and _has_decorator(node, "jit"):
-            yield node
+            yield node, factory
+        else:
+            around = node.name if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else ""
+            yield from _jit_functions(node, factory or around)
 
 
 def _has_decorator(function: ast.FunctionDef, name: str) -> bool:
@@ -91,11 +118,11 @@ def _has_decorator(function: ast.FunctionDef, name: str) -> bool:
     return False
 
 
-def _kernel(path: Path, function: ast.FunctionDef, calls: list[Launch]) -> FoundKernel:
+def _kernel(path: Path, function: ast.FunctionDef, calls: list[Launch], factory: str = "") -> FoundKernel:
     pointers, indices, units = pointer_parameters(function), index_pointers(function), unit_strides(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     defaults = dict(zip(reversed(arguments), reversed(function.args.defaults), strict=False))
-    kernel = FoundKernel(str(path), function.lineno, function.name)
+    kernel = FoundKernel(str(path), function.lineno, function.name, factory=factory)
     for position, argument in enumerate(arguments):
         given = _given(calls, position, argument.arg)
         default = defaults.get(argument)

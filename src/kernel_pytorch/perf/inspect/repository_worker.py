@@ -28,6 +28,7 @@ from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter, find_kernels, python_files
 from kernel_pytorch.perf.inspect.flags import configuration_problem
 from kernel_pytorch.perf.inspect.guess import constant, parameter_type
+from kernel_pytorch.perf.inspect.kernel_object import kernel_of
 from kernel_pytorch.perf.inspect.repository import Answer, UserKernel
 from kernel_pytorch.perf.inspect.stand_in import stand_in, triton_target
 from kernel_pytorch.perf.inspect.view import Configuration
@@ -107,6 +108,14 @@ class _Anything:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
+
+    def __getitem__(self, key: Any) -> Any:
+        return self
+
+    def __or__(self, other: Any) -> Any:  # `Tensor | Absent` in an annotation
+        return self
+
+    __ror__ = __or__
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         return (object,)
@@ -209,10 +218,9 @@ def run_side_by_side(trials: list[Trial], tell: Callable[[str], None] = lambda t
 
 def _attempts(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> Iterator[UserKernel]:
     """The best attempt so far, each time there is a better one."""
-    kernel = getattr(module, found.name, None) if not isinstance(module, BaseException) else None
+    kernel, why, cause = kernel_of(found, module, spec)
     if kernel is None:
-        why = first_words(module) if isinstance(module, BaseException) else "not at the top level of its module"
-        yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "import")
+        yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
         return
     function, configs, heuristics = _unwrapped(kernel)
     best: UserKernel | None = None

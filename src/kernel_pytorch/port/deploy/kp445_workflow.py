@@ -1,6 +1,7 @@
 """A workflow that installs or runs CUDA
 
-What: a GitHub workflow with a CUDA toolkit action, an NVIDIA image, or a step that runs nvidia-smi or nvcc.
+What: a job of a CI service (GitHub, GitLab, Azure, CircleCI, Buildkite, Lightning and others) with a CUDA toolkit
+    action, a CUDA image, or a step that runs nvidia-smi or nvcc.
 Why: the job can only run on NVIDIA machines.
 Fix: a person adds a job for ROCm beside it: building and static checks need no GPU. Nothing is written.
 Source: catalogue row 181.
@@ -8,6 +9,7 @@ Source: catalogue row 181.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding
@@ -16,12 +18,21 @@ from kernel_pytorch.port.deploy.site_settings import Patterns, named_lines
 CODE = "KP445"
 PATTERNS: Patterns = (
     (r"uses:\s*(Jimver/cuda-toolkit\S*)", "{0} installs CUDA: a ROCm job needs a job of its own"),
-    (r"^\s*(?:-\s+)?run:.*\b(nvidia-smi|nvcc)\b", "the step runs {0}"),
-    (r"image:\s*(nvidia/cuda\S*|nvcr\.io/\S+)", "the job runs in {0}: a ROCm job needs a job of its own"),
+    (r"^\s*(?:-\s+)?(?:run|script|command):.*\b(nvidia-smi|nvcc)\b", "the step runs {0}"),
+    (r"^\s*(?:-\s+)?(nvidia-smi|nvcc)\b", "the step runs {0}"),
+    (
+        r"image:\s*[\"']?((?:nvidia/cuda|nvcr\.io/)[^\s\"']*|[^\s\"']*[:/_-]cuda[-_.]?\d[^\s\"']*)",
+        "the job runs in {0}: a ROCm job needs a job of its own",
+    ),
 )
+_PLACES = re.compile(
+    r"(?:^|/)(?:\.github/workflows/|\.lightning/workflows/|\.circleci/|\.buildkite/|\.azure|\.gitlab|\.ci/"
+    r"|azure-pipelines|bitbucket-pipelines|\.travis\.|\.drone\.|\.woodpecker|\.cirrus\.)"
+)
+_COMMENT = re.compile(r"(^|\s)#.*$", re.MULTILINE)
 
 
 def workflow_findings(path: str, text: str) -> Iterator[Finding]:
     """The lines of a workflow that need NVIDIA."""
-    if ".github/workflows" in path:
-        yield from named_lines(CODE, path, text, PATTERNS)
+    if _PLACES.search(path) and path.endswith((".yml", ".yaml")):
+        yield from named_lines(CODE, path, _COMMENT.sub(r"\1", text), PATTERNS)

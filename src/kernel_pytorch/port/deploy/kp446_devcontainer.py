@@ -1,6 +1,7 @@
 """A development container with NVIDIA's devices
 
-What: devcontainer.json with `"--gpus"` in runArgs.
+What: devcontainer.json with `"--gpus"` in runArgs, the nvidia-cuda feature, or an image of NVIDIA's. What is
+    commented out is left alone.
 Why: Docker asks NVIDIA's container runtime for the devices, which an AMD host has not.
 Fix: a person adds a second profile with --device /dev/kfd, --device /dev/dri and the groups video and render. Nothing
     is written: the paths inside a profile count from its own folder.
@@ -9,6 +10,7 @@ Source: catalogue row 184.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -17,11 +19,20 @@ from kernel_pytorch.port.deploy.site_settings import Patterns, named_lines
 
 CODE = "KP446"
 PATTERNS: Patterns = (
-    (r"\"--gpus(?:=all)?\"", "NVIDIA's devices: a second profile with /dev/kfd and /dev/dri is needed"),
+    (r"\"--gpus(?:=\w+)?\"", "NVIDIA's devices: a second profile with /dev/kfd and /dev/dri is needed"),
+    (r"\"\S*/features/(nvidia-cuda)\b", "the feature {0} installs CUDA: a second profile without it is needed"),
+    (r"\"image\":\s*\"((?:nvidia/|nvcr\.io/)[^\"]*)", "{0} is an image with CUDA: a second profile with ROCm's is needed"),
 )
+_STRING_OR_COMMENT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def devcontainer_findings(path: str, text: str) -> Iterator[Finding]:
     """The lines of a profile that ask for NVIDIA's devices."""
     if PurePosixPath(path).name == "devcontainer.json":
-        yield from named_lines(CODE, path, text, PATTERNS)
+        yield from named_lines(CODE, path, _STRING_OR_COMMENT.sub(_without_comment, text), PATTERNS)
+
+
+def _without_comment(match: re.Match[str]) -> str:
+    """A string as it is; a comment as white space, so that lines and columns stay."""
+    text = match.group()
+    return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)

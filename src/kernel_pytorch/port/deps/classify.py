@@ -8,7 +8,9 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import Version
 
+from kernel_pytorch.port.deps.marker import may_apply_on_rocm
 from kernel_pytorch.port.deps.model import Decision, Declared, IndexOption
 from kernel_pytorch.port.deps.packages import PackageRow, classify, normalize
 from kernel_pytorch.port.deps.requirement_text import is_cuda_build, render, without_cuda_tag
@@ -18,12 +20,16 @@ _CUDA_INDEX = re.compile(
 )
 _TORCH_INDEX = re.compile(r"download\.pytorch\.org/(whl|libtorch)", re.I)
 _STANDARD = frozenset(sys.stdlib_module_names) - {"test", "this", "idlelib", "antigravity"}
+_ELSEWHERE = "its marker leaves out Linux and Windows: never installed where ROCm is"
 _ORDINARY = "not a GPU package as far as the table knows; installs as it is"
 
 
 def decide(requirement: Declared, *, torch_used: bool) -> Decision:
     """The decision for one requirement. `torch_used` selects the PyTorch-only path for the JAX stack."""
     row = classify(requirement.name, requirement.extras, requirement.ecosystem)
+    if not may_apply_on_rocm(requirement.marker) and (row is None or row.action != "protected"):
+        line, _ = _line(requirement)
+        return Decision(requirement, "keep", _ELSEWHERE, line)
     if row is None:
         return _ordinary(requirement)
     if "jax" in row.tags and not torch_used:
@@ -154,7 +160,10 @@ def _combined(asked: str, needed: str) -> tuple[str, str]:
     for version in (*pins, *ceilings):
         if "*" in version or not limits.contains(version, prereleases=True):
             return needed, asked
-    return f"{asked},{needed}", ""
+    floor = Version(needed.removeprefix(">=")) if re.fullmatch(r">=[\d.]+", needed) else None
+    kept = [str(one) for one in SpecifierSet(asked) if one.operator != ">=" or floor is None]
+    higher = [str(one) for one in SpecifierSet(asked) if one.operator == ">=" and floor and Version(one.version) > floor]
+    return str(SpecifierSet(",".join([*kept, *(higher or [needed])]))), ""
 
 
 def _jax_alone(requirement: Declared) -> Decision:

@@ -194,7 +194,10 @@ class PythonModule:
             return None if inner is None else not inner
         if isinstance(test, ast.Name) and test.id in self._own_gates:
             return self._own_gates[test.id]
-        return _vendor_by_name(test) if isinstance(test, ast.Compare) and len(test.ops) == 1 else rocm_value(test)
+        if isinstance(test, ast.Compare) and len(test.ops) == 1:
+            vendor = vendor_word(test)
+            return _vendor_by_name(test) if vendor is None else vendor == "amd"
+        return rocm_value(test)
 
     def reached_on_rocm(self, node: ast.AST) -> bool:
         """False behind a gate that ROCm does not pass: such code needs no rewrite."""
@@ -209,8 +212,53 @@ class PythonModule:
                 return False
             if _after_early_exit(parent, child):
                 return False
+            if isinstance(parent, ast.FunctionDef) and parent.name.startswith("_") and self._is_never_called(parent):
+                return False
             child = parent
         return True
+
+    @cached_property
+    def _uses_of_functions(self) -> dict[str, list[ast.AST]]:
+        """Where the file's own private functions are named, so that it can be told who calls them."""
+        found: dict[str, list[ast.AST]] = {
+            node.name: [] for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("_")
+        }
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Name) and node.id in found:
+                found[node.id].append(node)
+        return found
+
+    @cached_property
+    def _never_called(self) -> dict[str, bool]:
+        return {}
+
+    def _is_never_called(self, function: ast.FunctionDef) -> bool:
+        """A private function of the file that is only named where ROCm does not get to."""
+        if function not in self.tree.body:
+            return False
+        known = self._never_called
+        if function.name not in known:
+            known[function.name] = False  # while its callers are looked at: it may call itself
+            uses = self._uses_of_functions[function.name]
+            known[function.name] = bool(uses) and not any(map(self.reached_on_rocm, uses))
+        return known[function.name]
+
+
+_VENDOR_WORDS = {
+    "nvidia": "nvidia", "geforce": "nvidia", "tesla": "nvidia", "quadro": "nvidia",
+    "amd": "amd", "advanced micro devices": "amd", "radeon": "amd", "instinct": "amd",
+}  # fmt: skip
+
+
+def vendor_word(test: ast.expr) -> str | None:
+    """`"nvidia" in gpu_name.lower()`: "nvidia" or "amd" where a device's name is asked for a vendor, else None."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.ops[0], ast.In):
+        return None
+    word = test.left.value if isinstance(test.left, ast.Constant) else None
+    asked = ast.unparse(test.comparators[0]).lower()
+    if not isinstance(word, str) or not re.search(r"(?:device|gpu|vendor|card|prop\w*)\w*(?:\(.*?\))?[._]?name", asked):
+        return None
+    return _VENDOR_WORDS.get(word.strip().lower())
 
 
 def _vendor_by_name(test: ast.Compare) -> bool | None:

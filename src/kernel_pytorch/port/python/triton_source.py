@@ -38,7 +38,7 @@ def options(module: PythonModule, name: str) -> Iterator[Option]:
 
 @lru_cache(maxsize=1)
 def _configs_and_launches(module: PythonModule) -> tuple[tuple[ast.Call, bool], ...]:
-    if not _has_triton(module):
+    if not has_triton(module):
         return ()
     found = []
     for node in nodes_of(module, ast.Call):
@@ -52,10 +52,11 @@ def is_launch(module: PythonModule, call: ast.Call) -> bool:
     """`kernel[grid](...)` on the host: a call of something indexed, in a file that has Triton."""
     if not isinstance(call.func, ast.Subscript) or compiler_of(module, call) is not None:
         return False
-    return _has_triton(module)
+    return has_triton(module)
 
 
-def _has_triton(module: PythonModule) -> bool:
+def has_triton(module: PythonModule) -> bool:
+    """Whether a file imports Triton, also behind a condition."""
     return any(name.split(".")[0] == "triton" for name in module.scope(module.tree).imports.values())
 
 

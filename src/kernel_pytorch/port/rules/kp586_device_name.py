@@ -4,7 +4,8 @@ What: the result of `torch.cuda.get_device_name()` (or a device's `.name`) compa
 Why: AMD's names differ, and can be as general as "AMD Radeon Graphics": the test is False, and the code takes the way
     of an unknown GPU: a wrong peak figure, a slow path, or an error.
 Fix: a person adds AMD's row, by `get_device_properties(0).gcnArchName.split(":")[0]` ("gfx942"), which is one per
-    architecture; `kpt doctor` lists the peak figures of each GPU.
+    architecture; `kpt doctor` lists the peak figures of each GPU. A chain of tests that also asks for AMD's name
+    (`elif "amd" in name`) is left alone.
 Source: catalogue row 97.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.cuda.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule, python_module, vendor_word
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bindings
 from kernel_pytorch.port.rules import Rule
@@ -43,9 +44,29 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             is_search = node.func.attr in ("startswith", "endswith", "find")
             product = _product(node.args[0]) if is_search and _is_name(module, node.func.value) else None
-        if product is not None and isinstance(node, ast.expr) and module.reached_on_rocm(node):
+        if product is None or not isinstance(node, ast.expr) or _has_amd_arm(module, node):
+            continue
+        if module.reached_on_rocm(node):
             message = f'the GPU is known by its name "{product}": no AMD GPU is'
             yield RULE.finding(src, module.span(node), message)
+
+
+def _has_amd_arm(module: PythonModule, node: ast.expr) -> bool:
+    """Whether another arm of the same `if ... elif` asks for AMD's name."""
+    top: ast.If | None = None
+    child: ast.AST = node
+    for parent in module.parents(node):
+        if isinstance(parent, ast.If) and (child is parent.test or child in parent.orelse):
+            top = parent
+        elif isinstance(parent, ast.stmt):
+            break
+        child = parent
+    while top is not None:
+        if any(vendor_word(part) == "amd" for part in ast.walk(top.test) if isinstance(part, ast.expr)):
+            return True
+        following = top.orelse[0] if len(top.orelse) == 1 else None
+        top = following if isinstance(following, ast.If) else None
+    return False
 
 
 def _product(node: ast.expr) -> str | None:

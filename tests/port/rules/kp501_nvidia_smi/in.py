@@ -9,3 +9,11 @@ def report(index):
     os.system(f"nvidia-smi -i {index}")
     subprocess.check_output("/usr/bin/nvidia-smi --list-gpus".split())
     subprocess.Popen(["nsys", "profile", "python", "train.py"])
+
+
+def links():
+    _links()
+
+
+def _links():
+    return subprocess.run(["nvidia-smi", "topo", "-m"], check=True)

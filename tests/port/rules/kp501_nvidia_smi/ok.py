@@ -15,3 +15,13 @@ def report():
 
 def other():
     subprocess.run(["amd-smi", "list"], check=False)
+
+
+def links(torch):
+    gpu_name = torch.cuda.get_device_name().lower()
+    if "nvidia" in gpu_name:
+        _nvidia_links()
+
+
+def _nvidia_links():
+    return subprocess.run(["nvidia-smi", "topo", "-m"], check=True)

@@ -11,3 +11,16 @@ SMALL = [triton.Config({"B": 32}, num_warps=8)]
 def run(kernel, x):
     kernel[(1,)](x, B=32, num_warps=16)
     return x.chunk(num_warps=32)
+
+
+def settings(block):
+    num_warps = 4
+    if block >= 8192:
+        num_warps = 16
+    threads = 32
+    return threads, num_warps
+
+
+def run_bounded(kernel, x, n):
+    num_warps = min(max(n // 32, 1), 16)
+    kernel[(1,)](x, B=32, num_warps=num_warps)

@@ -1,4 +1,4 @@
-"""Warps for a kernel, written five ways."""
+"""Warps for a kernel, written eight ways."""
 
 import torch
 import triton
@@ -26,3 +26,20 @@ def double(x, n, B: tl.constexpr):
 
 def run(x, big):
     double[(1,)](x, x.numel(), B=1024, num_warps=(16 if IS_ROCM else 32) if big else 4)
+
+
+def settings(n):
+    block = triton.next_power_of_2(n)
+    num_warps = 4
+    if block >= 32768:
+        num_warps = 16 if IS_ROCM else 32
+    elif block >= 8192:
+        num_warps = 16
+    return block, num_warps
+
+
+def run_wide(x, n):
+    warps = (16 if IS_ROCM else 32) if n > 4096 else 8
+    double[(1,)](x, n, B=1024, num_warps=warps)
+    num_warps = min(max(n // 256, 1), 16 if IS_ROCM else 32)
+    double[(1,)](x, n, B=1024, num_warps=num_warps)

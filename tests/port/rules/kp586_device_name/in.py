@@ -14,3 +14,12 @@ def peak():
 
 def is_consumer():
     return "rtx" in torch.cuda.get_device_name(0).lower()
+
+
+def links():
+    gpu_name = torch.cuda.get_device_name().lower()
+    if "nvidia" in gpu_name:
+        return "NVLink"
+    elif "intel" in gpu_name:
+        return "Xe Link"
+    return None

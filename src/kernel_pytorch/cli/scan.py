@@ -126,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
             "phases": to_plain(steps),
             "effort": to_plain(cost),
             "findings": [_plain(finding) for finding in findings],
+            "dependencies": dependencies_of(args.path),
         }
         print(json.dumps(document, indent=2))
     else:
@@ -190,3 +191,14 @@ def _summary(
         f" (roughly {cost.hours_low:g} to {cost.hours_high:g} hours of a person, an estimate by class)",
         file=out,
     )
+    names = dependencies_of(args.path)
+    if names:
+        shown = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
+        print(f"dependencies: not to be installed as they are: {shown}; `kpt deps {args.path}` says what instead", file=out)
+
+
+def dependencies_of(path: Path) -> tuple[str, ...]:
+    """The declared packages that a ROCm machine must not take as they are."""
+    from kernel_pytorch.port.deps.plan import names_to_settle
+
+    return names_to_settle(path) if path.is_dir() else ()

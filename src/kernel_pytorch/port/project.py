@@ -17,6 +17,7 @@ from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, TranslateOptions, 
 from kernel_pytorch.port.cuda.unit import Unit, unit_of
 from kernel_pytorch.port.deploy import deploy_patches
 from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.notebook import notebook_findings
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.rules import rule_names, rules_for
@@ -124,6 +125,7 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):
         patches += twins
     files += tuple(FilePort(finding.path, (finding,)) for finding in wanted_codes)
+    files += tuple(_notebook(project.root, path, options) for path in project.of("notebook"))
     return ProjectPort(files, tuple(patch for patch in patches if patch.before != patch.after))
 
 
@@ -217,6 +219,10 @@ def _port_others(
             continue
         done.append(FilePort(path) if is_written_by_us(src.data) else port_plain_file(src, options))
     return done
+
+
+def _notebook(root: Path, path: str, options: PortOptions) -> FilePort:
+    return FilePort(path, notebook_findings(path, (root / path).read_bytes(), options.rule_codes))
 
 
 def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:

@@ -98,6 +98,8 @@ def language_of(path: str, data: bytes = b"") -> str:
         return "cuda" if _CUDA_SIGN.search(data) else "c++"
     if suffix in (".py", ".pyi"):
         return "python"
+    if suffix == ".ipynb":
+        return "notebook"
     if name == "cmakelists.txt" or suffix == ".cmake":
         return "cmake"
     if name.startswith(("makefile", "gnumakefile")) or suffix in (".mk", ".mak"):

@@ -80,3 +80,27 @@ def test_the_kernels_of_a_repository_and_their_configurations() -> None:
 def test_a_folder_without_kernels_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no @triton.jit kernel that is launched"):
         inspect_repository(tmp_path, ["gfx942"], None, lambda text: None)
+
+
+def test_a_kernel_that_a_function_makes_needs_the_functions_arguments(tmp_path: Path) -> None:
+    (tmp_path / "ops.py").write_text(
+        "import missing_module\nimport torch\nimport triton\nimport triton.language as tl\n\n\n"
+        "def make(width):\n"
+        "    @triton.jit\n"
+        "    def shift(y, x, n, BLOCK: tl.constexpr):\n"
+        "        at = tl.arange(0, BLOCK)\n"
+        "        tl.store(y + at, tl.load(x + at + WIDTH, mask=at < n), mask=at < n)\n\n"
+        "    kernel = triton.JITFunction(shift.fn)\n"
+        "    kernel._unsafe_update_src(kernel.src.replace('WIDTH', str(width)))\n"
+        "    return kernel\n"
+    )
+    (tmp_path / "launch.py").write_text(
+        "def run(x: 'torch.Tensor', out: 'torch.Tensor'):\n    from ops import make\n\n"
+        "    kernel = make(3)\n    kernel[(1,)](out, x, x.numel(), BLOCK=256)\n"
+    )
+    (kernel,) = inspect_repository(tmp_path, ["gfx1100"], None, lambda text: None).kernels
+    assert kernel.cause == "signature" and '{"shift": {"width": ...}}' in (kernel.failure or "")
+    spec = tmp_path / "spec.json"
+    spec.write_text('{"shift": {"width": 3}}')
+    (kernel,) = inspect_repository(tmp_path, ["gfx1100"], spec, lambda text: None).kernels
+    assert kernel.failure is None and kernel.fitting == 1

@@ -284,3 +284,42 @@ env: {NCCL_DEBUG: INFO}
 def test_a_yaml_file_that_is_no_job_is_not_read_as_one(tmp_path: Path) -> None:
     _, findings = made(tmp_path, {"config/train.yaml": "image: nvidia/cuda:12.4\n"})
     assert findings == []
+
+
+README = """# Thing
+
+Run `pip install torch` first.
+
+```bash
+pip install torch torchvision \\
+    --index-url https://download.pytorch.org/whl/cu121
+pip install torch==2.4.0+cu124
+pip install "torch>=2.1" einops
+conda install pytorch pytorch-cuda=12.1 -c pytorch -c nvidia
+docker run --rm --gpus all thing
+pip install -e .[dev] numpy bitsandbytes
+# pip install cupy-cuda12x
+pip install cupy-cuda12x
+```
+"""
+
+
+def test_commands_of_documents(tmp_path: Path) -> None:
+    _, findings = made(tmp_path, {"README.md": README})
+    assert [(one.code, one.line) for one in findings] == [
+        ("KP172", 6), ("KP172", 8), ("KP172", 9), ("KP172", 10), ("KP172", 11), ("KP172", 14),
+    ]  # fmt: skip
+    assert "cu121" in findings[0].message and "cu124" in findings[1].message and "torch" in findings[2].message
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("README.md", README + "\nOn AMD install the ROCm wheel.\n"),
+        ("CHANGELOG.md", README),
+        ("docs/x.md", "pip install torch --index-url https://download.pytorch.org/whl/cu121\n"),
+        ("docs/x.md", "```\nlitgpt download x\npip install thing\n```\n"),
+    ],
+)
+def test_documents_without_a_command_for_nvidia_only(tmp_path: Path, path: str, text: str) -> None:
+    assert made(tmp_path, {path: text})[1] == []

@@ -11,6 +11,7 @@ from typing import Any
 
 from kernel_pytorch.perf.inspect.call_sites import Surroundings, best, launches, told
 from kernel_pytorch.perf.inspect.kernel_body import index_pointers, pointer_parameters, unit_strides
+from kernel_pytorch.port.python.gates import rocm_value
 
 SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__", "build", "dist"}
 
@@ -146,7 +147,11 @@ def _kernel(path: Path, function: ast.FunctionDef, calls: list[Launch], factory:
         kernel.parameters.append(parameter)
     for call, _ in calls:
         for keyword in call.keywords:
-            warps = keyword.value.value if isinstance(keyword.value, ast.Constant) else None
+            # A number chosen by a gate (`16 if IS_ROCM else 32`) is the one an AMD GPU gets.
+            value = keyword.value
+            if isinstance(value, ast.IfExp) and (gate := rocm_value(value.test)) is not None:
+                value = value.body if gate else value.orelse
+            warps = value.value if isinstance(value, ast.Constant) else None
             if keyword.arg == "num_warps" and isinstance(warps, int):
                 kernel.num_warps = warps
     return kernel

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Patch
 from kernel_pytorch.port.deploy.install_plan import install_plan
+from kernel_pytorch.port.deploy.kp172_document_command import DOCUMENTS, document_findings
 from kernel_pytorch.port.deploy.kp440_dockerfile import dockerfile_twin, is_dockerfile
 from kernel_pytorch.port.deploy.kp441_compose import LIST, compose_twin, is_compose
 from kernel_pytorch.port.deploy.kp442_kubernetes import is_manifest, overlays
@@ -38,7 +39,7 @@ def deploy_patches(root: Path, paths: Iterable[str]) -> tuple[list[Patch], list[
             made.keep(path, compose_twin(path, text, made.dockerfiles))
         elif is_script(path, text):
             made.keep(path, script_twin(path, text, {source: twin for source, (twin, _) in made.dockerfiles.items()}))
-        for look in (batch_job_findings, workflow_findings, devcontainer_findings):
+        for look in (batch_job_findings, workflow_findings, devcontainer_findings, document_findings):
             findings += look(path, text)
     manifests = {path: text for path, text in texts.items() if is_manifest(path, text)}
     new, said = overlays(manifests, set(texts))
@@ -76,7 +77,7 @@ def _text(root: Path, path: str) -> str | None:
         return None
     interesting = (
         is_dockerfile(path)
-        or pure.suffix in (".yml", ".yaml", ".sh", ".slurm", ".sbatch", ".bash")
+        or pure.suffix in (".yml", ".yaml", ".sh", ".slurm", ".sbatch", ".bash", *DOCUMENTS)
         or "devcontainer" in path
     )
     full = root / path

@@ -64,6 +64,18 @@ def make_plan(path: Path, python: str) -> Plan:
     )
 
 
+def names_to_settle(root: Path) -> tuple[str, ...]:
+    """The packages that a plain `pip install` of the project would break a ROCm machine with, for a scan's last line.
+
+    Reads the dependency files and nothing else: no interpreter is asked and no source is parsed.
+    """
+    readings, _ = _read_all(find_files(root)[0], root)
+    declared = [requirement for _, reading in readings for requirement in reading.declared]
+    torch_used = any(_is_torch(requirement) for requirement in declared)
+    made = [decide(requirement, torch_used=torch_used) for requirement in declared if requirement.role != "constraint"]
+    return tuple(dict.fromkeys(one.requirement.name for one in made if one.action != "keep"))
+
+
 def _runs_on_torch(imports: JaxUse, declared: bool) -> bool:
     """Whether torch is what the code runs on, and not a by-product in a JAX repository.
 

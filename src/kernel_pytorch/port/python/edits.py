@@ -52,8 +52,13 @@ def is_chosen(module: PythonModule, node: ast.expr) -> bool:
 
 def choice(module: PythonModule, node: ast.expr, on_rocm: bytes) -> Edit:
     """`node` becomes `on_rocm if IS_ROCM else node`."""
-    text = on_rocm + b" if " + GATE + b" else " + module.text(node)
-    return Edit(module.span(node), _wrapped(module, node, text))
+    # What a tuple without parentheses holds is taken apart by `if ... else`.
+    original = b"(" + module.text(node) + b")" if _is_bare_tuple(module, node) else module.text(node)
+    return Edit(module.span(node), _wrapped(module, node, on_rocm + b" if " + GATE + b" else " + original))
+
+
+def _is_bare_tuple(module: PythonModule, node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple) and bool(node.elts) and module.span(node).start == module.span(node.elts[0]).start
 
 
 def false_on_rocm(module: PythonModule, test: ast.expr) -> Edit:
@@ -78,9 +83,9 @@ def _wrapped(module: PythonModule, node: ast.expr, text: bytes) -> bytes:
     is_argument = isinstance(parent, ast.Call) and node in parent.args
     data, span = module.src.data, module.span(node)
     in_own = data[: span.start].rstrip().endswith(b"(") and data[span.end :].lstrip().startswith(b")")
-    free = isinstance(parent, _NO_PARENTHESES) or is_test or is_argument or in_own
-    # What a tuple without parentheses holds is taken apart by `if ... else`.
-    return text if free and not isinstance(node, ast.Tuple) else b"(" + text + b")"
+    is_default = isinstance(parent, ast.arguments)
+    free = isinstance(parent, _NO_PARENTHESES) or is_test or is_argument or is_default or in_own
+    return text if free else b"(" + text + b")"
 
 
 def statement_of(module: PythonModule, node: ast.AST) -> ast.stmt:

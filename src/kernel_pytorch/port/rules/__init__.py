@@ -108,7 +108,7 @@ _FAMILIES = {
     "c++": "23",
     "cmake": "4",
     "make": "4",
-    "python": "4567",
+    "python": "14567",
 }
 
 

@@ -59,9 +59,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if not module.reached_on_rocm(listed) or not is_editable(module, listed):
                 continue
             left = list(dict.fromkeys(min(value, MOST) for value in values))
-            edit = choice(
-                module, listed, shown(left, src.data[module.span(listed).start : module.span(listed).start + 1] == b"(")
-            )
+            edit = choice(module, listed, shown(left, isinstance(listed, ast.Tuple)))
             message = f"{max(values)} warps of 64 lanes are {max(values) * 64} threads: 1024 is the limit"
             yield RULE.finding(src, module.span(listed), message, [edit])
 

@@ -1,10 +1,11 @@
-"""Warps for a kernel, written eight ways."""
+"""Warps for a kernel, written nine ways."""
 
 import torch
 import triton
 import triton.language as tl
 
 WARPS = (8, 32)
+WIDE = 16, 32
 
 
 @triton.autotune(
@@ -13,6 +14,7 @@ WARPS = (8, 32)
         triton.Config({"B": 4096}, num_warps=32),
         *[triton.Config({"B": b}, num_warps=w) for b in (512,) for w in [4, 8, 16, 32]],
         *[triton.Config({"B": 256}, num_warps=w) for w in WARPS],
+        *[triton.Config({"B": 128}, num_warps=w) for w in WIDE],
     ],
     key=["n"],
 )

@@ -1,4 +1,4 @@
-"""Warps for a kernel, written eight ways."""
+"""Warps for a kernel, written nine ways."""
 
 import torch
 import triton
@@ -6,7 +6,8 @@ import triton.language as tl
 
 IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
 
-WARPS = ((8, 16) if IS_ROCM else (8, 32))
+WARPS = (8, 16) if IS_ROCM else (8, 32)
+WIDE = (16,) if IS_ROCM else (16, 32)
 
 
 @triton.autotune(
@@ -15,6 +16,7 @@ WARPS = ((8, 16) if IS_ROCM else (8, 32))
         triton.Config({"B": 4096}, num_warps=16 if IS_ROCM else 32),
         *[triton.Config({"B": b}, num_warps=w) for b in (512,) for w in ([4, 8, 16] if IS_ROCM else [4, 8, 16, 32])],
         *[triton.Config({"B": 256}, num_warps=w) for w in WARPS],
+        *[triton.Config({"B": 128}, num_warps=w) for w in WIDE],
     ],
     key=["n"],
 )

@@ -24,6 +24,7 @@ from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
 from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.triton_build import triton_checks
 
 
 @dataclass(frozen=True)
@@ -49,21 +50,23 @@ class _Sources:
 
 
 def build_level(
-    root: Path, targets: Sequence[str], include_dirs: Sequence[str] = ()
+    root: Path, targets: Sequence[str], include_dirs: Sequence[str] = (), triton_spec: str = ""
 ) -> tuple[LevelResult, tuple[BuiltKernel, ...]]:
-    """Compile every .hip and .cu, and the .cpp of a torch extension. Returns the level and the kernels."""
+    """Compile every .hip and .cu, the .cpp of a torch extension and Triton's kernels. Returns the level and kernels."""
     project = discover(root)
+    triton = tuple(triton_checks(project, targets, triton_spec))
     folders = include_folders(root, include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
     kernels = [path for path in paths if path.endswith((".cu", ".hip"))]
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
     if not kernels and not of_torch:
         check = CheckResult("kernels", Status.PASS, "the project has no .cu or .hip sources")
-        return LevelResult("build", (check,)), ()
+        return LevelResult("build", triton or (check,)), ()
     try:
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
-        return LevelResult("build", (), f"a HIP compiler: {error}"), ()
+        missing = (CheckResult("kernels", Status.NOT_RUN, f"a HIP compiler: {error}"),) if triton else ()
+        return LevelResult("build", (*missing, *triton), f"a HIP compiler: {error}"), ()
     sources = _sorted_out(project, kernels, of_torch)
     with ExitStack() as stack:
         jobs: list[Callable[[], _Outcome]] = [
@@ -74,7 +77,7 @@ def build_level(
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
     checks = tuple(check for check, _ in results)
-    return LevelResult("build", checks), tuple(kernel for _, found in results for kernel in found)
+    return LevelResult("build", (*checks, *triton)), tuple(kernel for _, found in results for kernel in found)
 
 
 def _without_twins(paths: Sequence[str]) -> list[str]:

@@ -67,7 +67,7 @@ def verify_project(
         elif name == "static":
             results[name], findings = static_level(root)
         elif name == "build":
-            results[name], kernels = build_level(root, targets, settings.include_dirs)
+            results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec)
         elif name == "run":
             results[name] = run_level(root, settings, targets)
         else:

@@ -29,15 +29,16 @@ class Scenario:
 
     name: str
     target: str = ""
+    gpu: str = ""  # the product whose name and figures the device shows
     hip: str | None = None
     aiter: bool = False
 
 
 SCENARIOS = (
     Scenario("as it is"),
-    Scenario("gfx942, no aiter", "gfx942:sramecc+:xnack-", "7.1.52802"),
-    Scenario("gfx942, aiter present", "gfx942:sramecc+:xnack-", "7.1.52802", aiter=True),
-    Scenario("gfx1100, no aiter", "gfx1100", "7.1.52802"),
+    Scenario("gfx942, no aiter", "gfx942:sramecc+:xnack-", "mi300x", "7.1.52802"),
+    Scenario("gfx942, aiter present", "gfx942:sramecc+:xnack-", "mi300x", "7.1.52802", aiter=True),
+    Scenario("gfx1100, no aiter", "gfx1100", "rx7900xtx", "7.1.52802"),
 )
 
 
@@ -135,7 +136,9 @@ def _apart(here: list[list[float]], there: list[list[float]]) -> float:
 
 
 def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout_s: float) -> dict[str, Any]:
-    request: dict[str, Any] = {"entry": entry, "hip": scenario.hip, "target": scenario.target, "aiter": scenario.aiter}
+    request: dict[str, Any] = {
+        "entry": entry, "hip": scenario.hip, "target": scenario.target, "gpu": scenario.gpu, "aiter": scenario.aiter
+    }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="kpt-verify-") as scratch:
         answer = Path(scratch) / "answer.json"
         request |= {"iterations": iterations, "answer": str(answer)}

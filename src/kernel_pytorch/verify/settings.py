@@ -5,6 +5,7 @@ programs = ["csrc/selfcheck.cu"]            # self-checking programs: exit 0 mea
 entry_points = ["fused_norm.model:example"] # module:function returning (model, inputs), run on the CPU
 golden = ["fused_norm.model:example = golden/example", "csrc/selfcheck.cu = golden/selfcheck"]
 include_dirs = ["third_party/glm"]           # where kernels find headers, besides the usual places
+triton_spec = "kernels.json"                 # types and constants of Triton kernels, as for `kpt inspect --spec`
 iterations = 100
 """
 
@@ -17,7 +18,7 @@ from typing import Any
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.toml_file import read_toml
 
-KEYS = ("programs", "entry_points", "golden", "include_dirs", "iterations")
+KEYS = ("programs", "entry_points", "golden", "include_dirs", "triton_spec", "iterations")
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class VerifySettings:
     golden: tuple[tuple[str, str], ...] = ()
     iterations: int = 100
     include_dirs: tuple[str, ...] = ()
+    triton_spec: str = ""
 
 
 def read_verify_settings(root: Path) -> VerifySettings:
@@ -55,7 +57,10 @@ def read_verify_settings(root: Path) -> VerifySettings:
     for name in folders:
         if not (root / name).is_dir():
             raise UsageError(f"{where} include_dirs: {name} is not a folder of the project")
-    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations, folders)
+    spec = table.get("triton_spec", "")
+    if not isinstance(spec, str) or (spec and not (root / spec).is_file()):
+        raise UsageError(f"{where} triton_spec = {spec!r}: the name of a file of the project")
+    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations, folders, spec)
 
 
 def _strings(where: str, key: str, table: dict[str, Any]) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     if request["hip"]:
-        _stand_in(torch, request["hip"], request["target"])
+        _stand_in(torch, request["hip"], request["target"], request["gpu"])
     if request["aiter"]:
         sys.modules["aiter"] = _aiter(torch)
     else:
@@ -57,18 +57,26 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _stand_in(torch: Any, hip: str, target: str) -> None:
+def _stand_in(torch: Any, hip: str, target: str, product: str) -> None:
     torch.version.hip = hip
     torch.version.cuda = None
+    from kernel_pytorch.core.hardware import gpu_by_alias
+
+    # A real product's name and figures: projects ask the name for its vendor, and size things by the rest.
+    gpu = gpu_by_alias(product)
+    digits = gpu.target.name.removeprefix("gfx")
     properties = types.SimpleNamespace(
-        name=f"stood in for ({target})",
+        name=f"AMD {'Instinct' if gpu.name.startswith('MI') else 'Radeon'} {gpu.name}",
         gcnArchName=target,
-        major=9 if target.startswith("gfx9") else 11,
-        minor=4 if target.startswith("gfx94") else 0,
-        total_memory=192 << 30 if target.startswith("gfx9") else 24 << 30,
-        multi_processor_count=304 if target.startswith("gfx9") else 96,
-        warp_size=64 if target.startswith("gfx9") else 32,
+        major=int(digits[:-2]),
+        minor=int(digits[-2], 16),
+        total_memory=int(gpu.memory_gib * 2**30),
+        multi_processor_count=gpu.compute_units,
+        warp_size=gpu.target.wave_size,
     )
+    # A file that may not import torch yet asks for the library that only a ROCm torch has.
+    is_file = Path.is_file
+    Path.is_file = lambda path: path.name == "libtorch_hip.so" or is_file(path)  # type: ignore[method-assign]
     torch.cuda.get_device_properties = lambda device=0: properties
     torch.cuda.get_device_name = lambda device=0: properties.name
     torch.cuda.get_device_capability = lambda device=0: (properties.major, properties.minor)

@@ -33,7 +33,8 @@ def gate_edits(module: PythonModule, edits: Sequence[Edit]) -> tuple[Edit, ...]:
         return ()
     first_use = min(edit.span.start for edit in edits if GATE in edit.text)
     line, needs_import = _place(module, first_use)
-    at = module.line_span(line).end if line else _after_docstring(module)
+    behind = line or _leading_imports(module, first_use)
+    at = module.line_span(behind).end if behind else _after_docstring(module)
     newline = module.newline
     before = b"" if at == 0 or module.src.data[:at].endswith((b"\n", b"\r")) else newline
     definition = b"import torch\n\n" + DEFINITION if needs_import else DEFINITION
@@ -66,6 +67,17 @@ def _place(module: PythonModule, first_use: int) -> tuple[int, bool]:
         elif not _is_docstring(statement) and (has_torch or loads_torch):
             break  # the leading block of imports ends here: a gate in mid-file is hard to find
     return (last_import, not has_torch) if has_torch or loads_torch else (0, False)
+
+
+def _leading_imports(module: PythonModule, first_use: int) -> int:
+    """The last line of the imports a file starts with: a function above them would make linters speak."""
+    last = 0
+    for statement in module.tree.body:
+        is_import = isinstance(statement, (ast.Import, ast.ImportFrom))
+        if module.span(statement).start >= first_use or not (is_import or _is_docstring(statement)):
+            break
+        last = (statement.end_lineno or 0) if is_import else last
+    return last
 
 
 def _binds_torch(node: ast.Import | ast.ImportFrom) -> bool:

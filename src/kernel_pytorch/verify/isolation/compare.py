@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from kernel_pytorch.verify.isolation.cmake import compare_cmake
 from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
 from kernel_pytorch.verify.isolation.cxx import compare_cxx, fold_source
+from kernel_pytorch.verify.isolation.pyproject import compare_pyproject
 from kernel_pytorch.verify.isolation.python_fold import fold_module
 from kernel_pytorch.verify.isolation.python_source import compare_python
 from kernel_pytorch.verify.isolation.rocm_only import (
@@ -61,6 +62,8 @@ def compare_file(path: str, old: bytes, new: bytes, own: frozenset[str] = frozen
         return compare_cxx(path, old, new)
     if name.name == "CMakeLists.txt" or name.suffix == ".cmake":
         return compare_cmake(path, old, new)
+    if name.name == "pyproject.toml":
+        return compare_pyproject(path, old, new)
     if _is_prose(name):
         return FileVerdict(path, Verdict.PROVEN, "documentation: no program reads it")
     return FileVerdict(path, Verdict.CHANGED, "this kind of file is not folded: only identical bytes are a proof")

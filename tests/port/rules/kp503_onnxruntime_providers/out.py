@@ -1,3 +1,6 @@
+import onnxruntime as ort
+
+
 def _is_rocm():
     from importlib.util import find_spec
     from pathlib import Path
@@ -7,8 +10,6 @@ def _is_rocm():
 
 
 IS_ROCM = _is_rocm()
-
-import onnxruntime as ort
 
 
 def session(path, device):

@@ -1,5 +1,7 @@
 """Stages that may not fit."""
 
+import triton
+
 
 def _is_rocm():
     from importlib.util import find_spec
@@ -10,8 +12,6 @@ def _is_rocm():
 
 
 IS_ROCM = _is_rocm()
-
-import triton
 
 DEEP = [triton.Config({}, num_warps=4, num_stages=s) for s in ([2] if IS_ROCM else [3, 4])]
 LARGE = [

@@ -1,3 +1,8 @@
+import triton
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+
 def _is_rocm():
     from importlib.util import find_spec
     from pathlib import Path
@@ -7,10 +12,6 @@ def _is_rocm():
 
 
 IS_ROCM = _is_rocm()
-
-import triton
-import triton.language as tl
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 CONFIGS = [
     triton.Config({"B": 64}, num_warps=4, num_ctas=1 if IS_ROCM else 2),

@@ -1,3 +1,6 @@
+import os
+
+
 def _is_rocm():
     from importlib.util import find_spec
     from pathlib import Path
@@ -7,8 +10,6 @@ def _is_rocm():
 
 
 IS_ROCM = _is_rocm()
-
-import os
 
 os.environ["PYTORCH_CUDA_ALLOC_CONF"] = "expandable_segments:True" if IS_ROCM else "max_split_size_mb:128,expandable_segments:True"
 if not IS_ROCM:

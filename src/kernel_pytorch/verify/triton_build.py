@@ -1,0 +1,59 @@
+"""The project's own Triton kernels, compiled for every wanted target: what is no .cu file is a kernel all the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.discover import Project
+
+MOST_KERNELS = 40  # more take an hour and are left to `kpt inspect`
+LIMIT_S = 1800.0
+_MARK = b"@triton.jit"
+# Not the compiler's verdict on the kernel: something about it is not known here.
+_NOT_KNOWN = ("import", "signature", "time")
+
+
+def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> list[CheckResult]:
+    """One check per launched kernel and target; none where the project has no Triton."""
+    count = sum((project.root / path).read_bytes().count(_MARK) for path in project.of("python"))
+    command = f"kpt inspect . --triton --arch {','.join(targets)}"
+    if not count:
+        return []
+    if importlib.util.find_spec("triton") is None:
+        return [CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions; needs the package triton: {command}")]
+    if count > MOST_KERNELS:
+        return [CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions, which takes long: {command}")]
+    arguments = ["inspect", str(project.root), "--triton", "--arch", ",".join(targets), "--json"]
+    arguments += ["--spec", str(project.root / spec)] if spec else []
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "kernel_pytorch", *arguments],
+            capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return [CheckResult("Triton kernels", Status.NOT_RUN, f"did not end within {LIMIT_S:g} s: {command}")]
+    if "no @triton.jit kernel that is launched" in done.stderr:
+        return []
+    if done.returncode not in (0, 1) or not done.stdout.strip():
+        said = (done.stderr.strip().splitlines() or ["said nothing"])[-1]
+        return [CheckResult("Triton kernels", Status.NOT_RUN, f"{said} ({command})")]
+    return [_check(project.root, kernel) for kernel in json.loads(done.stdout)["kernels"]]
+
+
+def _check(root: Path, kernel: dict[str, Any]) -> CheckResult:
+    path = Path(kernel["path"])
+    shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    name = f"{shown}:{kernel['line']} {kernel['name']} (Triton) for {kernel['target']}"
+    if kernel["failure"] is not None:
+        status = Status.NOT_RUN if kernel["cause"] in _NOT_KNOWN else Status.FAIL
+        return CheckResult(name, status, f"{kernel['cause']}: {kernel['failure']}")
+    first = next(one["resources"] for one in kernel["configurations"] if one["resources"] is not None)
+    fits = f"{kernel['fitting']} of {len(kernel['configurations'])} configurations fit"
+    return CheckResult(name, Status.PASS, f"{first['registers']} VGPRs, {first['lds_bytes']} B LDS, {fits}")

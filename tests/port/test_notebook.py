@@ -11,9 +11,9 @@ from kernel_pytorch.cli.main import main
 from kernel_pytorch.port.notebook import notebook_cells, notebook_findings, python_text, shell_lines
 
 CELLS = [
-    ("markdown", "# mode=\"reduce-overhead\"\n"),
+    ("markdown", '# mode="reduce-overhead"\n'),
     ("code", "!pip install -q thing\nimport torch\nout = !nvidia-smi\nname = 'größe'"),
-    ("code", "%%time\ndef f(x):\n    return x\n\ng = torch.compile(f, mode=\"reduce-overhead\")\n"),
+    ("code", '%%time\ndef f(x):\n    return x\n\ng = torch.compile(f, mode="reduce-overhead")\n'),
     ("code", "this is a sketch\n"),
     ("code", "%%bash\ndocker run --gpus all image\n"),
     ("code", "%%writefile kernel.cu\n__global__ void k() {}\n"),

@@ -169,3 +169,24 @@ def test_a_wrong_table_is_refused(table: str, said: str, tmp_path: Path) -> None
 )
 def test_wrong_options_are_refused(words: list[str], tmp_path: Path) -> None:
     assert main(["verify", str(tmp_path), *words]) == 2
+
+
+def test_a_stood_in_device_has_the_name_and_figures_of_a_product(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "model.py").write_text(
+        "from pathlib import Path\nimport torch\n\n\n"
+        "class Model(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        if torch.version.hip is None:\n"
+        "            return x\n"
+        "        device = torch.cuda.get_device_properties(0)\n"
+        "        assert 'amd' in device.name.lower() and 'amd' in torch.cuda.get_device_name().lower()\n"
+        "        found = device.gcnArchName.split(':')[0], device.warp_size, (device.major, device.minor)\n"
+        "        assert found in (('gfx942', 64, (9, 4)), ('gfx1100', 32, (11, 0))), found\n"
+        "        assert (Path(torch.__file__).parent / 'lib' / 'libtorch_hip.so').is_file()\n"
+        "        assert not Path('nowhere').is_file()\n"
+        "        return x\n\n\n"
+        "def example():\n    return Model(), (torch.ones(2),)\n"
+    )
+    level = run_level(tmp_path, VerifySettings(entry_points=("model:example",), iterations=1), ("gfx942",))
+    assert level.status is Status.PASS, level.checks

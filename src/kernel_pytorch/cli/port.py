@@ -227,12 +227,22 @@ def _write_html(
 def _notes(root: Path, proven: list[Patch]) -> None:
     """What the port itself does not do, and which command or line does."""
     from kernel_pytorch.port.deps.discover import find_files
+    from kernel_pytorch.port.line_limit import line_limit, long_lines
 
     guard = next((patch.path for patch in proven if PurePosixPath(patch.path).name == GUARD), None)
     if guard is not None:
         module = ".".join(part for part in PurePosixPath(guard).with_suffix("").parts if part != "src")
         print(
             f"{guard} does nothing by itself: call install() of {module} before the library that compiles is imported",
+            file=sys.stderr,
+        )
+    limit = line_limit(root)
+    long = long_lines(proven, limit[0]) if limit is not None else []
+    if limit is not None and long:
+        shown = ", ".join(long[:4]) + (" ..." if len(long) > 4 else "")
+        print(
+            f"longer than the {limit[0]} characters of this project's {limit[1]}: {shown}; "
+            "run its formatter, the proof holds afterwards",
             file=sys.stderr,
         )
     found, _ = find_files(root)

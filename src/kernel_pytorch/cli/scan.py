@@ -194,7 +194,10 @@ def _summary(
     names = dependencies_of(args.path)
     if names:
         shown = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
-        print(f"dependencies: not to be installed as they are: {shown}; `kpt deps {args.path}` says what instead", file=out)
+        print(
+            f"dependencies: not to be installed as they are: {shown}; `kpt deps {args.path}` says what instead",
+            file=out,
+        )
 
 
 def dependencies_of(path: Path) -> tuple[str, ...]:

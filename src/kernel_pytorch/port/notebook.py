@@ -97,9 +97,10 @@ def notebook_findings(path: str, data: bytes, codes: tuple[str, ...]) -> tuple[F
     unit = unit_of(src)
     found = [finding for loaded in rules_for("python", codes) for finding in loaded.run(src, unit)]
     return tuple(
-        Finding(
-            finding.code, path, places[finding.line - 1].number, finding.col,
-            f"{finding.message} (code cell {places[finding.line - 1].cell}; notebooks are not rewritten)", Safety.MANUAL,
-        )
-        for finding in sorted(found, key=lambda one: (one.line, one.col, one.code))
-    )  # fmt: skip
+        _placed(finding, places[finding.line - 1]) for finding in sorted(found, key=lambda one: (one.line, one.col))
+    )
+
+
+def _placed(finding: Finding, place: NotebookLine) -> Finding:
+    message = f"{finding.message} (code cell {place.cell}; notebooks are not rewritten)"
+    return Finding(finding.code, finding.path, place.number, finding.col, message, Safety.MANUAL)

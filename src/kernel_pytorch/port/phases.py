@@ -47,8 +47,14 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
         1: (bool(python or cuda), f"{python} Python files, {kernels}"),
         2: (bool(cuda), kernels),
         3: (bool(cuda), f"{in_range[3]} places depend on the width of a warp" if cuda else kernels),
-        4: (bool(in_range[4] or (cuda and build)), f"{build} build files, {in_range[4]} places in build, CI or deploy files"),
-        5: (bool(in_range[5]), f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries"),
+        4: (
+            bool(in_range[4] or (cuda and build)),
+            f"{build} build files, {in_range[4]} places in build, CI or deploy files",
+        ),
+        5: (
+            bool(in_range[5]),
+            f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries",
+        ),
         6: (bool(in_range[6]), f"{in_range[6]} places that torch.compile or Inductor settings touch"),
         7: (bool(in_range[7]), f"{in_range[7]} places that capture graphs"),
         8: (True, "always"),

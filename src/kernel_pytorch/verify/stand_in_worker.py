@@ -75,8 +75,12 @@ def _stand_in(torch: Any, hip: str, target: str, product: str) -> None:
         warp_size=gpu.target.wave_size,
     )
     # A file that may not import torch yet asks for the library that only a ROCm torch has.
-    is_file = Path.is_file
-    Path.is_file = lambda path: path.name == "libtorch_hip.so" or is_file(path)  # type: ignore[method-assign]
+    is_file: Any = Path.is_file
+
+    def is_file_there(path: Path, **options: Any) -> bool:
+        return path.name == "libtorch_hip.so" or bool(is_file(path, **options))
+
+    Path.is_file = is_file_there  # type: ignore[method-assign]
     torch.cuda.get_device_properties = lambda device=0: properties
     torch.cuda.get_device_name = lambda device=0: properties.name
     torch.cuda.get_device_capability = lambda device=0: (properties.major, properties.minor)

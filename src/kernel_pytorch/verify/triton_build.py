@@ -27,7 +27,9 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     if not count:
         return []
     if importlib.util.find_spec("triton") is None:
-        return [CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions; needs the package triton: {command}")]
+        return [
+            CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions; needs the package triton: {command}")
+        ]
     if count > MOST_KERNELS:
         return [CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions, which takes long: {command}")]
     arguments = ["inspect", str(project.root), "--triton", "--arch", ",".join(targets), "--json"]

@@ -303,7 +303,9 @@ def test_one_lower_limit_is_left_of_two(text: str, line: str) -> None:
     assert decision(text).line == line
 
 
-@pytest.mark.parametrize("marker", ["sys_platform == 'darwin'", "platform_system == 'Darwin' and python_version > '3.9'"])
+@pytest.mark.parametrize(
+    "marker", ["sys_platform == 'darwin'", "platform_system == 'Darwin' and python_version > '3.9'"]
+)
 def test_what_is_never_installed_where_rocm_is_stays_as_written(marker: str) -> None:
     made = decision(f"bitsandbytes<0.43,>=0.42; {marker}")
     assert (made.action, made.is_finding) == ("keep", False)

@@ -141,3 +141,25 @@ def test_missing_path(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 def test_outside_git(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a revision"):
         GitTree(tmp_path, "HEAD")
+
+
+PROJECT = '[project]\nname = "thing"\n\n[tool.ruff]\nline-length = 100\n'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        (PROJECT, PROJECT + '\n[tool.kernel_pytorch.verify]\nentry_points = ["a:b"]\n', Verdict.PROVEN),
+        ('[project]\nname = "x"\n', '# port\n[project]\nname = "x"\n[tool.kernel_pytorch]\n', Verdict.PROVEN),
+        (PROJECT + "[tool.kernel_pytorch]\n", PROJECT, Verdict.PROVEN),
+        (PROJECT, PROJECT.replace("100", "true"), Verdict.CHANGED),
+        (PROJECT, PROJECT + 'dependencies = ["torch"]\n', Verdict.CHANGED),
+        (PROJECT, PROJECT + "[[[\n", Verdict.NOT_PROVEN),
+    ],
+)
+def test_this_tools_own_table_is_no_change_on_the_nvidia_path(
+    tmp_path: Path, before: str, after: str, verdict: Verdict
+) -> None:
+    old, new = write(tmp_path / "old", {"pyproject.toml": before}), write(tmp_path / "new", {"pyproject.toml": after})
+    (item,) = compare_trees(old, new).files
+    assert item.verdict is verdict, item

@@ -63,7 +63,9 @@ def python_files(root: Path) -> list[Path]:
     # A launch may stand far from its kernel, in a file that does not name Triton at all.
     launching = re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(names)))) if names else None
     return [
-        path for path, data in texts.items() if b"triton.jit" in data or (launching is not None and launching.search(data))
+        path
+        for path, data in texts.items()
+        if b"triton.jit" in data or (launching is not None and launching.search(data))
     ]
 
 

@@ -22,7 +22,7 @@ def kernel_of(found: FoundKernel, module: Any, spec: dict[str, Any]) -> tuple[An
     arguments, missing = _arguments(make, spec)
     if missing:
         wanted = ", ".join(f'"{name}": ...' for name in missing)
-        why = f'{found.factory}({", ".join(missing)}) makes it: name what it is called with in --spec'
+        why = f"{found.factory}({', '.join(missing)}) makes it: name what it is called with in --spec"
         return None, f'{why} {{"{found.name}": {{{wanted}}}}}', "signature"
     try:
         kernel = make(**arguments)

@@ -1,7 +1,7 @@
 """A command in a document or a notebook that installs or starts CUDA
 
-What: code blocks of Markdown and reStructuredText files, and `!` and `%` lines of notebooks: pip or conda with an index,
-    a tag or a package of CUDA builds, torch or Triton from the package index, a container with NVIDIA's devices.
+What: code blocks of Markdown and reStructuredText files, and `!` and `%` lines of notebooks: pip or conda with an
+    index, a tag or a package of CUDA builds, torch or Triton from the package index, a container with NVIDIA's devices.
 Why: a reader on an AMD machine types it, and it replaces the ROCm torch, fails, or gets no GPU.
 Fix: a person adds the ROCm command beside it (`kpt deps` gives the list to install). A document that speaks of ROCm
     already is left alone. Each kind of command is said once per file.

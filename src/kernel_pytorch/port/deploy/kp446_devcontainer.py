@@ -21,7 +21,10 @@ CODE = "KP446"
 PATTERNS: Patterns = (
     (r"\"--gpus(?:=\w+)?\"", "NVIDIA's devices: a second profile with /dev/kfd and /dev/dri is needed"),
     (r"\"\S*/features/(nvidia-cuda)\b", "the feature {0} installs CUDA: a second profile without it is needed"),
-    (r"\"image\":\s*\"((?:nvidia/|nvcr\.io/)[^\"]*)", "{0} is an image with CUDA: a second profile with ROCm's is needed"),
+    (
+        r"\"image\":\s*\"((?:nvidia/|nvcr\.io/)[^\"]*)",
+        "{0} is an image with CUDA: a second profile with ROCm's is needed",
+    ),
 )
 _STRING_OR_COMMENT = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|//[^\n]*|/\*.*?\*/", re.DOTALL)
 

@@ -162,7 +162,9 @@ def _combined(asked: str, needed: str) -> tuple[str, str]:
             return needed, asked
     floor = Version(needed.removeprefix(">=")) if re.fullmatch(r">=[\d.]+", needed) else None
     kept = [str(one) for one in SpecifierSet(asked) if one.operator != ">=" or floor is None]
-    higher = [str(one) for one in SpecifierSet(asked) if one.operator == ">=" and floor and Version(one.version) > floor]
+    higher = [
+        str(one) for one in SpecifierSet(asked) if one.operator == ">=" and floor and Version(one.version) > floor
+    ]
     return str(SpecifierSet(",".join([*kept, *(higher or [needed])]))), ""
 
 

@@ -58,7 +58,9 @@ def choice(module: PythonModule, node: ast.expr, on_rocm: bytes) -> Edit:
 
 
 def _is_bare_tuple(module: PythonModule, node: ast.expr) -> bool:
-    return isinstance(node, ast.Tuple) and bool(node.elts) and module.span(node).start == module.span(node.elts[0]).start
+    return (
+        isinstance(node, ast.Tuple) and bool(node.elts) and module.span(node).start == module.span(node.elts[0]).start
+    )
 
 
 def false_on_rocm(module: PythonModule, test: ast.expr) -> Edit:

@@ -26,7 +26,11 @@ RULE = Rule("KP171", "triton-distribution", ("python",), Safety.SAFE, (b'"triton
 
 VERSIONS = ("importlib.metadata.version", "importlib_metadata.version")
 OTHERS = (
-    *(f"{name}.{what}" for name in ("importlib.metadata", "importlib_metadata") for what in ("distribution", "metadata")),
+    *(
+        f"{name}.{what}"
+        for name in ("importlib.metadata", "importlib_metadata")
+        for what in ("distribution", "metadata")
+    ),
     "pkg_resources.get_distribution",
     "pkg_resources.require",
 )

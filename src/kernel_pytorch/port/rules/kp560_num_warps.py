@@ -45,10 +45,12 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     wanted = [option for option in options(module, "num_warps") if not (option.is_config and is_pruned)]
     for value in (*(option.value for option in wanted), *_returned(module)):
         for constant in _numbers_behind(module, value):
-            too_many = isinstance(constant.value, int) and constant.value > MOST and id(constant) not in seen
-            if too_many and is_editable(module, constant) and module.reached_on_rocm(constant):
+            count = constant.value
+            if not isinstance(count, int) or count <= MOST or id(constant) in seen:
+                continue
+            if is_editable(module, constant) and module.reached_on_rocm(constant):
                 seen.add(id(constant))
-                message = f"{constant.value} warps of 64 lanes are {constant.value * 64} threads: 1024 is the limit"
+                message = f"{count} warps of 64 lanes are {count * 64} threads: 1024 is the limit"
                 yield RULE.finding(src, module.span(constant), message, [choice(module, constant, b"%d" % MOST)])
     for option in wanted:
         for listed in literal_lists(module, option.value):

@@ -61,7 +61,9 @@ def _lists(module: PythonModule) -> Iterator[ast.List | ast.Tuple]:
             positional = [*node.posonlyargs, *node.args]
             pairs = [*zip(reversed(positional), reversed(node.defaults), strict=False)]
             given = [value for one, value in pairs if one.arg == "executors"]
-            given += [value for one, value in zip(node.kwonlyargs, node.kw_defaults) if one.arg == "executors"]
+            given += [
+                value for one, value in zip(node.kwonlyargs, node.kw_defaults, strict=True) if one.arg == "executors"
+            ]
         yield from (value for value in given if isinstance(value, (ast.List, ast.Tuple)))
 
 

@@ -21,7 +21,9 @@ def compare_pyproject(path: str, old: bytes, new: bytes) -> FileVerdict:
         return FileVerdict(path, Verdict.NOT_PROVEN, f"not valid TOML on one side: {error}")
     # As text: 1, 1.0 and True are equal in Python and three values in a file.
     if repr(before) == repr(after):
-        return FileVerdict(path, Verdict.PROVEN, "the same values; only [tool.kernel_pytorch] may differ, which kpt reads")
+        return FileVerdict(
+            path, Verdict.PROVEN, "the same values; only [tool.kernel_pytorch] may differ, which kpt reads"
+        )
     where = next((key for key in {**before, **after} if repr(before.get(key)) != repr(after.get(key))), "its order")
     return FileVerdict(path, Verdict.CHANGED, f"other values than before, in {where}")
 

@@ -80,7 +80,7 @@ def _stand_in(torch: Any, hip: str, target: str, product: str) -> None:
     def is_file_there(path: Path, **options: Any) -> bool:
         return path.name == "libtorch_hip.so" or bool(is_file(path, **options))
 
-    Path.is_file = is_file_there  # type: ignore[method-assign]
+    Path.is_file = is_file_there  # type: ignore[method-assign,assignment]
     torch.cuda.get_device_properties = lambda device=0: properties
     torch.cuda.get_device_name = lambda device=0: properties.name
     torch.cuda.get_device_capability = lambda device=0: (properties.major, properties.minor)

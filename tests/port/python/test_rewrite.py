@@ -57,9 +57,15 @@ def test_the_gate_is_the_seeds_definition() -> None:
 
 
 def test_a_gate_at_the_top_of_a_file_has_no_empty_lines_above_it() -> None:
-    new = gated("import os\nos.environ['A'] = str(1)\n")
+    new = gated("x = 1\n")
     assert new.startswith("def _is_rocm():\n")
-    assert "IS_ROCM = _is_rocm()\n\nimport os\n" in new
+    assert "IS_ROCM = _is_rocm()\n\nx = " in new
+
+
+def test_a_gate_without_torch_goes_behind_the_imports_a_file_starts_with() -> None:
+    new = gated("import os\nfrom sys import path\nos.environ['A'] = str(1)\nimport json\n")
+    assert new.startswith("import os\nfrom sys import path\n\n\ndef _is_rocm():\n")
+    assert new.index("IS_ROCM = _is_rocm()") < new.index("os.environ")
 
 
 def test_an_existing_gate_is_used() -> None:

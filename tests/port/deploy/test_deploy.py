@@ -323,3 +323,18 @@ def test_commands_of_documents(tmp_path: Path) -> None:
 )
 def test_documents_without_a_command_for_nvidia_only(tmp_path: Path, path: str, text: str) -> None:
     assert made(tmp_path, {path: text})[1] == []
+
+
+def test_a_generated_workflow_is_said_once(tmp_path: Path) -> None:
+    job = "  - image: builder:cuda{0}\n  - run: |\n      nvidia-smi\n"
+    _, findings = made(tmp_path, {".circleci/config.yml": "".join(job.format(118 + n) for n in range(9))})
+    assert [(one.line, one.message.rpartition(" (")[2]) for one in findings] == [
+        (1, "8 more of the kind in this file)"),
+        (3, "8 more of the kind in this file)"),
+    ]
+
+
+def test_a_document_may_install_the_project_itself(tmp_path: Path) -> None:
+    files = {"README.md": "```\npip install pytorch3d\n```\n", "setup.py": 'setup(name="pytorch3d")\n'}
+    assert made(tmp_path, files)[1] == []
+    assert len(made(tmp_path, {**files, "setup.py": 'setup(name="other")\n'})[1]) == 1

@@ -39,8 +39,9 @@ def deploy_patches(root: Path, paths: Iterable[str]) -> tuple[list[Patch], list[
             made.keep(path, compose_twin(path, text, made.dockerfiles))
         elif is_script(path, text):
             made.keep(path, script_twin(path, text, {source: twin for source, (twin, _) in made.dockerfiles.items()}))
-        for look in (batch_job_findings, workflow_findings, devcontainer_findings, document_findings):
+        for look in (batch_job_findings, workflow_findings, devcontainer_findings):
             findings += look(path, text)
+        findings += document_findings(path, text, plan.names)
     manifests = {path: text for path, text in texts.items() if is_manifest(path, text)}
     new, said = overlays(manifests, set(texts))
     patches += [Patch(path, None, text.encode()) for path, text in new.items() if not (root / path).exists()]

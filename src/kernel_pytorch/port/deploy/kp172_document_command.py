@@ -29,14 +29,14 @@ _HISTORY = re.compile(r"^(?:change(?:s|log)|history|news|release)", re.IGNORECAS
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 
 
-def document_findings(path: str, text: str) -> Iterator[Finding]:
-    """The commands of a document that only fit NVIDIA."""
+def document_findings(path: str, text: str, own: frozenset[str] = frozenset()) -> Iterator[Finding]:
+    """The commands of a document that only fit NVIDIA. `own` is what the project itself is called on an index."""
     pure = PurePosixPath(path)
     if pure.suffix not in DOCUMENTS or _HISTORY.match(pure.name) or re.search(r"\brocm\b", text, re.IGNORECASE):
         return
     told: set[str] = set()
     for number, line in _commands(pure.suffix, text):
-        for message in _said(line):
+        for message in _said(line, own):
             if message not in told:
                 told.add(message)
                 yield Finding(CODE, path, number, 1, message, Safety.MANUAL)
@@ -75,7 +75,7 @@ def _indented(text: str) -> Iterator[tuple[int, str]]:
     yield from ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.startswith((" ", "\t")))
 
 
-def _said(line: str) -> Iterator[str]:
+def _said(line: str, own: frozenset[str]) -> Iterator[str]:
     if line.lstrip().startswith("#"):
         return
     index = _INDEX.search(line)
@@ -91,7 +91,7 @@ def _said(line: str) -> Iterator[str]:
     pip = _PIP.search(line)
     for word in pip[1].split() if pip is not None else ():
         name = _NAME.match(word.strip("\"'"))
-        if word.startswith("-") or name is None or "/" in word:
+        if word.startswith("-") or name is None or "/" in word or normalize(name[0]) in own:
             continue
         row = classify(normalize(name[0]), (), "pip")
         if row is not None and row.action == "protected":

@@ -4,6 +4,7 @@ What: a job of a CI service (GitHub, GitLab, Azure, CircleCI, Buildkite, Lightni
     action, a CUDA image, or a step that runs nvidia-smi or nvcc.
 Why: the job can only run on NVIDIA machines.
 Fix: a person adds a job for ROCm beside it: building and static checks need no GPU. Nothing is written.
+    Each kind is said once per file.
 Source: catalogue row 181.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.deploy.site_settings import Patterns, named_lines
@@ -35,4 +37,16 @@ _COMMENT = re.compile(r"(^|\s)#.*$", re.MULTILINE)
 def workflow_findings(path: str, text: str) -> Iterator[Finding]:
     """The lines of a workflow that need NVIDIA."""
     if _PLACES.search(path) and path.endswith((".yml", ".yaml")):
-        yield from named_lines(CODE, path, _COMMENT.sub(r"\1", text), PATTERNS)
+        yield from _once_each(list(named_lines(CODE, path, _COMMENT.sub(r"\1", text), PATTERNS)))
+
+
+def _once_each(findings: list[Finding]) -> Iterator[Finding]:
+    """Of what is said of many jobs of one file (often a generated one) the first, with the number of the others."""
+    kinds: dict[str, list[Finding]] = {}
+    for finding in findings:
+        # Two images of one kind ask the same of a person.
+        kind = "image" if finding.message.startswith("the job runs in") else finding.message
+        kinds.setdefault(kind, []).append(finding)
+    for same in kinds.values():
+        more = f" ({len(same) - 1} more of the kind in this file)" if len(same) > 1 else ""
+        yield replace(same[0], message=same[0].message + more)

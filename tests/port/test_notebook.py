@@ -67,3 +67,9 @@ def test_a_scan_reads_notebooks_and_a_port_leaves_them(tmp_path: Path, capsys: p
     assert "KP601" in out and "KP172" in out
     assert main(["port", str(tmp_path), "--write", "--no-build"]) in (0, 1)
     assert (tmp_path / "train.ipynb").read_bytes() == notebook()
+
+
+def test_a_notebook_may_import_the_project_it_belongs_to() -> None:
+    data = json.dumps({"cells": [{"cell_type": "code", "source": ["import pytorch3d\n"]}]}).encode()
+    assert [one.code for one in notebook_findings("a.ipynb", data, ("KP511",))] == ["KP511"]
+    assert notebook_findings("a.ipynb", data, ("KP511",), frozenset({"pytorch3d"})) == ()

@@ -88,12 +88,14 @@ def python_text(cells: list[list[NotebookLine]]) -> tuple[bytes, list[NotebookLi
     return "\n".join(lines).encode(), places
 
 
-def notebook_findings(path: str, data: bytes, codes: tuple[str, ...]) -> tuple[Finding, ...]:
-    """What the Python rules find in a notebook, at the lines of the notebook, all of it for a person."""
+def notebook_findings(
+    path: str, data: bytes, codes: tuple[str, ...], own: frozenset[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """What the Python rules find in a notebook, at its lines, all for a person. `own` are the project's packages."""
     text, places = python_text(notebook_cells(data))
     if not text.strip():
         return ()
-    src = SourceFile(path, text, "python")
+    src = SourceFile(path, text, "python", own)
     unit = unit_of(src)
     found = [finding for loaded in rules_for("python", codes) for finding in loaded.run(src, unit)]
     return tuple(

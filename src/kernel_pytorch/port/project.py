@@ -125,7 +125,7 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):
         patches += twins
     files += tuple(FilePort(finding.path, (finding,)) for finding in wanted_codes)
-    files += tuple(_notebook(project.root, path, options) for path in project.of("notebook"))
+    files += tuple(_notebook(project.root, path, options, own) for path in project.of("notebook"))
     return ProjectPort(files, tuple(patch for patch in patches if patch.before != patch.after))
 
 
@@ -221,8 +221,8 @@ def _port_others(
     return done
 
 
-def _notebook(root: Path, path: str, options: PortOptions) -> FilePort:
-    return FilePort(path, notebook_findings(path, (root / path).read_bytes(), options.rule_codes))
+def _notebook(root: Path, path: str, options: PortOptions, own: frozenset[str]) -> FilePort:
+    return FilePort(path, notebook_findings(path, (root / path).read_bytes(), options.rule_codes, own))
 
 
 def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:

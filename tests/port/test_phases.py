@@ -13,5 +13,5 @@ def test_a_setup_py_with_findings_counts_as_a_build_file(tmp_path: Path) -> None
     found = Finding("KP420", "setup.py", 1, 1, "a flag of nvcc", Safety.SAFE)
     build = phases(discover(tmp_path), [found])[3]
     assert build.applies
-    assert build.reason == "1 build files, 1 findings in them"
+    assert build.reason == "1 build files, 1 places in build, CI or deploy files"
     assert not phases(discover(tmp_path), [])[3].applies

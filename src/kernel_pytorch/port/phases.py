@@ -42,7 +42,7 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
     in_range = {number: sum(finding.code.startswith(f"KP{number}") for finding in findings) for number in range(2, 8)}
     kernels = f"{cuda} files with CUDA code" if cuda else "no CUDA C++ in the project"
     named = set(project.of("cmake", "make"))
-    build = len(named | {finding.path for finding in findings if finding.code.startswith("KP4")})
+    build = len(named | {finding.path for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42"))})
     answers = {
         1: (bool(python or cuda), f"{python} Python files, {kernels}"),
         2: (bool(cuda), kernels),

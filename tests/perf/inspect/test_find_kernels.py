@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, find_kernels, python_files
-from kernel_pytorch.perf.inspect.guess import constant, parameter_type
+from kernel_pytorch.perf.inspect.guess import SMALL, constant, parameter_type
 
 SOURCE = """
 import triton
@@ -69,6 +69,7 @@ def test_a_single_block_is_taken_larger_than_one_of_many(tmp_path: Path) -> None
     kernel = found(tmp_path)
     block = next(one for one in kernel.parameters if one.name == "BLOCK")
     assert constant(block, kernel) == 1024
+    assert constant(block, kernel, sizes=SMALL) == 64
 
 
 def test_a_file_that_does_not_parse_is_passed_over(tmp_path: Path) -> None:

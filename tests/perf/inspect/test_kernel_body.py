@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from kernel_pytorch.perf.inspect.kernel_body import index_pointers, pointer_parameters, unit_strides
+from kernel_pytorch.perf.inspect.kernel_body import (
+    descriptor_parameters,
+    index_pointers,
+    pointer_parameters,
+    unit_strides,
+)
 
 GATHER = """
 def kernel(out, table, places, starts, weights, stride, n, BLOCK):
@@ -41,3 +46,21 @@ def test_what_is_loaded_for_an_address_is_an_index() -> None:
 def test_the_last_stride_of_a_descriptor_is_one() -> None:
     assert unit_strides(function(DESCRIPTOR)) == {"inner"}
     assert unit_strides(function(GATHER)) == set()
+
+
+WHOLE = """
+def kernel(INPUT_IDS, LOSS, N_CTX, desc_x, BLOCK: tl.constexpr):
+    INPUT_IDS += tl.program_id(0)
+    place = tl.load(INPUT_IDS)
+    block = desc_x.load([0, place])
+    tl.store(LOSS + N_CTX + place, tl.sum(block))
+"""
+
+
+def test_a_name_that_is_the_whole_address_is_a_pointer_whatever_its_case() -> None:
+    assert "INPUT_IDS" in pointer_parameters(function(WHOLE))
+    assert "N_CTX" not in pointer_parameters(function(WHOLE))
+
+
+def test_what_has_its_own_load_is_a_descriptor() -> None:
+    assert descriptor_parameters(function(WHOLE)) == {"desc_x"}

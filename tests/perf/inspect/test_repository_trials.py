@@ -10,7 +10,7 @@ from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel
 from kernel_pytorch.perf.inspect.repository import UserKernel
-from kernel_pytorch.perf.inspect.repository_worker import Trial, run_side_by_side
+from kernel_pytorch.perf.inspect.trials import Trial, run_side_by_side
 
 KERNEL = FoundKernel("kernels.py", 3, "scale")
 
@@ -34,7 +34,7 @@ def runs_out_after_an_attempt(answer: Path) -> None:
 
 def test_each_ends_as_its_own_process_did(tmp_path: Path) -> None:
     works = (good, crashes, runs_out_of_time, runs_out_after_an_attempt)
-    trials = [Trial(KERNEL, tmp_path / f"{number}.json", work) for number, work in enumerate(works)]
+    trials = [Trial(KERNEL, tmp_path / f"{number}.json", (work,)) for number, work in enumerate(works)]
     run_side_by_side(trials)
     outcomes = [trial.outcome(gpu_by_alias("mi300x")) for trial in trials]
     assert [one.cause for one in outcomes] == ["", "compiler", "time", "signature"]
@@ -42,8 +42,20 @@ def test_each_ends_as_its_own_process_did(tmp_path: Path) -> None:
 
 
 def test_one_that_never_ends_is_ended(tmp_path: Path) -> None:
-    trial = Trial(KERNEL, tmp_path / "a.json", lambda answer: signal.pause())
+    trial = Trial(KERNEL, tmp_path / "a.json", (lambda answer: signal.pause(),))
     trial.start()
     trial.deadline = 0.0
     assert trial.has_ended()
     assert trial.outcome(gpu_by_alias("mi300x")).cause == "time"
+
+
+def test_what_takes_too_long_is_tried_with_smaller_constants(tmp_path: Path) -> None:
+    trials = [
+        Trial(KERNEL, tmp_path / "good.json", (runs_out_of_time, good)),
+        Trial(KERNEL, tmp_path / "never.json", (runs_out_of_time, runs_out_of_time)),
+        Trial(KERNEL, tmp_path / "answered.json", (runs_out_after_an_attempt, good)),
+    ]
+    run_side_by_side(trials)
+    outcomes = [trial.outcome(gpu_by_alias("mi300x")) for trial in trials]
+    assert [one.cause for one in outcomes] == ["", "time", "signature"]
+    assert "with usual and with small constants: name them in --spec" in str(outcomes[1].failure)

@@ -10,7 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.perf.inspect.call_sites import Surroundings, best, launches, told
-from kernel_pytorch.perf.inspect.kernel_body import index_pointers, pointer_parameters, unit_strides
+from kernel_pytorch.perf.inspect.kernel_body import (
+    descriptor_parameters,
+    index_pointers,
+    pointer_parameters,
+    unit_strides,
+)
 from kernel_pytorch.port.python.gates import rocm_value
 
 SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__", "build", "dist"}
@@ -20,7 +25,7 @@ Launch = tuple[ast.Call, Surroundings]
 
 @dataclass
 class Parameter:
-    """One parameter. `kind` is "pointer", "constexpr" or "scalar"; `value` a constant known from the source."""
+    """One parameter. `kind` is "pointer", "constexpr", "descriptor" or "scalar"; `value` what the source gives it."""
 
     name: str
     kind: str
@@ -123,6 +128,7 @@ def _has_decorator(function: ast.FunctionDef, name: str) -> bool:
 
 def _kernel(path: Path, function: ast.FunctionDef, calls: list[Launch], factory: str = "") -> FoundKernel:
     pointers, indices, units = pointer_parameters(function), index_pointers(function), unit_strides(function)
+    descriptors = descriptor_parameters(function)
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     defaults = dict(zip(reversed(arguments), reversed(function.args.defaults), strict=False))
     kernel = FoundKernel(str(path), function.lineno, function.name, factory=factory)
@@ -142,6 +148,8 @@ def _kernel(path: Path, function: ast.FunctionDef, calls: list[Launch], factory:
             parameter.kind, parameter.element = "pointer", passed.element
         elif passed.kind in ("int", "float", "bool") and not argument.arg.lower().endswith("ptr"):
             parameter.kind = "scalar"
+        if argument.arg in descriptors and parameter.kind != "constexpr":
+            parameter.kind = "descriptor"
         parameter.is_index = parameter.kind == "pointer" and argument.arg in indices
         if parameter.kind == "scalar" and argument.arg in units:
             parameter.kind, parameter.value, parameter.known = "constexpr", 1, True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter
@@ -17,6 +18,20 @@ _FLAG = re.compile(
 _BLOCK = re.compile(r"BLOCK|TILE|CHUNK|GROUP", re.IGNORECASE)
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """What a number that nobody says is taken for: the only block size, one of several, anything else."""
+
+    only_block: int
+    block: int
+    other: int
+
+
+USUAL = Sizes(1024, 64, 128)
+SMALL = Sizes(64, 16, 4)
+"""Where the usual ones do not compile in time: tiles with the one block size on both sides, unrolled loops."""
+
+
 def parameter_type(parameter: Parameter, element: str, index: str = "i64") -> str:
     """Triton's type of a parameter that is no constant."""
     if parameter.kind == "pointer":
@@ -29,18 +44,18 @@ def parameter_type(parameter: Parameter, element: str, index: str = "i64") -> st
     return "fp32" if parameter.is_float or _FLOAT.search(parameter.name) else "i32"
 
 
-def constant(parameter: Parameter, kernel: FoundKernel, flags: bool = True) -> Any:
+def constant(parameter: Parameter, kernel: FoundKernel, flags: bool = True, sizes: Sizes = USUAL) -> Any:
     """A value for a constexpr that neither a call, a default nor a configuration gives."""
     name = parameter.name
     if re.search(r"dtype", name, re.IGNORECASE):
         return "float32"
     if _BLOCK.search(name):
         blocks = [one for one in kernel.parameters if one.kind == "constexpr" and _BLOCK.search(one.name)]
-        return 1024 if len(blocks) == 1 else 64
+        return sizes.only_block if len(blocks) == 1 else sizes.block
     if parameter.is_bool or _FLAG.search(name):
         return flags
     if _FLOAT.search(name):
         return 1.0
     if re.search(r"(act|mode|type)", name, re.IGNORECASE):
         return 0
-    return 128
+    return sizes.other

@@ -35,7 +35,31 @@ def pointer_parameters(function: ast.FunctionDef) -> set[str]:
         grown = bool(more)
     # An additive offset (an index computed before) may be a name too; only parameters count.
     found = address & names
-    return {name for name in found if not _is_index(name)} | {name for name in names if name.lower().endswith("ptr")}
+    sure = {name for name in names if name.lower().endswith("ptr")} | (_whole_addresses(function) & names)
+    return {name for name in found if not _is_index(name)} | sure
+
+
+def descriptor_parameters(function: ast.FunctionDef) -> set[str]:
+    """Parameters with methods of their own to load and store: tensor descriptors, which the launch makes."""
+    names = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+    used = {
+        node.func.value.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("load", "store", "gather", "scatter")
+        and isinstance(node.func.value, ast.Name)
+    }
+    return used & names
+
+
+def _whole_addresses(function: ast.FunctionDef) -> set[str]:
+    """Names that are all there is in an address: no index is, whatever it is called."""
+    return {
+        node.args[0].id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and _is_memory(node) and node.args and isinstance(node.args[0], ast.Name)
+    }
 
 
 def _is_index(name: str) -> bool:

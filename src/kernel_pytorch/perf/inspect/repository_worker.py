@@ -5,14 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import json
-import multiprocessing
 import os
 import re
 import resource
-import signal
 import sys
 import tempfile
-import time
 import traceback
 import types
 from collections.abc import Callable, Iterator
@@ -21,16 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.perf.inspect.child import tell_parent
 from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter, find_kernels, python_files
 from kernel_pytorch.perf.inspect.flags import configuration_problem
-from kernel_pytorch.perf.inspect.guess import constant, parameter_type
+from kernel_pytorch.perf.inspect.guess import SMALL, USUAL, Sizes, constant, parameter_type
 from kernel_pytorch.perf.inspect.kernel_object import kernel_of
 from kernel_pytorch.perf.inspect.repository import Answer, UserKernel
 from kernel_pytorch.perf.inspect.stand_in import stand_in, triton_target
+from kernel_pytorch.perf.inspect.trials import LIMIT_CPU_S, Trial, run_side_by_side
 from kernel_pytorch.perf.inspect.view import Configuration
 
 # Tried in this order, where nobody says them: the type behind a pointer, that of an index, and what a flag is.
@@ -42,8 +40,6 @@ ASSUMPTIONS = (
     ("fp32", "i32", False),
 )
 USUAL_SIZE = 64  # of a number that a heuristic is computed from
-LIMIT_CPU_S, LIMIT_S = 90, 600
-NEWS_EVERY_S = 10.0
 
 
 def main() -> int:
@@ -77,7 +73,11 @@ def compile_repository(root: Path, gpu: GPU, spec_path: str, most: int) -> Answe
             modules[found.path] = _import(Path(found.path), absent)
     with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
         waiting = [
-            Trial(found, Path(folder) / f"{number}.json", _child(found, modules[found.path], gpu, spec, most))
+            Trial(
+                found,
+                Path(folder) / f"{number}.json",
+                tuple(_child(found, modules[found.path], gpu, spec, most, sizes) for sizes in (USUAL, SMALL)),
+            )
             for number, found in enumerate(everything)
         ]
         run_side_by_side(waiting, tell_parent)
@@ -156,10 +156,12 @@ def _import(path: Path, absent: set[str]) -> Any:
     return ImportError(f"{path}: too many modules are missing")
 
 
-def _child(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> Callable[[Path], None]:
+def _child(
+    found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int, sizes: Sizes
+) -> Callable[[Path], None]:
     def compile_and_write(answer: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
-        for best in _attempts(found, module, gpu, spec.get(found.name, {}), most):
+        for best in _attempts(found, module, gpu, spec.get(found.name, {}), most, sizes):
             whole = answer.with_suffix(".part")
             whole.write_text(to_json(best), encoding="utf-8")
             whole.replace(answer)
@@ -167,65 +169,25 @@ def _child(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most
     return compile_and_write
 
 
-@dataclass
-class Trial:
-    """One kernel in a process of its own: with unlucky constants the compiler may take for ever, or crash."""
-
-    found: FoundKernel
-    answer: Path
-    work: Callable[[Path], None]
-    process: Any = None
-    deadline: float = 0.0
-
-    def start(self) -> None:
-        """Begin, in a copy of this process: the modules are imported and the GPU is stood in for."""
-        self.process = multiprocessing.get_context("fork").Process(target=self.work, args=(self.answer,))
-        self.deadline = time.monotonic() + LIMIT_S
-        self.process.start()
-
-    def has_ended(self) -> bool:
-        """Whether it is over; a process that is past its time is ended."""
-        if self.process.is_alive() and time.monotonic() > self.deadline:
-            self.process.kill()
-            self.process.join()
-        return not self.process.is_alive()
-
-    def outcome(self, gpu: GPU) -> UserKernel:
-        """The best attempt that came to its end."""
-        if self.answer.exists():
-            return from_json(UserKernel, self.answer.read_text(encoding="utf-8"))
-        why, cause = f"the compiler ended with status {self.process.exitcode}", "compiler"
-        if self.process.exitcode in (-signal.SIGKILL, -signal.SIGXCPU):
-            why, cause = f"not compiled after {LIMIT_CPU_S} s of work with the assumed constants", "time"
-        found = self.found
-        return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
-
-
-def run_side_by_side(trials: list[Trial], tell: Callable[[str], None] = lambda text: None) -> None:
-    """As many at a time as there are cores. `tell` hears of the progress, not of every kernel."""
-    waiting, running, heard = list(trials), list[Trial](), time.monotonic()
-    while waiting or running:
-        running = [trial for trial in running if not trial.has_ended()]
-        if time.monotonic() - heard > NEWS_EVERY_S:
-            heard = time.monotonic()
-            tell(f"{len(trials) - len(waiting) - len(running)} of {len(trials)} kernels done")
-        while waiting and len(running) < len(os.sched_getaffinity(0)):
-            trial = waiting.pop(0)
-            trial.start()
-            running.append(trial)
-        time.sleep(0.05)
-
-
-def _attempts(found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int) -> Iterator[UserKernel]:
+def _attempts(
+    found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int, sizes: Sizes = USUAL
+) -> Iterator[UserKernel]:
     """The best attempt so far, each time there is a better one."""
     kernel, why, cause = kernel_of(found, module, spec)
     if kernel is None:
         yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
         return
+    descriptors = [one.name for one in found.parameters if one.kind == "descriptor" and one.name not in spec]
+    if descriptors:
+        example = f'{{"{found.name}": {{"{descriptors[0]}": "tensordesc<bf16[64, 64]>"}}}}'
+        why = f"{', '.join(descriptors)}: tensor descriptors, whose block shapes the launch decides: --spec {example}"
+        yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "signature")
+        return
     function, configs, heuristics = _unwrapped(kernel)
     best: UserKernel | None = None
     for element, index, flags in ASSUMPTIONS:
-        signature = _signature(found, heuristics, {name for config in configs for name in config.kwargs}, spec)
+        tuned = {name for config in configs for name in config.kwargs}
+        signature = _signature(found, heuristics, tuned, spec, sizes)
         made = _with_types(found, function, configs[:most], gpu, signature(element, index, flags))
         if made.failure is None or not made.assumed:
             yield made
@@ -257,7 +219,7 @@ class Signature:
 
 
 def _signature(
-    found: FoundKernel, heuristics: dict[str, Any], tuned: set[str], spec: dict[str, Any]
+    found: FoundKernel, heuristics: dict[str, Any], tuned: set[str], spec: dict[str, Any], sizes: Sizes
 ) -> Callable[[str, str, bool], Signature]:
     def with_assumptions(element: str, index: str, flags: bool) -> Signature:
         types: dict[str, str] = {}
@@ -270,7 +232,7 @@ def _signature(
                 if said is not None:
                     constants[name] = _constant_of(said)
                 elif name not in tuned and name not in heuristics:
-                    value = parameter.value if parameter.known else constant(parameter, found, flags)
+                    value = parameter.value if parameter.known else constant(parameter, found, flags, sizes)
                     constants[name] = _constant_of(value)
                     if not parameter.known:
                         assumed[name] = str(value)
@@ -282,7 +244,7 @@ def _signature(
         given = {**{name: _stand_in_value(text) for name, text in types.items()}, **constants}
         for name, rule in heuristics.items():
             if name not in constants and name not in tuned:
-                constants[name] = _decided(rule, given, constant(Parameter(name, "constexpr"), found, flags))
+                constants[name] = _decided(rule, given, constant(Parameter(name, "constexpr"), found, flags, sizes))
                 assumed[name] = str(constants[name])
         return Signature(types, constants, assumed)
 

@@ -37,6 +37,28 @@ class EmulatedKernelFault(RuntimeError):
 
 
 @dataclass(frozen=True)
+class TensorMemory:
+    """A CPU tensor as a GPU kernel is given it: a place in a storage, whatever its strides.
+
+    Tensors that share a storage share it on the emulated GPU too; a plain tensor among the arguments is a buffer of
+    its own and must be contiguous.
+    """
+
+    tensor: Any
+
+    def storage(self) -> Any:
+        """All bytes behind the tensor, as a flat tensor that shares them."""
+        import torch
+
+        return torch.empty(0, dtype=torch.uint8).set_(self.tensor.detach().untyped_storage())
+
+    @property
+    def offset(self) -> int:
+        """Where the first element lies, in bytes."""
+        return int(self.tensor.storage_offset()) * int(self.tensor.element_size())
+
+
+@dataclass(frozen=True)
 class LoadedKernel:
     """A kernel on an emulated GPU; call `launch`."""
 
@@ -110,6 +132,20 @@ class EmulatedDevice:
         translate_module(code_object, assembly, self.settings.build)
         return LoadedKernel(self, resources, kernel_parameters(resources), code_object)
 
+    def launch_code_object(
+        self,
+        code_object: bytes,
+        symbol: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Sequence[Any],
+        *,
+        shared_bytes: int = 0,
+        assembly: str | None = None,
+    ) -> Events:
+        """Load and run a kernel: what `CompiledKernel.launch(..., on=device)` calls."""
+        return self.load(code_object, symbol, assembly).launch(grid, block, *args, shared_bytes=shared_bytes)
+
     def _module(self, code_object: bytes) -> int:
         """The number of a code object in the child process; loaded there when it is not yet, or not any more."""
         if code_object not in self._modules:
@@ -133,7 +169,10 @@ class EmulatedDevice:
         contents = [_bytes(array) for array in arrays]
         described: list[dict[str, Any]] = []
         for parameter, (kind, content) in zip(kernel.parameters, values, strict=True):
-            place = {"array": str(folder / f"array{content}.bin")} if kind == "array" else {"value": content.hex()}
+            place: dict[str, Any] = {"value": content.hex()} if kind == "value" else {}
+            if kind == "array":
+                number, first = content
+                place = {"array": str(folder / f"array{number}.bin"), "first": first}
             described.append({**place, "offset": parameter.offset})
         try:
             for index, data in enumerate(contents):
@@ -213,7 +252,10 @@ class EmulatedDevice:
 
 
 def _split(kernel: LoadedKernel, args: Sequence[Any]) -> tuple[list[Any], list[tuple[str, Any]]]:
-    """The arrays among the arguments (each once), and what every parameter gets: an array's number or its bytes."""
+    """The arrays among the arguments (each once), and what every parameter gets.
+
+    That is ("array", (number, first byte)) or ("value", bytes).
+    """
     if len(args) != len(kernel.parameters):
         wanted = ", ".join(str(parameter) for parameter in kernel.parameters)
         raise TypeError(
@@ -221,14 +263,21 @@ def _split(kernel: LoadedKernel, args: Sequence[Any]) -> tuple[list[Any], list[t
         )
     arrays: list[Any] = []
     values: list[tuple[str, Any]] = []
+    storages: dict[int, int] = {}
     for parameter, value in zip(kernel.parameters, args, strict=True):
-        if hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0:
+        if isinstance(value, TensorMemory):
+            address = int(value.tensor.untyped_storage().data_ptr())
+            if address not in storages:
+                storages[address] = len(arrays)
+                arrays.append(value.storage())
+            values.append(("array", (storages[address], value.offset)))
+        elif hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0:
             if parameter.kind not in (POINTER, UNKNOWN):
                 raise TypeError(f"{kernel.resources.name}, {parameter}: a value is wanted, got an array")
             index = next((i for i, known in enumerate(arrays) if known is value), len(arrays))
             if index == len(arrays):
                 arrays.append(value)
-            values.append(("array", index))
+            values.append(("array", (index, 0)))
         elif parameter.kind == POINTER and value is not None:
             raise TypeError(f"{kernel.resources.name}, {parameter}: an array is wanted, got {type(value).__name__}")
         else:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
-from kernel_pytorch.emulate.device import EmulatedDevice
+from kernel_pytorch.emulate.device import EmulatedDevice, TensorMemory
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Settings
 
@@ -66,11 +66,16 @@ def launch_triton(
     code = compile_triton(kernel, values, chosen, num_warps, num_stages)
     constants = {name: values[name] for name in kernel.arg_names if name not in code.parameters}
     size = grid(constants) if callable(grid) else grid
-    run_time = [values[name] for name in code.parameters]
+    run_time = [kernel_memory(values[name]) for name in code.parameters]
     if device is not None:
         return _run(device, code, size, run_time)
     with EmulatedDevice(chosen, settings) as own:
         return _run(own, code, size, run_time)
+
+
+def kernel_memory(value: Any) -> Any:
+    """A tensor as the place in memory that Triton passes, whatever its strides; anything else as it is."""
+    return TensorMemory(value) if hasattr(value, "untyped_storage") else value
 
 
 def bound_arguments(kernel: Any, args: tuple[Any, ...], meta: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,4 +134,5 @@ def _type(name: str, value: Any) -> str:
     dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
     if dtype not in _NUMPY_TYPES:
         raise UsageError(f"{name}: {type(value).__name__} {dtype} is no Triton argument")
-    return f"*{_NUMPY_TYPES[dtype]}" if getattr(value, "ndim", 0) > 0 else _NUMPY_TYPES[dtype]
+    is_memory = getattr(value, "ndim", 0) > 0 or hasattr(value, "untyped_storage")
+    return f"*{_NUMPY_TYPES[dtype]}" if is_memory else _NUMPY_TYPES[dtype]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from kernel_pytorch.backends.launch import Dimensions
@@ -13,11 +13,32 @@ if TYPE_CHECKING:
     from kernel_pytorch.toolchain.kernel_parameters import Parameter
 
 
+class KernelRunner(Protocol):
+    """What `CompiledKernel.launch(on=...)` takes: something other than a GPU that runs code objects.
+
+    `kernel_pytorch.emulate.device.EmulatedDevice` is one. Nothing here makes one: the caller does, by its name.
+    """
+
+    def launch_code_object(
+        self,
+        code_object: bytes,
+        symbol: str,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: Sequence[Any],
+        *,
+        shared_bytes: int = 0,
+        assembly: str | None = None,
+    ) -> Any:
+        """Run a kernel to its end, and say what it reported."""
+
+
 @dataclass(frozen=True)
 class CompiledKernel:
     """One compiled source. `binary` is the AMD code object, `architecture` the gfx target it was built for.
 
     `compile_time_ms` is what the compiler took when the binary was made; with `cache_hit` that was an earlier call.
+    `assembly` is the compiler's text of the binary, where `compile_kernel` was asked to keep it.
     """
 
     name: str
@@ -29,6 +50,7 @@ class CompiledKernel:
     cache_hit: bool
     architecture_reason: str
     toolchain: str
+    assembly: str | None = None
 
     @cached_property
     def resources(self) -> tuple[KernelResources, ...]:
@@ -54,7 +76,8 @@ class CompiledKernel:
         *,
         kernel: str | None = None,
         device: int | None = None,
-    ) -> None:
+        on: KernelRunner | None = None,
+    ) -> Any:
         """Queue a kernel on an AMD GPU; it has not run yet when this returns.
 
         `grid` counts blocks and `block` threads, as one to three numbers. `args` are GPU tensors, ints, floats,
@@ -62,6 +85,10 @@ class CompiledKernel:
         `stream` is a torch stream or a handle (None: torch's current stream if a tensor is passed, else the
         default one); `shared_bytes` is dynamic LDS; `kernel` names the kernel where there are several; `device` is
         the GPU where no tensor says it.
+
+        `on=EmulatedDevice("mi300x")` runs it on the CPU instead: the same machine code on an emulated GPU, which must
+        be of the kernel's architecture. `args` are then NumPy arrays and CPU tensors, updated in place when this
+        returns what that device reported. Only an `on` given here ever does that.
 
         Raises AMDDeviceError without an AMD GPU or when the runtime refuses, TypeError, ValueError or
         OverflowError for arguments that do not fit.
@@ -82,6 +109,18 @@ class CompiledKernel:
         check_block(chosen.name, block_size, chosen.max_workgroup_size, chosen.required_workgroup_size)
         shared = check_shared_bytes(shared_bytes)
         self._check_lds(chosen, shared)
+        if on is not None:
+            if stream is not None or device is not None:
+                raise ValueError("on= names another device: it has no stream= and no device= of this machine")
+            return on.launch_code_object(
+                self.binary,
+                chosen.symbol,
+                grid_size,
+                block_size,
+                args,
+                shared_bytes=shared,
+                assembly=self.assembly,
+            )
         runtime = hip_runtime()
         packed = pack_arguments(chosen.name, parameters, args)
         where = tensor_device(args)
@@ -93,6 +132,7 @@ class CompiledKernel:
         handle = stream_handle(stream, args, where)
         runtime.launch(function, grid_size, block_size, packed, shared_bytes=shared, stream=handle, device=where)
         keep_until_done(handle, args, where)
+        return None
 
     def _chosen(self, name: str | None) -> tuple[KernelResources, tuple[Parameter, ...]]:
         # A launch is to take microseconds: names are resolved once.

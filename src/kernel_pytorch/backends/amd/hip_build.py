@@ -13,12 +13,17 @@ from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, compile_device_text
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.identity import Stamp, identity_of, stamp
+from kernel_pytorch.toolchain.program import assemble_device
 
 _INCLUDES_HIP = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]hip/hip_runtime(_api)?\.h[>"]', re.MULTILINE)
 
 
-def build_kernel(source: str, name: str, target: str, flags: tuple[str, ...], toolchain: Toolchain) -> StoredKernel:
+def build_kernel(
+    source: str, name: str, target: str, flags: tuple[str, ...], toolchain: Toolchain, keep_assembly: bool = False
+) -> StoredKernel:
     """Compile `source` for `target`; `flags` are the -O level and whatever follows it.
+
+    With `keep_assembly` the compiler writes assembly, which is kept, and the binary is made from that.
 
     Raises HIPCompilationError with the compiler's words, or if there is no kernel in the result.
     """
@@ -29,7 +34,7 @@ def build_kernel(source: str, name: str, target: str, flags: tuple[str, ...], to
         extra = (*flags[1:], *_depend_flags(depend_file))
         options = CompileOptions(optimization=flags[0], extra=extra)
         try:
-            binary = compile_device_text(_complete(source, file_name), target, toolchain, options, name=file_name)
+            assembly, binary = _compiled(_complete(source, file_name), target, toolchain, options, file_name, keep_assembly)
         except CompileFailed as failure:
             details = {
                 "target": target,
@@ -50,7 +55,16 @@ def build_kernel(source: str, name: str, target: str, flags: tuple[str, ...], to
             "that nothing instantiates",
             {"target": target},
         )
-    return StoredKernel(binary, dependencies, elapsed_ms, identity_of(toolchain).description)
+    return StoredKernel(binary, dependencies, elapsed_ms, identity_of(toolchain).description, assembly)
+
+
+def _compiled(
+    text: str, target: str, toolchain: Toolchain, options: CompileOptions, file_name: str, keep_assembly: bool
+) -> tuple[str | None, bytes]:
+    if not keep_assembly:
+        return None, compile_device_text(text, target, toolchain, options, name=file_name)
+    assembly = compile_device_text(text, target, toolchain, options, "assembly", file_name).decode("utf-8", "replace")
+    return assembly, assemble_device(assembly, target, toolchain)
 
 
 def _complete(source: str, file_name: str) -> str:

@@ -96,12 +96,19 @@ class ROCmCompiler:
         self._stripes = [threading.Lock() for _ in range(_STRIPES)]
 
     def compile_kernel(
-        self, source: str, name: str, optimization_level: str | None = None, *, target: str | None = None
+        self,
+        source: str,
+        name: str,
+        optimization_level: str | None = None,
+        *,
+        target: str | None = None,
+        keep_assembly: bool = False,
     ) -> CompiledKernel:
         """Compile HIP `source`; `name` is a label for messages and finds the kernel to launch.
 
         `optimization_level` is conservative, balanced, aggressive or O0 to O3 (the configuration's if None),
-        `target` a gfx name for this kernel only. `hip/hip_runtime.h` need not be included.
+        `target` a gfx name for this kernel only. `hip/hip_runtime.h` need not be included. `keep_assembly` also
+        keeps the compiler's assembly: with it an emulated GPU runs the kernel where there is no disassembler.
         Raises HIPCompilationError with the compiler's words, or saying how to get a compiler.
         """
         if not isinstance(source, str) or not isinstance(name, str):
@@ -110,7 +117,7 @@ class ROCmCompiler:
         flags = optimization_flags(optimization_level or choice.config.optimization_level)
         try:
             _check_texts(source, name)
-            stored, cache_hit = self._stored(source, name, choice.target, flags)
+            stored, cache_hit = self._stored(source, name, choice.target, flags, keep_assembly)
         except HIPCompilationError:
             self._count("errors")
             raise
@@ -124,6 +131,7 @@ class ROCmCompiler:
             cache_hit=cache_hit,
             architecture_reason=choice.reason,
             toolchain=stored.toolchain,
+            assembly=stored.assembly,
         )
 
     def get_compilation_stats(self) -> dict[str, int | float]:
@@ -163,11 +171,13 @@ class ROCmCompiler:
                 self._choice = choose_target(self.config, self._explicit_target)
             return self._choice
 
-    def _stored(self, source: str, name: str, target: str, flags: tuple[str, ...]) -> tuple[StoredKernel, bool]:
+    def _stored(
+        self, source: str, name: str, target: str, flags: tuple[str, ...], keep_assembly: bool
+    ) -> tuple[StoredKernel, bool]:
         if self.cache is None:
             self._count("misses")
-            return self._build(source, name, target, flags), False
-        key = self._key(source, name, target, flags)
+            return self._build(source, name, target, flags, keep_assembly), False
+        key = self._key(source, name, target, (*flags, "assembly") if keep_assembly else flags)
         with self._stripes[int(key[:8], 16) % _STRIPES]:
             found = self._from_memory(key) or self._from_disk(self.cache, key)
             if found is not None:
@@ -179,12 +189,14 @@ class ROCmCompiler:
                     self._count("hits")
                     return made_meanwhile, True
                 self._count("misses")
-                built = self._build(source, name, target, flags)
+                built = self._build(source, name, target, flags, keep_assembly)
                 self.cache.put(key, built.to_bytes())
             self._keep(key, built)
             return built, False
 
-    def _build(self, source: str, name: str, target: str, flags: tuple[str, ...]) -> StoredKernel:
+    def _build(
+        self, source: str, name: str, target: str, flags: tuple[str, ...], keep_assembly: bool
+    ) -> StoredKernel:
         # Imported here: a hit needs none of the compiler's machinery, and loading it costs more than the hit.
         from kernel_pytorch.backends.amd.hip_build import build_kernel
         from kernel_pytorch.backends.amd.hiprtc_build import build_with_hiprtc
@@ -193,8 +205,10 @@ class ROCmCompiler:
         self._count("compilations")
         if toolchain is None:
             assert self._hiprtc is not None
+            if keep_assembly:
+                raise HIPCompilationError(name, "hiprtc gives no assembly: keep_assembly needs a compiler that writes it")
             return build_with_hiprtc(source, name, target, flags, self._hiprtc)
-        return build_kernel(source, name, target, flags, toolchain)
+        return build_kernel(source, name, target, flags, toolchain, keep_assembly)
 
     def _key(self, source: str, name: str, target: str, flags: tuple[str, ...]) -> str:
         """A digest of everything that decides the binary, except the headers a source includes by itself.

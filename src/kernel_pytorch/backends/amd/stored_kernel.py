@@ -19,6 +19,7 @@ class StoredKernel:
     dependencies: tuple[Stamp, ...]
     compile_time_ms: float
     toolchain: str
+    assembly: str | None = None
 
     @property
     def is_current(self) -> bool:
@@ -30,6 +31,7 @@ class StoredKernel:
             "dependencies": self.dependencies,
             "compile_time_ms": self.compile_time_ms,
             "toolchain": self.toolchain,
+            "assembly": self.assembly,
         }
         head = json.dumps(facts).encode()
         return _LENGTH.pack(len(head)) + head + self.binary
@@ -41,4 +43,6 @@ def stored_kernel(payload: bytes) -> StoredKernel:
     end = _LENGTH.size + length
     facts = json.loads(payload[_LENGTH.size : end])
     dependencies = tuple((path, size, time_ns) for path, size, time_ns in facts["dependencies"])
-    return StoredKernel(payload[end:], dependencies, facts["compile_time_ms"], facts["toolchain"])
+    return StoredKernel(
+        payload[end:], dependencies, facts["compile_time_ms"], facts["toolchain"], facts.get("assembly")
+    )

@@ -1,0 +1,232 @@
+"""Triton's launches on an emulated AMD GPU: `kernel[grid](...)` as it stands in a library, on CPU tensors.
+
+from kernel_pytorch.emulate.triton_session import emulated_triton
+
+with emulated_triton("mi300x") as session:
+    y = some_library.rms_norm(x)          # its own wrapper, its own launches, forward and backward
+print(session.launches)
+
+Triton asks a driver for the target, for limits and for the launch; here that driver is the emulated GPU. What Triton
+compiles is what it would compile for that GPU, arguments specialised as always.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.emulate.device import EmulatedDevice, LoadedKernel
+from kernel_pytorch.emulate.events import Events
+from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.triton_launch import kernel_memory
+
+_MOST_THREADS = 1024
+
+
+@dataclass(frozen=True)
+class TritonLaunch:
+    """One launch of a session."""
+
+    kernel: str
+    grid: tuple[int, int, int]
+    events: Events
+
+
+@dataclass
+class TritonSession:
+    """What happened inside `emulated_triton`."""
+
+    device: EmulatedDevice
+    launches: list[TritonLaunch] = field(default_factory=list)
+
+
+@contextlib.contextmanager
+def emulated_triton(
+    gpu: GPU | str = "mi300x",
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    device: EmulatedDevice | None = None,
+) -> Iterator[TritonSession]:
+    """Inside this every Triton launch of the process runs on an emulated GPU; tensors stay on the CPU.
+
+    `@triton.autotune` takes the first configuration that fits the GPU: there are no times to choose by. For wrappers
+    that ask torch about the GPU of a CPU tensor, torch.cuda answers with this one. Raises EmulatedKernelFault when a
+    kernel faults.
+    """
+    from triton.runtime import driver
+    from triton.runtime.autotuner import Autotuner
+
+    with contextlib.ExitStack() as stack:
+        opened = device if device is not None else stack.enter_context(EmulatedDevice(gpu, settings))
+        session = TritonSession(opened)
+        stack.enter_context(mock.patch.object(driver, "_active", _Driver(session)))
+        stack.enter_context(mock.patch.object(Autotuner, "run", _first_that_fits))
+        _answer_for_torch(stack, opened.gpu)
+        yield session
+
+
+class _Driver:
+    """What Triton's runtime calls a driver: the current target and device, limits, and the launcher."""
+
+    def __init__(self, session: TritonSession) -> None:
+        self.session = session
+        self.loaded: dict[str, LoadedKernel] = {}
+        shared = session.device.gpu.target.max_lds_bytes_per_workgroup
+        self.utils = SimpleNamespace(
+            get_device_properties=lambda _: {
+                "max_shared_mem": shared,
+                "multiprocessor_count": session.device.gpu.compute_units,
+                "warpSize": session.device.gpu.target.wave_size,
+            },
+            # No module: there is nothing Triton would have to unload.
+            load_binary=lambda *_: (None, 0, 0, 0, _MOST_THREADS),
+        )
+        self.launcher_cls = _Launcher
+
+    def get_current_target(self) -> Any:
+        from triton.backends.compiler import GPUTarget
+
+        target = self.session.device.gpu.target
+        return GPUTarget("hip", target.name, target.wave_size)
+
+    def get_current_device(self) -> str:
+        # Triton keeps compiled kernels by this: one place for each GPU.
+        return f"emulated {self.session.device.gpu.name}"
+
+    def set_current_device(self, device: Any) -> None:
+        """There is one."""
+
+    def get_current_stream(self, device: Any) -> int:
+        return 0
+
+    def get_active_torch_device(self) -> Any:
+        import torch
+
+        return torch.device("cpu")
+
+    def launch(self, compiled: _Launcher, grid: tuple[int, int, int], args: tuple[Any, ...]) -> None:
+        """Run a kernel that Triton compiled."""
+        metadata = compiled.metadata
+        if metadata.hash not in self.loaded:
+            code = _files(compiled)
+            self.loaded[metadata.hash] = self.session.device.load(code["hsaco"], metadata.name, code["amdgcn"])
+        loaded = self.loaded[metadata.hash]
+        values = [kernel_memory(value) for value in _flat(tuple(compiled.signature.values()), args)]
+        spare: list[Any] = [None] * (len(loaded.parameters) - len(values))
+        scratch = getattr(metadata, "global_scratch_size", 0)
+        if scratch and spare:
+            import numpy
+
+            spare[0] = numpy.zeros(scratch * grid[0] * grid[1] * grid[2], dtype=numpy.uint8)
+        # Triton's launcher gives the LDS a kernel uses at launch; the code object does not hold it.
+        missing = max(metadata.shared - loaded.resources.lds_bytes, 0)
+        threads = metadata.num_warps * self.session.device.gpu.target.wave_size
+        events = loaded.launch(grid, threads, *values, *spare, shared_bytes=missing)
+        self.session.launches.append(TritonLaunch(metadata.name, grid, events))
+
+
+class _Launcher:
+    """Triton makes one for each compiled kernel and calls it to launch."""
+
+    def __init__(self, source: Any, metadata: Any) -> None:
+        self.source, self.metadata = source, metadata
+        self.signature: dict[str, Any] = source.signature
+
+    def __call__(self, x: int, y: int, z: int, *rest: Any) -> None:
+        from triton.runtime import driver
+
+        active: Any = driver.active
+        if not isinstance(active, _Driver):
+            raise UsageError(f"{self.metadata.name} was compiled for an emulated GPU, outside emulated_triton there is none")
+        # stream, function, packed metadata, launch metadata, enter and exit hook come before the arguments.
+        if x * y * z > 0:
+            active.launch(self, (x, y, z), rest[6:])
+
+
+def _files(compiled: _Launcher) -> dict[str, Any]:
+    """The code object and its assembly, out of Triton's cache."""
+    import json
+
+    from triton.runtime.cache import get_cache_manager
+
+    found = get_cache_manager(compiled.metadata.hash).get_group(f"{_file_name(compiled)}.json")
+    if found is None:
+        raise UsageError(f"{compiled.metadata.name}: Triton's cache lost it while it was launched: {json.dumps(found)}")
+    code: dict[str, Any] = {}
+    for name, path in found.items():
+        if name.endswith(".hsaco"):
+            with open(path, "rb") as file:
+                code["hsaco"] = file.read()
+        elif name.endswith(".amdgcn"):
+            with open(path, encoding="utf-8") as file:
+                code["amdgcn"] = file.read()
+    return code
+
+
+def _file_name(compiled: _Launcher) -> str:
+    return str(compiled.source.name)[:150]
+
+
+def _flat(signature: Any, args: Any) -> list[Any]:
+    """The run-time arguments: constants are in the code, tuples and descriptors are passed as their parts."""
+    values: list[Any] = []
+    for kind, value in zip(signature, args, strict=True):
+        if isinstance(kind, tuple):
+            values += _flat(kind, tuple(value))
+        elif str(kind).startswith("tensordesc"):
+            raise UsageError("a tensor descriptor made on the host is not taken: make it in the kernel")
+        elif kind != "constexpr":
+            values.append(value)
+    return values
+
+
+def _first_that_fits(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """In place of Autotuner.run."""
+    from triton.runtime.errors import OutOfResources
+
+    self.nargs = dict(zip(self.arg_names, args, strict=False))
+    refused: Exception | None = None
+    for config in self.prune_configs(kwargs) if len(self.configs) > 1 else self.configs:
+        full = {**self.nargs, **kwargs, **config.all_kwargs()}
+        if config.pre_hook is not None:
+            config.pre_hook(full)
+        self.pre_hook(full, reset_only=True)
+        try:
+            return self.fn.run(*args, **kwargs, **config.all_kwargs())
+        except OutOfResources as error:
+            refused = error
+    raise refused or UsageError(f"{self.base_fn.__name__}: no configuration to run")
+
+
+def _answer_for_torch(stack: contextlib.ExitStack, gpu: GPU) -> None:
+    """torch.cuda's answers about "the GPU of this tensor", for tensors that are on the CPU."""
+    import torch
+
+    described = SimpleNamespace(
+        name=gpu.name,
+        gcnArchName=gpu.target.name,
+        multi_processor_count=gpu.compute_units,
+        warp_size=gpu.target.wave_size,
+    )
+    real_device, real_properties = torch.cuda.device, torch.cuda.get_device_properties
+    cuda: Any = torch.cuda
+
+    def on_cpu(device: Any) -> bool:
+        return device is None or (isinstance(device, torch.device) and device.type == "cpu")
+
+    def device_context(device: Any) -> Any:
+        return contextlib.nullcontext() if on_cpu(device) else real_device(device)
+
+    def properties(device: Any = None) -> Any:
+        return described if on_cpu(device) or not torch.cuda.is_available() else real_properties(device)
+
+    answers: dict[str, Callable[..., Any]] = {"device": device_context, "get_device_properties": properties}
+    if not torch.cuda.is_available():
+        answers["current_device"] = lambda: 0
+    for name, answer in answers.items():
+        stack.enter_context(mock.patch.object(cuda, name, answer))

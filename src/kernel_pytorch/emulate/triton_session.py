@@ -13,7 +13,7 @@ compiles is what it would compile for that GPU, arguments specialised as always.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +27,7 @@ from kernel_pytorch.emulate.run import Settings
 from kernel_pytorch.emulate.triton_launch import kernel_memory
 
 _MOST_THREADS = 1024
+_ROCM = "7.2"
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ def emulated_triton(
     """Inside this every Triton launch of the process runs on an emulated GPU; tensors stay on the CPU.
 
     `@triton.autotune` takes the first configuration that fits the GPU: there are no times to choose by. For wrappers
-    that ask torch about the GPU of a CPU tensor, torch.cuda answers with this one. Raises EmulatedKernelFault when a
-    kernel faults.
+    that ask torch about the GPU of a CPU tensor, torch.cuda answers with this one, and torch.version.hip is set as in a
+    ROCm build, so that code which asks takes its AMD path. Raises EmulatedKernelFault when a kernel faults.
     """
     from triton.runtime import driver
     from triton.runtime.autotuner import Autotuner
@@ -75,7 +76,7 @@ class _Driver:
 
     def __init__(self, session: TritonSession) -> None:
         self.session = session
-        self.loaded: dict[str, LoadedKernel] = {}
+        self.loaded: dict[bytes, LoadedKernel] = {}
         shared = session.device.gpu.target.max_lds_bytes_per_workgroup
         self.utils = SimpleNamespace(
             get_device_properties=lambda _: {
@@ -83,8 +84,8 @@ class _Driver:
                 "multiprocessor_count": session.device.gpu.compute_units,
                 "warpSize": session.device.gpu.target.wave_size,
             },
-            # No module: there is nothing Triton would have to unload.
-            load_binary=lambda *_: (None, 0, 0, 0, _MOST_THREADS),
+            # No module, as there is nothing Triton would have to unload; the function is the code object itself.
+            load_binary=lambda name, code_object, *_: (None, code_object, 0, 0, _MOST_THREADS),
         )
         self.launcher_cls = _Launcher
 
@@ -109,13 +110,12 @@ class _Driver:
 
         return torch.device("cpu")
 
-    def launch(self, compiled: _Launcher, grid: tuple[int, int, int], args: tuple[Any, ...]) -> None:
+    def launch(self, compiled: _Launcher, grid: tuple[int, int, int], code_object: bytes, args: Sequence[Any]) -> None:
         """Run a kernel that Triton compiled."""
         metadata = compiled.metadata
-        if metadata.hash not in self.loaded:
-            code = _files(compiled)
-            self.loaded[metadata.hash] = self.session.device.load(code["hsaco"], metadata.name, code["amdgcn"])
-        loaded = self.loaded[metadata.hash]
+        if code_object not in self.loaded:
+            self.loaded[code_object] = self.session.device.load(code_object, metadata.name, _assembly(compiled))
+        loaded = self.loaded[code_object]
         values = [kernel_memory(value) for value in _flat(tuple(compiled.signature.values()), args)]
         spare: list[Any] = [None] * (len(loaded.parameters) - len(values))
         scratch = getattr(metadata, "global_scratch_size", 0)
@@ -137,39 +137,27 @@ class _Launcher:
         self.source, self.metadata = source, metadata
         self.signature: dict[str, Any] = source.signature
 
-    def __call__(self, x: int, y: int, z: int, *rest: Any) -> None:
+    def __call__(self, x: int, y: int, z: int, stream: int, code_object: bytes, *rest: Any) -> None:
         from triton.runtime import driver
 
         active: Any = driver.active
         if not isinstance(active, _Driver):
-            raise UsageError(f"{self.metadata.name} was compiled for an emulated GPU, outside emulated_triton there is none")
-        # stream, function, packed metadata, launch metadata, enter and exit hook come before the arguments.
+            raise UsageError(f"{self.metadata.name} was compiled for an emulated GPU: call it inside emulated_triton")
+        # Two kinds of metadata and two hooks come before the arguments.
         if x * y * z > 0:
-            active.launch(self, (x, y, z), rest[6:])
+            active.launch(self, (x, y, z), code_object, rest[4:])
 
 
-def _files(compiled: _Launcher) -> dict[str, Any]:
-    """The code object and its assembly, out of Triton's cache."""
-    import json
+def _assembly(compiled: _Launcher) -> str | None:
+    """The text of a compiled kernel out of Triton's cache; without it the code object is disassembled."""
+    from pathlib import Path
 
     from triton.runtime.cache import get_cache_manager
 
-    found = get_cache_manager(compiled.metadata.hash).get_group(f"{_file_name(compiled)}.json")
-    if found is None:
-        raise UsageError(f"{compiled.metadata.name}: Triton's cache lost it while it was launched: {json.dumps(found)}")
-    code: dict[str, Any] = {}
-    for name, path in found.items():
-        if name.endswith(".hsaco"):
-            with open(path, "rb") as file:
-                code["hsaco"] = file.read()
-        elif name.endswith(".amdgcn"):
-            with open(path, encoding="utf-8") as file:
-                code["amdgcn"] = file.read()
-    return code
-
-
-def _file_name(compiled: _Launcher) -> str:
-    return str(compiled.source.name)[:150]
+    # Triton cuts long names like this.
+    found = get_cache_manager(compiled.metadata.hash).get_group(f"{compiled.source.name[:150]}.json") or {}
+    paths = [Path(path) for name, path in found.items() if name.endswith(".amdgcn")]
+    return paths[0].read_text(encoding="utf-8") if paths and paths[0].is_file() else None
 
 
 def _flat(signature: Any, args: Any) -> list[Any]:
@@ -230,3 +218,4 @@ def _answer_for_torch(stack: contextlib.ExitStack, gpu: GPU) -> None:
         answers["current_device"] = lambda: 0
     for name, answer in answers.items():
         stack.enter_context(mock.patch.object(cuda, name, answer))
+    stack.enter_context(mock.patch.object(torch.version, "hip", torch.version.hip or _ROCM))

@@ -54,6 +54,15 @@ def lds_lines(name: str) -> list[str]:
     if re.search(r"read2|load_2addr", name):
         step = "offset0:1 offset1:3" if "st" not in name.split("_b")[0].replace("store", "") else "offset0:0 offset1:1"
         return [f"{name} {vector(RESULT, 2 * n)}, {address} {step}"]
+    if re.search(r"wrxchg2|storexchg_2addr", name):
+        far = "st64" in name or "stride64" in name
+        apart = f"offset0:0 offset1:{8 // n}" if far else "offset0:1 offset1:0"
+        return [f"{name} {vector(RESULT, 2 * n)}, {address}, {data}, {second} {apart}"]
+    if name in ("ds_append", "ds_consume"):
+        return [f"{name} v{RESULT}", f"{name} v{RESULT + 1} offset:12", f"{name} v{RESULT + 2}"]
+    if "addtid" in name:
+        own = f"v{DATA}" if "write" in name or "store" in name else out
+        return [f"{name} {own}", f"{name} {own.replace(str(RESULT), str(RESULT + 1))} offset:1024"]
     if re.search(r"write2|store_2addr", name):
         far = "st64" in name or "stride64" in name
         # Far enough apart that no two lanes write the same place.
@@ -63,7 +72,7 @@ def lds_lines(name: str) -> list[str]:
         return [f"{name} {out}, {address}", f"{name} {vector(RESULT + 4, n)}, {address} offset:64"]
     if name.startswith(("ds_write", "ds_store_")):
         return [f"{name} {address}, {data} offset:16"]
-    two = f", {second}" if re.search(r"cmpst|mskor", name) else ""
+    two = f", {second}" if re.search(r"cmpst|mskor|wrap", name) else ""
     if "_rtn_" in name:
         return [f"{name} {out}, {address}, {data}{two} offset:8"]
     return [f"{name} {address}, {data}{two} offset:8"]
@@ -83,6 +92,9 @@ def vector_lines(name: str, target: str) -> list[str]:
     off = "" if flat else ", off"
     if "load_lds" in name:
         return [f"{name} {far}, off offset:16"]
+    if "addtid" in name:
+        own = RESULT if "load" in name else DATA
+        return [f"{name} v{own}, s[{BASE}:{BASE + 1}]", f"{name} v{own + 1}, s[{BASE}:{BASE + 1}] offset:512"]
     result = n // 2 if "cmpswap" in name else n
     if "atomic" in name:
         lines = [
@@ -118,7 +130,17 @@ def buffer_lines(name: str, target: str) -> list[str]:
     elif "load" in name:
         lines[1] = lines[1].replace(first, vector(RESULT + 4, n), 1)
         lines.append(f"{name} {vector(RESULT + 8, n)}, off, {resource}, {nothing} offset:32")
+        if target in WORDS_INTO_LDS.get(name, ()):
+            lines.append(f"{name} v2, {resource}, {nothing} offen offset:16 lds")
+            lines.append(f"{name} off, {resource}, s{OFFSET} lds")
     return lines
+
+
+_GFX9, _GFX950 = ("gfx90a", "gfx942", "gfx950", "gfx1030"), ("gfx950",)
+#: Loads that can go to LDS without a register between, and where.
+WORDS_INTO_LDS = dict.fromkeys(
+    ("buffer_load_dword", "buffer_load_ubyte", "buffer_load_sbyte", "buffer_load_ushort", "buffer_load_sshort"), _GFX9
+) | dict.fromkeys(("buffer_load_dwordx3", "buffer_load_dwordx4"), _GFX950)
 
 
 def scratch_lines(name: str, target: str) -> list[str]:
@@ -133,6 +155,14 @@ def scalar_lines(name: str, target: str) -> list[str]:
     out = scalar(64, n)
     resource = f"s[{BASE + 16}:{BASE + 19}]" if "buffer" in name else f"s[{BASE}:{BASE + 1}]"
     lines = [f"{name} {out}, {resource}, 0x10"]
+    if "buffer" in name:
+        # Past the end of the buffer, for wide ones in part.
+        beyond = (RECORDS if generation(target) == 9 else RECORDS // 2) - 8
+        lines += [f"{name} {scalar(48, min(n, 8))}, {resource}, {beyond:#x}"] if n <= 8 else []
+        lines += [f"{name} {scalar(48, min(n, 8))}, {resource}, {beyond + 64:#x}"] if n <= 8 else []
+    if "atomic" in name:
+        given = scalar(84, n)
+        return [*lines, f"{name} {given}, {resource}, s{OFFSET} glc", f"{name} {given}, {resource}, 0x18 glc"]
     if generation(target) == 9:
         lines.append(f"{name} {scalar(80, n)}, {resource}, s{OFFSET}")
     else:
@@ -158,7 +188,9 @@ def prepare(start, name: str, wave: int) -> None:  # type: ignore[no-untyped-def
     floats = next(
         (kind for kind in ("bf16", "f16", "f32", "f64") if kind in name or ("fm" in name and kind == "f32")), ""
     )
-    if floats and ("atomic" in name or name.startswith("ds")):
+    if re.search("cmpst|cmpswap", name):
+        fill_with_few(start)
+    elif floats and ("atomic" in name or name.startswith("ds")):
         fill_floats(start, floats if "_x2" not in name else "f64")
     order = [(lane * 37 + 5) % wave for lane in range(wave)]
     for lane in range(wave):
@@ -178,6 +210,17 @@ def prepare(start, name: str, wave: int) -> None:  # type: ignore[no-untyped-def
         start.state[BASE + 16 + i] = word
     start.state[OFFSET], start.state[OFFSET + 1] = 24, 32
     start.state[124] = 64  # M0
+
+
+def fill_with_few(start) -> None:  # type: ignore[no-untyped-def]
+    """Four values everywhere, so that comparing finds equals: both zeros, one and a NaN."""
+    rng = np.random.default_rng(int(start.state[0]))
+    few = np.array([0, 0x80000000, 0x3F800000, 0x7FC00000], dtype=np.uint32)
+    for content in (start.memory, start.lds):
+        content[:] = few[rng.integers(0, 4, len(content) // 4)].view(np.uint8)
+    for register in range(DATA, SECOND + 4):
+        start.v[register] = few[rng.integers(0, 4, start.v.shape[1])]
+    start.state[48:100] = few[rng.integers(0, 4, 52)]
 
 
 def fill_floats(start, kind: str) -> None:  # type: ignore[no-untyped-def]

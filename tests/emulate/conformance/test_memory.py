@@ -9,6 +9,7 @@ import pytest
 from .harness import Library, differences, patterns
 from .memory_programs import memory_program, prepare
 from .mnemonics import cases
+from .programs import Program
 
 CASES = [(row, target, wave) for row, target, wave in cases("memory") if row.fact("action") != "clock"]
 GROUPS = sorted({(target, wave) for _, target, wave in CASES})
@@ -42,3 +43,24 @@ def test_memory_rows_agree_with_the_model(target: str, wave: int) -> None:
 
 def kind_of(name: str) -> str:
     return "f32" if "f32" in name else ""
+
+
+def test_buffers_into_lds_where_only_some_targets_can() -> None:
+    for target, wave, names in (
+        ("gfx950", 64, ("buffer_load_dwordx3", "buffer_load_dwordx4")),
+        ("gfx1030", 32, ("buffer_load_dword", "buffer_load_sbyte", "buffer_load_ushort")),
+    ):
+        resource = "s[56:59]"
+        programs = [
+            Program(name, target, wave, [f"{name} v2, {resource}, 0 offen offset:16 lds", f"{name} off, {resource}, s44 lds"])
+            for name in names
+        ]
+        library = Library(programs)
+        for index, program in enumerate(programs):
+            rng = random.Random(program.name)
+            full, some, *_ = patterns(program, rng)
+            for mask in (full, some):
+                found = differences(
+                    library, index, "", rng, mask, registers=48, prepare=lambda s, n=program.name, w=wave: prepare(s, n, w)
+                )
+                assert not found, found[0]

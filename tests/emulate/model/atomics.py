@@ -16,6 +16,16 @@ def pairwise(f: Format, old: int, data: int) -> int:
     return sf.add(f, old & 0xFFFF, data & 0xFFFF) | sf.add(f, old >> 16, data >> 16) << 16
 
 
+def equal(name: str, bits: int, old: int, compare: int) -> bool:
+    """Whether a compare-and-swap of this name finds what it looks for: floats compare as numbers."""
+    if not name.endswith((f"_f{bits}", "fcmpswap", "fcmpswap_x2")):
+        return old == compare
+    f = F64 if bits == 64 else F32
+    if sf.is_nan(f, old) or sf.is_nan(f, compare):
+        return False
+    return old == compare or (sf.is_zero(f, old) and sf.is_zero(f, compare))
+
+
 def updated(operation: str, bits: int, old: int, data: int) -> int:
     """The new content of memory. `operation` is add, sub, rsub, inc, dec, smin, umin, and_, add_f, ..."""
     f = F64 if bits == 64 else F32

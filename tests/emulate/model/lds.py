@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .atomics import updated
+from .atomics import equal, updated
 from .registry import model, signed
 from .state import Wave
 from .text import Instruction, Operand
@@ -175,7 +175,7 @@ def compare_and_store(name: str, new_first: bool) -> None:
             first, second = (registers(wave, o, lane, bits // 32) for o in operands[1:3])
             compare, new = (second, first) if new_first else (first, second)
             old = load(wave, address, bits // 8)
-            if old == compare:
+            if equal(name, bits, old, compare):
                 store(wave, address, bits // 8, new)
             if returns:
                 put(wave, instruction.operands[0], lane, bits // 32, old)
@@ -185,8 +185,45 @@ def compare_and_store(name: str, new_first: bool) -> None:
 
 for bits in (32, 64):
     for middle in ("", "rtn_"):
-        compare_and_store(f"ds_cmpst_{middle}b{bits}", False)
-        compare_and_store(f"ds_cmpstore_{middle}b{bits}", True)
+        for kind in "bf":
+            compare_and_store(f"ds_cmpst_{middle}{kind}{bits}", False)
+            compare_and_store(f"ds_cmpstore_{middle}{kind}{bits}", True)
+
+
+@model(*(f"ds_{n}_rtn_b{b}" for b in (32, 64) for n in ("wrxchg2", "wrxchg2st64")))
+@model(*(f"ds_{n}_rtn_b{b}" for b in (32, 64) for n in ("storexchg_2addr", "storexchg_2addr_stride64")))
+def exchange_two(wave: Wave, instruction: Instruction) -> None:
+    size = 4 if instruction.mnemonic.endswith("32") else 8
+    for lane in wave.active_lanes():
+        base = address_of(wave, instruction.operands[1], lane)
+        places = two_addresses(instruction, base, size)
+        low, high = (load(wave, a, size) for a in places)
+        for operand, address in zip(instruction.operands[2:4], places, strict=True):
+            store(wave, address, size, registers(wave, operand, lane, size // 4))
+        put(wave, instruction.operands[0], lane, size // 2, low | high << (8 * size))
+
+
+@model("ds_wrap_rtn_b32")
+def wrap(wave: Wave, instruction: Instruction) -> None:
+    for lane in wave.active_lanes():
+        address = address_of(wave, instruction.operands[1], lane) + instruction.number("offset")
+        old = load(wave, address, 4)
+        limit, more = (registers(wave, o, lane, 1) for o in instruction.operands[2:4])
+        store(wave, address, 4, old - limit if old >= limit else old + more)
+        put(wave, instruction.operands[0], lane, 1, old)
+
+
+@model("ds_condxchg32_rtn_b64")
+def exchange_where_marked(wave: Wave, instruction: Instruction) -> None:
+    """Two words; each is replaced where the top bit of the new one is set, which itself is not stored."""
+    for lane in wave.active_lanes():
+        address = address_of(wave, instruction.operands[1], lane) + instruction.number("offset")
+        old = load(wave, address, 8)
+        for i in range(2):
+            new = wave.read_lane("v", instruction.operands[2].register + i, lane)
+            if new >> 31:
+                store(wave, address + 4 * i, 4, new & 0x7FFFFFFF)
+        put(wave, instruction.operands[0], lane, 2, old)
 
 
 @model("ds_mskor_b32", "ds_mskor_rtn_b32", "ds_mskor_b64", "ds_mskor_rtn_b64")

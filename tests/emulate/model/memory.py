@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .atomics import updated
+from .atomics import equal, updated
 from .registry import model, read_raw, scalar_dwords, signed
 from .state import Wave, generation
 from .text import Instruction, Operand
@@ -101,6 +101,9 @@ def words_of(wave: Wave, operand: Operand, lane: int, count: int) -> int:
 def loading(stems: str, size: int, extend: str = "", half: str = "") -> None:
     def on_wave(wave: Wave, instruction: Instruction) -> None:
         destination = instruction.operands[0]
+        if "lds" in instruction.modifiers:
+            store_in_lds(wave, instruction, size, extend)
+            return
         results = {}
         for lane in wave.active_lanes():
             value = Access(wave, instruction, 1, lane, size).read()
@@ -116,6 +119,16 @@ def loading(stems: str, size: int, extend: str = "", half: str = "") -> None:
                 wave.write_lane(destination.kind, destination.register + i, lane, value >> (32 * i))
 
     model(*(f"{space}_{stem}" for space in SPACES for stem in stems.split()))(on_wave)
+
+
+def store_in_lds(wave: Wave, instruction: Instruction, size: int, extend: str) -> None:
+    """Lane after lane to M0 + offset + lane * size; parts of a word are extended to a whole one."""
+    stride = max(size, 4)
+    for lane in wave.active_lanes():
+        value = Access(wave, instruction, 0, lane, size).read()
+        value = signed(value, 8 * size) if extend == "i" else value
+        at = (wave.m0 & 0xFFFF) + instruction.number("offset") + lane * stride
+        wave.lds[at : at + stride] = (value & ((1 << (8 * stride)) - 1)).to_bytes(stride, "little")
 
 
 def storing(stems: str, size: int, high: bool = False) -> None:
@@ -246,7 +259,9 @@ def atomic(wave: Wave, instruction: Instruction) -> None:
     *(
         f"{space}_atomic_{name}"
         for space in SPACES[:3]
-        for name in ("cmpswap", "cmpswap_x2", "cmpswap_b32", "cmpswap_b64")
+        for name in (
+            "cmpswap", "cmpswap_x2", "cmpswap_b32", "cmpswap_b64", "fcmpswap", "fcmpswap_x2", "cmpswap_f32"
+        )  # fmt: skip
     )
 )
 def compare_and_swap(wave: Wave, instruction: Instruction) -> None:
@@ -256,7 +271,7 @@ def compare_and_swap(wave: Wave, instruction: Instruction) -> None:
         value = words_of(wave, data, lane, bits // 16)
         new, compare = value & (1 << bits) - 1, value >> bits
         old = access.read()
-        if old == compare:
+        if equal(instruction.mnemonic, bits, old, compare):
             access.write(new)
         if destination is not None:
             for i in range(bits // 32):
@@ -304,11 +319,50 @@ def scalar_load(wave: Wave, instruction: Instruction) -> None:
         wave.s[instruction.operands[0].register + i] = value
 
 
+def scalar_limit(wave: Wave, instruction: Instruction, address: int) -> int:
+    """How many bytes from an address on a scalar access may touch: all, or what is left of its buffer."""
+    if not instruction.mnemonic.startswith("s_buffer"):
+        return 64
+    register = instruction.operands[1].register
+    return (scalar_dwords(wave, register, 2) & (1 << 48) - 1) + wave.s[register + 2] - address
+
+
+@model(*(f"{stem}_store_{size}" for stem in ("s", "s_buffer") for size in ("dword", "dwordx2", "dwordx4")))
+def scalar_store(wave: Wave, instruction: Instruction) -> None:
+    address = scalar_base(wave, instruction)
+    for i in range(SCALAR_SIZES[instruction.mnemonic.rsplit("_", 1)[1]]):
+        if 4 * i + 4 <= scalar_limit(wave, instruction, address):
+            store(wave, address + 4 * i, 4, wave.s[instruction.operands[0].register + i])
+
+
+SCALAR_ATOMICS = "swap cmpswap add sub smin umin smax umax and or xor inc dec".split()
+
+
+@model(*(f"{stem}_atomic_{name}{wide}" for stem in ("s", "s_buffer") for name in SCALAR_ATOMICS for wide in ("", "_x2")))
+def scalar_atomic(wave: Wave, instruction: Instruction) -> None:
+    name = instruction.mnemonic.split("_atomic_")[1]
+    bits = 64 if name.endswith("_x2") else 32
+    address, data = scalar_base(wave, instruction), instruction.operands[0].register
+    old = 0
+    if bits // 8 <= scalar_limit(wave, instruction, address):
+        old = load(wave, address, bits // 8)
+        given = scalar_dwords(wave, data, bits // 32)
+        if name.startswith("cmpswap"):
+            new = given if old == scalar_dwords(wave, data + bits // 32, bits // 32) else old
+        else:
+            new = updated(name.removesuffix("_x2"), bits, old, given)
+        store(wave, address, bits // 8, new)
+    if "glc" in instruction.modifiers:
+        for i in range(bits // 32):
+            wave.s[data + i] = old >> (32 * i) & 0xFFFFFFFF
+
+
 @model(*(f"{stem}_{kind}" for stem in ("s_load", "s_buffer_load") for kind in ("u8", "i8", "u16", "i16")))
 def scalar_load_small(wave: Wave, instruction: Instruction) -> None:
     kind = instruction.mnemonic.rsplit("_", 1)[1]
     size = int(kind[1:]) // 8
-    value = load(wave, scalar_base(wave, instruction), size)
+    address = scalar_base(wave, instruction)
+    value = load(wave, address, size) if size <= scalar_limit(wave, instruction, address) else 0
     wave.s[instruction.operands[0].register] = (signed(value, 8 * size) if kind[0] == "i" else value) & 0xFFFFFFFF
 
 
@@ -325,12 +379,17 @@ LDS_LOADS = {
 
 @model(*(f"global_load_lds_{name}" for name in LDS_LOADS))
 def load_to_lds(wave: Wave, instruction: Instruction) -> None:
-    """Lane after lane to M0 + offset + lane * size; parts of a word are extended to a whole one."""
     size, extend = LDS_LOADS[instruction.mnemonic.rsplit("_", 1)[1]]
-    stride = max(size, 4)
+    store_in_lds(wave, instruction, size, extend)
+
+
+@model("global_load_dword_addtid", "global_load_addtid_b32", "global_store_dword_addtid", "global_store_addtid_b32")
+def at_lane(wave: Wave, instruction: Instruction) -> None:
+    """A word for each lane, lane after lane from a scalar address."""
+    data = instruction.operands[0]
+    base = scalar_dwords(wave, instruction.operands[1].register, 2) + instruction.number("offset")
     for lane in wave.active_lanes():
-        plain = Instruction(instruction.mnemonic, "", instruction.operands, instruction.modifiers)
-        value = Access(wave, plain, 0, lane, size).read()
-        value = signed(value, 8 * size) if extend == "i" else value
-        at = (wave.m0 & 0xFFFF) + instruction.number("offset") + lane * stride
-        wave.lds[at : at + stride] = (value & ((1 << (8 * stride)) - 1)).to_bytes(stride, "little")
+        if "_load_" in instruction.mnemonic:
+            wave.write_lane("v", data.register, lane, load(wave, base + 4 * lane, 4))
+        else:
+            store(wave, base + 4 * lane, 4, wave.read_lane("v", data.register, lane))

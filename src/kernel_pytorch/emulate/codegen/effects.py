@@ -133,12 +133,24 @@ def _memory(found: Effects, instruction: Instruction, row: Row, wave: int) -> No
     operands = list(instruction.operands)
     if space == "SCALAR":
         words = max(int(row.fact("bytes") or "8") // 4, 1)
-        found.scalar_writes |= _scalar_keys(operands[0], words)
+        if action.endswith("atomic"):
+            words = 4
+        if action.endswith(("store", "atomic")):
+            found.scalar_reads |= _scalar_keys(operands[0], words)
+        if not action.endswith(("store", "atomic")):
+            found.scalar_writes |= _scalar_keys(operands[0], words)
         if isinstance(operands[0], Register) and operands[0].file == "exec":
             found.exec_change = "any"
         for operand in operands[1:]:
             found.scalar_reads |= _scalar_keys(operand)
         return
+    if action == "load" and instruction.modifiers.get("lds"):
+        action = "load_to_lds"
+    if action in ("count_lanes", "load_at_lane"):
+        found.writes |= _vector_keys(operands[0])
+        operands = operands[1:]
+    if action in ("count_lanes", "load_at_lane", "store_at_lane"):
+        found.scalar_reads |= {124}
     if action in ("load", "load2"):
         words = 2 * int(row.fact("words")) if action == "load2" else _WORDS.get(row.fact("moves"), 1)
         keys = _vector_keys(operands[0], words)
@@ -146,9 +158,9 @@ def _memory(found: Effects, instruction: Instruction, row: Row, wave: int) -> No
             found.lane_reads |= keys
         found.writes |= keys
         operands = operands[1:]
-    elif action == "atomic":
+    elif action in ("atomic", "exchange2"):
         # The first operand may be the old value or the address: whichever, reading it too does no harm.
-        words = 2 * int(row.fact("bits")) // 32
+        words = 4 if action == "exchange2" else 2 * int(row.fact("bits")) // 32
         for operand in operands:
             found.lane_reads |= _vector_keys(operand, words)
     elif action in ("store", "store2"):

@@ -12,6 +12,8 @@ from kernel_pytorch.emulate.isa.row import Row
 
 #: Cache policy: there is one coherent memory here.
 _CACHE = frozenset({"glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "nv"})
+#: What a buffer load can put into LDS directly; several words on gfx950 only.
+_INTO_LDS = frozenset({"U8", "I8", "U16", "I16", "W1", "W3", "W4"})
 _ADDRESS = frozenset({"offset", "offset0", "offset1", "offen", "idxen", "gds", "lds"})
 
 
@@ -95,7 +97,14 @@ def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
     if action == "load":
         data, vector, *rest = operands
     elif action == "load_to_lds":
-        _load_to_lds(em, instruction, row)
+        vector, *rest = operands
+        address = _address(em, instruction, vector, rest[0] if rest else None)
+        _load_to_lds(em, instruction, row.fact("moves"), f"kpt_load_{row.fact('moves')}_GLOBAL", address)
+        return
+    elif action in ("load_at_lane", "store_at_lane"):
+        data, *rest = operands
+        base = "0" if not rest or _is_off(rest[0]) else raw_scalar(em, rest[0], "u64")
+        _at_lane(em, action, data, "GLOBAL", f"{base} + (uint64_t)(int64_t){_offset(instruction)}")
         return
     else:
         vector, data, *rest = operands
@@ -105,20 +114,24 @@ def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
     if action == "atomic":
         bits = row.fact("bits")
         rows = vector_row(em, data)
-        second = f"{rows} + {int(bits) // 32} * WAVE" if row.fact("operation") == "CMPSWAP" else "0"
+        second = f"{rows} + {int(bits) // 32} * WAVE" if "CMPSWAP" in row.fact("operation") else "0"
         em.put(f"kpt_atomic_{row.fact('operation')}_{bits}_{space}(w, {old}, {address}, {rows}, {second}, ex);")
         return
     kind = _half_kind(data, row.fact("moves"))
     em.put(f"kpt_{action}_{kind}_{space}(w, {vector_row(em, data)}, {address}, ex);")
 
 
-def _load_to_lds(em: Emission, instruction: Instruction, row: Row) -> None:
+def _at_lane(em: Emission, action: str, data: Operand, space: str, base: str) -> None:
+    """One word for each lane, one behind the other from `base`."""
+    em.put("{ uint32_t place[WAVE]; for (uint32_t l = 0; l < WAVE; l++) place[l] = 4u * l;")
+    how = "load" if action == "load_at_lane" else "store"
+    em.put(f"kpt_{how}_W1_{space}(w, {vector_row(em, data)}, (KptAddress){{place, 0, {base}}}, ex); }}")
+
+
+def _load_to_lds(em: Emission, instruction: Instruction, kind: str, load: str, address: str) -> None:
     """Memory straight into LDS: lane l's data goes to M0 plus the offset plus l times the size."""
-    vector, *rest = instruction.operands
-    address = _address(em, instruction, vector, rest[0] if rest else None)
-    kind = row.fact("moves")
     words = {"W3": 3, "W4": 4}.get(kind, 1)
-    em.put(f"{{ uint32_t data[{words} * WAVE] = {{0}}; kpt_load_{kind}_GLOBAL(w, data, {address}, ex);")
+    em.put(f"{{ uint32_t data[{words} * WAVE] = {{0}}; {load}(w, data, {address}, ex);")
     em.put("uint32_t place[WAVE];")
     em.put(
         f"for (uint32_t l = 0; l < WAVE; l++) place[l] = {em.sgpr(124)} + {_offset(instruction)}u + l * {4 * words}u;"
@@ -141,6 +154,19 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
         for data, offset in ((operands[1], first), (operands[2], second)):
             address = f"(KptAddress){{{vector_row(em, operands[0])}, 0, {offset}u}}"
             em.put(f"kpt_store_W{words}_LDS(w, {vector_row(em, data)}, {address}, ex);")
+        return
+    if action == "exchange2":
+        step = int(row.fact("step"))
+        rows_of = ", ".join(vector_row(em, operand) for operand in operands)
+        first, second = (_offset(instruction, name) * step for name in ("offset0", "offset1"))
+        em.put(f"kpt_lds_exchange2_{row.fact('words')}(w, {rows_of}, {first}u, {second}u, ex);")
+        return
+    in_m0 = f"({em.sgpr(124)} & 0xffffu) + {_offset(instruction)}u"
+    if action == "count_lanes":
+        em.put(f"kpt_lds_count(w, {vector_row(em, operands[0])}, {in_m0}, ex, {row.fact('sign')}1);")
+        return
+    if action in ("load_at_lane", "store_at_lane"):
+        _at_lane(em, action, operands[0], "LDS", in_m0)
         return
     old = "0"
     if row.fact("returns"):
@@ -168,8 +194,11 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
 def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
     """buffer_*: data, vector address (or off), resource, scalar offset."""
     operands = list(instruction.operands)
-    if instruction.modifiers.get("lds"):
-        raise em.error("a buffer load into LDS is not in the table")
+    to_lds = bool(instruction.modifiers.get("lds"))
+    if to_lds:
+        if row.fact("action") != "load" or row.fact("moves") not in _INTO_LDS:
+            raise em.error("only loads of words, bytes and shorts go to LDS")
+        operands.insert(0, Named("off"))
     if len(operands) != 4:
         raise em.error(f"{len(operands)} operands where the table has 4")
     data, vector, resource, scalar = operands
@@ -185,10 +214,13 @@ def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
     soffset = raw_scalar(em, scalar, "u32")
     buffer = f"(KptBuffer){{{{{words}}}, {soffset}, {_offset(instruction)}u, {index}, {vector_offset}}}"
     action = row.fact("action")
+    if to_lds:
+        _load_to_lds(em, instruction, row.fact("moves"), f"kpt_buffer_load_{row.fact('moves')}", buffer)
+        return
     if action == "atomic":
         bits = row.fact("bits")
         rows = vector_row(em, data)
-        second = f"{rows} + {int(bits) // 32} * WAVE" if row.fact("operation") == "CMPSWAP" else "0"
+        second = f"{rows} + {int(bits) // 32} * WAVE" if "CMPSWAP" in row.fact("operation") else "0"
         old = rows if returns_old(instruction) else "0"
         em.put(f"kpt_buffer_atomic_{row.fact('operation')}_{bits}(w, {old}, {buffer}, {rows}, {second}, ex);")
         return
@@ -215,24 +247,77 @@ def _scalar(em: Emission, instruction: Instruction, row: Row) -> None:
     if instruction.modifiers.get("offset"):
         offsets.append(f"(uint64_t)(int64_t){_offset(instruction)}")
     rest = " + ".join(f"(uint64_t){offset}" for offset in offsets) or "0"
-    if action == "buffer_load":
+    limit = "~UINT64_C(0)"
+    if action.startswith("buffer"):
         resource = operands[1]
         if not isinstance(resource, Register):
             raise em.error(f"operand {resource} is not a buffer resource")
-        low, high = em.sgpr(resource.index), em.sgpr(resource.index + 1)
+        low, high, records = (em.sgpr(resource.index + word) for word in range(3))
         base = f"((uint64_t)({high} & 0xffffu) << 32 | {low})"
+        limit = f"kpt_scalar_limit({high}, {records})"
     else:
         base = raw_scalar(em, operands[1], "u64")
-    if action == "load_part":
-        c_type = {"u8": "uint8_t", "i8": "int8_t", "u16": "uint16_t", "i16": "int16_t"}[row.fact("moves")]
-        value = f"(uint32_t)*(const {c_type} *)(uintptr_t)({base} + {rest})"
-        for line in write_scalar(em, target, value, "u32"):
-            em.put(line)
-        return
+    _SCALAR_ACTIONS[action.removeprefix("buffer_")](em, instruction, row, target, (base, rest, limit))
+
+
+_Place = tuple[str, str, str]  # base, offset, and the bytes that lie behind the base
+
+
+def _scalar_load_part(em: Emission, instruction: Instruction, row: Row, target: Register, place: _Place) -> None:
+    base, offset, limit = place
+    c_type = {"u8": "uint8_t", "i8": "int8_t", "u16": "uint16_t", "i16": "int16_t"}[row.fact("moves")]
+    inside = f"{offset} + sizeof({c_type}) <= {limit}"
+    value = f"({inside} ? (uint32_t)*(const {c_type} *)(uintptr_t)({base} + {offset}) : 0u)"
+    for line in write_scalar(em, target, value, "u32"):
+        em.put(line)
+
+
+def _scalar_load(em: Emission, instruction: Instruction, row: Row, target: Register, place: _Place) -> None:
+    base, offset, limit = place
     words = int(row.fact("bytes")) // 4
-    em.put(f"{{ uint32_t loaded[{words}]; kpt_scalar_load(w, loaded, {base} + {rest}, {4 * words}u);")
+    if row.fact("action") == "buffer_load":
+        call = f"kpt_scalar_buffer_load(w, loaded, {base}, {offset}, {4 * words}u, {limit});"
+    else:
+        call = f"kpt_scalar_load(w, loaded, {base} + {offset}, {4 * words}u);"
+    em.put(f"{{ uint32_t loaded[{words}]; {call}")
     for word in range(words):
         register = Register(target.file, target.index + word)
         for line in write_scalar(em, register, f"loaded[{word}]", "u32"):
             em.put(line)
     em.put("}")
+
+
+def _scalar_store(em: Emission, instruction: Instruction, row: Row, target: Register, place: _Place) -> None:
+    base, offset, limit = place
+    words = int(row.fact("bytes")) // 4
+    values = ", ".join(em.sgpr(target.index + word) for word in range(words))
+    em.put(f"{{ const uint32_t stored[] = {{{values}}};")
+    em.put(f"kpt_scalar_store(w, stored, {base}, {offset}, {4 * words}u, {limit}); }}")
+
+
+def _scalar_atomic(em: Emission, instruction: Instruction, row: Row, target: Register, place: _Place) -> None:
+    """An atomic of the whole wave: that of one lane, on the words of scalar registers."""
+    base, offset, limit = place
+    bits = int(row.fact("bits"))
+    words = bits // 32
+    given = 2 * words if row.fact("operation") == "CMPSWAP" else words
+    em.put(f"{{ uint32_t data[{given} * WAVE], old[{words} * WAVE] = {{0}};")
+    for word in range(given):
+        em.put(f"data[{word} * WAVE] = {em.sgpr(target.index + word)};")
+    second = f"data + {words} * WAVE" if given > words else "0"
+    address = f"(KptAddress){{0, 0, {base} + {offset}}}"
+    call = f"kpt_atomic_{row.fact('operation')}_{bits}_GLOBAL(w, old, {address}, data, {second}, 1u);"
+    em.put(f"if ({offset} + {bits // 8} <= {limit}) {call}")
+    if returns_old(instruction):
+        for word in range(words):
+            for line in write_scalar(em, Register(target.file, target.index + word), f"old[{word} * WAVE]", "u32"):
+                em.put(line)
+    em.put("}")
+
+
+_SCALAR_ACTIONS = {
+    "load": _scalar_load,
+    "load_part": _scalar_load_part,
+    "store": _scalar_store,
+    "atomic": _scalar_atomic,
+}

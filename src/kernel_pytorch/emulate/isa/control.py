@@ -49,7 +49,7 @@ ROWS: tuple[Row, ...] = (
         "s_wait_asynccnt|s_wait_tensorcnt|s_delay_alu|"
         "s_clause|s_inst_prefetch|s_set_inst_prefetch_distance|s_setprio|s_icache_inv|s_dcache_inv|s_dcache_wb|"
         "s_dcache_inv_vol|s_dcache_wb_vol|s_gl1_inv|s_code_end|s_sethalt|s_ttracedata|s_ttracedata_imm|s_version|"
-        "s_incperflevel|s_decperflevel|s_prefetch_inst|s_prefetch_inst_pc_rel|s_prefetch_data|s_prefetch_data_pc_rel|"
+        "s_wakeup|s_incperflevel|s_decperflevel|s_prefetch_inst|s_prefetch_inst_pc_rel|s_prefetch_data|s_prefetch_data_pc_rel|"
         "s_buffer_prefetch_data|"
         "v_nop|v_pipeflush|v_clrexcp|ds_nop|"
         "buffer_wbl2|buffer_inv|buffer_wbinvl1|buffer_wbinvl1_vol|buffer_gl0_inv|buffer_gl1_inv|buffer_invl2|"

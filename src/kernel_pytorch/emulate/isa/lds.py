@@ -18,6 +18,7 @@ _ATOMICS = {
     "AND": ("and", "b32", "b64"), "OR": ("or", "b32", "b64"), "XOR": ("xor", "b32", "b64"),
     "MSKOR": ("mskor", "b32", "b64"), "FADD": ("add", "f32", "f64"), "FMIN": ("min", "f32", "f64"),
     "FMAX": ("max", "f32", "f64"), "PKADD_F16": ("pk_add", "f16", ""), "PKADD_BF16": ("pk_add", "bf16", ""),
+    "SUBCLAMP": ("sub_clamp", "u32", ""), "CONDSUB": ("cond_sub", "u32", ""),
 }  # fmt: skip
 
 
@@ -40,6 +41,14 @@ def _atomics() -> tuple[Row, ...]:
         rows += memory(f"ds_cmpst_rtn_b{bits}", **facts, operation="CMPSWAP", order="compare-first", returns="yes")
         rows += memory(f"ds_cmpstore_b{bits}", **facts, operation="CMPSWAP")
         rows += memory(f"ds_cmpstore_rtn_b{bits}", **facts, operation="CMPSWAP", returns="yes")
+        rows += memory(f"ds_cmpst_f{bits}", **facts, operation="FCMPSWAP", order="compare-first")
+        rows += memory(f"ds_cmpst_rtn_f{bits}", **facts, operation="FCMPSWAP", order="compare-first", returns="yes")
+        rows += memory(f"ds_cmpstore_f{bits}", **facts, operation="FCMPSWAP")
+        rows += memory(f"ds_cmpstore_rtn_f{bits}", **facts, operation="FCMPSWAP", returns="yes")
+    rows += memory("ds_wrap_rtn_b32", space="LDS", action="atomic", bits="32", operation="WRAP", returns="yes")
+    rows += memory(
+        "ds_condxchg32_rtn_b64", space="LDS", action="atomic", bits="64", operation="CONDXCHG", returns="yes"
+    )
     return tuple(rows)
 
 
@@ -53,6 +62,14 @@ def _pairs() -> tuple[Row, ...]:
             write = f"{old.format('write', bits)}|{new.format('store', bits)}"
             rows += memory(read, space="LDS", action="load2", words=words, step=step)
             rows += memory(write, space="LDS", action="store2", words=words, step=step)
+        for names, scale in (("wrxchg2|storexchg_2addr", 1), ("wrxchg2st64|storexchg_2addr_stride64", 64)):
+            rows += memory(
+                "|".join(f"ds_{name}_rtn_b{bits}" for name in names.split("|")),
+                space="LDS",
+                action="exchange2",
+                words=words,
+                step=str(int(bits) // 8 * scale),
+            )
     return tuple(rows)
 
 
@@ -69,6 +86,11 @@ ROWS: tuple[Row, ...] = (
     ),
     *_atomics(),
     *_pairs(),
+    # One place for the whole wave, at M0: it grows or shrinks by the number of active lanes.
+    *memory("ds_append", space="LDS", action="count_lanes", sign="+"),
+    *memory("ds_consume", space="LDS", action="count_lanes", sign="-"),
+    *memory("ds_read_addtid_b32|ds_load_addtid_b32", space="LDS", action="load_at_lane", moves="W1"),
+    *memory("ds_write_addtid_b32|ds_store_addtid_b32", space="LDS", action="store_at_lane", moves="W1"),
     *wave(
         "ds_bpermute_b32",
         "v1 = v1 v1",

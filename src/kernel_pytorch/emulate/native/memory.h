@@ -245,6 +245,33 @@ KPT_INLINE void kpt_scalar_load(KptWave *w, uint32_t *d, uint64_t at, uint32_t b
 enum { KPT_ADD_TID = 1u << 23 };
 typedef struct KptBuffer { uint32_t word[4]; uint32_t scalar_offset, offset; const uint32_t *index, *vector_offset; } KptBuffer;
 
+/* Bytes behind a scalar access of a buffer: what lies past the end reads as 0 and is not written. */
+KPT_INLINE uint64_t kpt_scalar_limit(uint32_t word1, uint32_t records) {
+    uint32_t stride = word1 >> 16 & 0x3fffu;
+    return stride ? (uint64_t)records * stride : records;
+}
+KPT_OUTLINE void kpt_scalar_buffer_load(KptWave *w, uint32_t *d, uint64_t base, uint64_t offset, uint32_t bytes,
+                                        uint64_t limit) {
+    offset &= ~UINT64_C(3);
+    for (uint32_t k = 0; k < bytes / 4; k++) {
+        d[k] = 0;
+        if (offset + 4 * k + 4 <= limit) kpt_scalar_load(w, d + k, base + offset + 4 * k, 4);
+    }
+}
+KPT_OUTLINE void kpt_scalar_store(KptWave *w, const uint32_t *s, uint64_t base, uint64_t offset, uint32_t bytes,
+                                  uint64_t limit) {
+    offset &= ~UINT64_C(3);
+    for (uint32_t k = 0; k < bytes / 4; k++) {
+        if (offset + 4 * k + 4 > limit) return;
+        uint64_t at = (base & ~UINT64_C(3)) + offset + 4 * k;
+#ifdef KPT_CHECK
+        w->services->access(w, 0, at, 4, KPT_WRITE);
+#endif
+        (void)w;
+        memcpy((void *)(uintptr_t)at, s + k, 4);
+    }
+}
+
 /* The lane's address; `inside` is 0 where the hardware drops the access. */
 KPT_INLINE uint8_t *kpt_buffer_pointer(KptWave *w, const KptBuffer *b, uint32_t l, uint32_t bytes, uint32_t how) {
     uint64_t offset = (uint64_t)b->offset + (b->vector_offset ? b->vector_offset[l] : 0u);

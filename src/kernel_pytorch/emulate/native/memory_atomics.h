@@ -9,7 +9,7 @@
 
 enum { KPT_ADD, KPT_SUB, KPT_RSUB, KPT_SWAP, KPT_CMPSWAP, KPT_AND, KPT_OR, KPT_XOR, KPT_UMIN, KPT_UMAX, KPT_SMIN,
        KPT_SMAX, KPT_INC, KPT_DEC, KPT_FADD, KPT_FMIN, KPT_FMAX, KPT_PKADD_F16, KPT_PKADD_BF16, KPT_SUBCLAMP,
-       KPT_MSKOR, KPT_CONDSUB };
+       KPT_MSKOR, KPT_CONDSUB, KPT_FCMPSWAP, KPT_WRAP, KPT_CONDXCHG };
 
 static inline uint32_t kpt_bf16_round(float x) {
     uint32_t bits = kpt_u32(x);
@@ -37,6 +37,8 @@ KPT_INLINE uint32_t kpt_apply32(uint32_t old, uint32_t v, uint32_t second, const
     case KPT_FMAX: return kpt_u32(kpt_max_f32(kpt_f32(old), kpt_f32(v)));
     case KPT_SUBCLAMP: return old < v ? 0 : old - v;
     case KPT_CONDSUB: return old >= v ? old - v : old;
+    case KPT_FCMPSWAP: return kpt_f32(old) == kpt_f32(second) ? v : old;
+    case KPT_WRAP: return old >= v ? old - v : old + second;
     case KPT_MSKOR: return (old & ~second) | v;
     case KPT_PKADD_F16:
         return (uint32_t)kpt_f32_to_half(kpt_half_to_f32((uint16_t)old) + kpt_half_to_f32((uint16_t)v)) |
@@ -67,6 +69,11 @@ KPT_INLINE uint64_t kpt_apply64(uint64_t old, uint64_t v, uint64_t second, const
     case KPT_FMIN: return kpt_u64(kpt_min_f64(kpt_f64(old), kpt_f64(v)));
     case KPT_FMAX: return kpt_u64(kpt_max_f64(kpt_f64(old), kpt_f64(v)));
     case KPT_MSKOR: return (old & ~second) | v;
+    case KPT_FCMPSWAP: return kpt_f64(old) == kpt_f64(second) ? v : old;
+    case KPT_CONDXCHG: {
+        uint64_t low = v >> 31 & 1 ? v & 0x7fffffffu : old & 0xffffffffu, high = v >> 63 ? v >> 32 & 0x7fffffffu : old >> 32;
+        return high << 32 | low;
+    }
     }
     return old;
 }
@@ -145,5 +152,46 @@ KPT_DEFINE_ATOMIC_BOTH(UMIN) KPT_DEFINE_ATOMIC_BOTH(UMAX) KPT_DEFINE_ATOMIC_BOTH
 KPT_DEFINE_ATOMIC_BOTH(INC) KPT_DEFINE_ATOMIC_BOTH(DEC) KPT_DEFINE_ATOMIC_BOTH(FADD) KPT_DEFINE_ATOMIC_BOTH(FMIN)
 KPT_DEFINE_ATOMIC_BOTH(FMAX) KPT_DEFINE_ATOMIC_BOTH(MSKOR)
 KPT_DEFINE_ATOMIC_SPACES(PKADD_F16, 32) KPT_DEFINE_ATOMIC_SPACES(PKADD_BF16, 32) KPT_DEFINE_ATOMIC_SPACES(SUBCLAMP, 32)
-KPT_DEFINE_ATOMIC_SPACES(CONDSUB, 32)
+KPT_DEFINE_ATOMIC_SPACES(CONDSUB, 32) KPT_DEFINE_ATOMIC_BOTH(FCMPSWAP)
+KPT_DEFINE_ATOMIC_OP(WRAP, 32, LDS) KPT_DEFINE_ATOMIC_OP(CONDXCHG, 64, LDS)
+
+/* ds_append and ds_consume: one word for the whole wave, changed by the number of active lanes. */
+KPT_OUTLINE void kpt_lds_count(KptWave *w, uint32_t *d, uint32_t at, uint64_t ex, uint32_t sign) {
+    if (!ex) return;
+    uint32_t old = 0, first = (uint32_t)__builtin_ctzll(ex);
+    uint8_t *p = kpt_pointer(w, first, at, 4, KPT_READ | KPT_WRITE | KPT_ATOMIC, KPT_LDS);
+    if (p) {
+        memcpy(&old, p, 4);
+        uint32_t fresh = old + sign * (uint32_t)__builtin_popcountll(ex);
+        memcpy(p, &fresh, 4);
+    }
+    KPT_EACH_LANE(l, ex) d[l] = old;
+}
+/* Two exchanges of one lane: both old values are read before either is replaced. */
+KPT_INLINE void kpt_lds_exchange2(KptWave *w, uint32_t *d, const uint32_t *lo, const uint32_t *x, const uint32_t *y,
+                                  uint32_t off0, uint32_t off1, uint64_t ex, const uint32_t words) {
+    KPT_EACH_LANE(l, ex) {
+        uint32_t fresh[2][2], old[2][2] = {{0}};
+        uint8_t *p[2];
+        for (int k = 0; k < 2; k++) {
+            uint32_t at = lo[l] + (k ? off1 : off0);
+            kpt_check_alignment(w, l, at, 4 * words);
+            p[k] = kpt_pointer(w, l, at, 4 * words, KPT_READ | KPT_WRITE | KPT_ATOMIC, KPT_LDS);
+            for (uint32_t i = 0; i < words; i++) fresh[k][i] = (k ? y : x)[i * WAVE + l];
+            if (p[k]) memcpy(old[k], p[k], 4 * words);
+        }
+        for (int k = 0; k < 2; k++) {
+            if (p[k]) memcpy(p[k], fresh[k], 4 * words);
+            for (uint32_t i = 0; i < words; i++) d[(k * words + i) * WAVE + l] = old[k][i];
+        }
+    }
+}
+KPT_OUTLINE void kpt_lds_exchange2_1(KptWave *w, uint32_t *d, const uint32_t *lo, const uint32_t *x, const uint32_t *y,
+                                     uint32_t off0, uint32_t off1, uint64_t ex) {
+    kpt_lds_exchange2(w, d, lo, x, y, off0, off1, ex, 1);
+}
+KPT_OUTLINE void kpt_lds_exchange2_2(KptWave *w, uint32_t *d, const uint32_t *lo, const uint32_t *x, const uint32_t *y,
+                                     uint32_t off0, uint32_t off1, uint64_t ex) {
+    kpt_lds_exchange2(w, d, lo, x, y, off0, off1, ex, 2);
+}
 #endif

@@ -40,3 +40,19 @@ def layer_norm(out, x, weight, bias, n, eps, BLOCK: tl.constexpr):  # noqa: N803
     scale = 1 / tl.sqrt(tl.sum(centred * centred, 0) / n + eps)
     result = centred * scale * tl.load(weight + column, mask=inside) + tl.load(bias + column, mask=inside)
     tl.store(out + row * n + column, result, mask=inside)
+
+
+@triton.jit
+def scale_into(out, x, n, by, BLOCK: tl.constexpr):  # noqa: N803
+    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + place, tl.load(x + place, mask=place < n) * by, mask=place < n)
+
+
+# The first wants more threads than a workgroup can have.
+@triton.autotune([triton.Config({"BLOCK": 64}, num_warps=32), triton.Config({"BLOCK": 32}, num_warps=4)], key=["n"])
+@triton.jit
+def tuned_transpose(out, x, n, BLOCK: tl.constexpr):  # noqa: N803
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    columns = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    tile = tl.load(x + rows[:, None] * n + columns[None, :])
+    tl.store(out + columns[:, None] * n + rows[None, :], tl.trans(tile))

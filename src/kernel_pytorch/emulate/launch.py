@@ -9,6 +9,7 @@ launch("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }", 1, 256, x, gp
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.device import EmulatedDevice, LoadedKernel
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.triton_launch import is_triton, launch_triton
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain
 from kernel_pytorch.toolchain.program import DeviceCode, build_device_code, build_device_code_text
@@ -35,16 +37,47 @@ def launch(
     shared_bytes: int = 0,
     settings: Settings = Settings(),  # noqa: B008 (frozen)
     options: CompileOptions | None = None,
+    **constants: Any,
 ) -> Events:
     """Run a kernel once on an emulated GPU; arrays and CPU tensors among `args` are updated in place.
 
     `kernel` is HIP source (text, or the Path of a file), a `DeviceCode`, an object with `binary` and `architecture`
-    such as a `CompiledKernel`, or a code object's bytes. `name` picks one of several kernels. Raises
-    EmulatedKernelFault when the kernel faults, CompileFailed when the source does not compile.
+    such as a `CompiledKernel`, a code object's bytes, or a `@triton.jit` function, whose `tl.constexpr` parameters are
+    given by name (`constants`). `name` picks one of several kernels. Raises EmulatedKernelFault when the kernel faults,
+    CompileFailed when the source does not compile.
     """
     with EmulatedDevice(gpu, settings) as device:
-        loaded = load(device, kernel, name, options)
-        return loaded.launch(grid, block, *args, shared_bytes=shared_bytes)
+        return launch_on(
+            device, kernel, grid, block, *args, name=name, shared_bytes=shared_bytes, options=options, **constants
+        )
+
+
+def launch_on(
+    device: EmulatedDevice,
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    *args: Any,
+    name: str | None = None,
+    shared_bytes: int = 0,
+    options: CompileOptions | None = None,
+    **constants: Any,
+) -> Events:
+    """What `launch` does, on a device that is there already."""
+    if is_triton(kernel):
+        return launch_triton(kernel, grid, *args, device=device, num_warps=_waves(block, device.gpu), **constants)
+    if constants:
+        raise UsageError(f"{next(iter(constants))}= is for Triton kernels; the others get their arguments in order")
+    return load(device, kernel, name, options).launch(grid, block, *args, shared_bytes=shared_bytes)
+
+
+def _waves(block: Any, gpu: GPU) -> int:
+    """Triton counts waves (num_warps) where others count threads."""
+    threads = block if isinstance(block, int) else math.prod(block)
+    wave = gpu.target.wave_size
+    if threads < wave or threads % wave or (threads // wave) & (threads // wave - 1):
+        raise UsageError(f"block {block}: a Triton kernel takes 1, 2, 4 ... waves of {wave} threads on {gpu.name}")
+    return int(threads // wave)
 
 
 def load(
@@ -78,5 +111,6 @@ def device_code(kernel: Any, gpu: GPU | str, options: CompileOptions | None = No
     if isinstance(getattr(kernel, "binary", None), bytes):
         return _Code(kernel.binary, getattr(kernel, "assembly", None))
     raise UsageError(
-        f"{type(kernel).__name__} is no kernel: give HIP source, a Path, a code object or a CompiledKernel"
+        f"{type(kernel).__name__} is no kernel: give HIP source, a Path, a code object, a CompiledKernel or a "
+        "@triton.jit function"
     )

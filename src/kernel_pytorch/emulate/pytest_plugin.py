@@ -3,12 +3,18 @@
 def test_sum(emulated_gpu):            # once at wave 32, once at wave 64
     emulated_gpu.run(SOURCE, 1, 256, x)
 
+def test_softmax(emulated_gpu):        # a @triton.jit kernel
+    emulated_gpu.run(softmax, (5,), 256, out, x, 200, BLOCK=256)
+    with emulated_gpu.triton():        # or whatever launches one
+        library.softmax(x)
+
 @pytest.mark.emulated_gpus("mi300x", "rx9070xt")     # or on GPUs of one's own choice
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +22,7 @@ import pytest
 if TYPE_CHECKING:
     from kernel_pytorch.emulate.device import EmulatedDevice
     from kernel_pytorch.emulate.events import Events
+    from kernel_pytorch.emulate.triton_session import TritonSession
 
 DEFAULT_GPUS = ("rx7900xtx", "mi300x")
 
@@ -32,9 +39,15 @@ class EmulatedGPU:
 
     def run(self, kernel: Any, grid: Any, block: Any, *args: Any, name: str | None = None, **how: Any) -> Events:
         """Run a kernel; arrays are updated in place."""
-        from kernel_pytorch.emulate.launch import load
+        from kernel_pytorch.emulate.launch import launch_on
 
-        return load(self.device, kernel, name).launch(grid, block, *args, **how)
+        return launch_on(self.device, kernel, grid, block, *args, name=name, **how)
+
+    def triton(self) -> AbstractContextManager[TritonSession]:
+        """Inside this, Triton's own launches (`kernel[grid](...)`) run on this GPU, with CPU tensors."""
+        from kernel_pytorch.emulate.triton_session import emulated_triton
+
+        return emulated_triton(device=self.device)
 
 
 def pytest_configure(config: pytest.Config) -> None:

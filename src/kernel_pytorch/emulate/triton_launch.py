@@ -73,6 +73,11 @@ def launch_triton(
         return _run(own, code, size, run_time)
 
 
+def is_triton(kernel: Any) -> bool:
+    """Whether this is a `@triton.jit` function."""
+    return callable(getattr(kernel, "fn", None)) and hasattr(kernel, "arg_names") and hasattr(kernel, "params")
+
+
 def kernel_memory(value: Any) -> Any:
     """A tensor as the place in memory that Triton passes, whatever its strides; anything else as it is."""
     return TensorMemory(value) if hasattr(value, "untyped_storage") else value

@@ -50,18 +50,19 @@ def main() -> int:
     if arguments.one is not None:
         print(json.dumps(run_one(arguments.one, arguments.gpu, folders)))
         return 0
-    from triton_emulate_cases import CASES
+    from triton_emulate_cases import all_cases
 
     rows = []
     for gpu in arguments.gpu.split(","):
-        for number, case in enumerate(CASES):
+        for number, case in enumerate(all_cases()):
             wanted = case.library == "own" or case.library in folders
             if wanted and arguments.match in f"{case.library} {case.name}":
                 rows.append(in_a_process(number, gpu, folders, arguments.timeout))
                 print(line(rows[-1]), file=sys.stderr, flush=True)
                 if arguments.json:
                     arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
-    print("| operator | library | GPU (wave) | kernels, launches | largest error | allowed | |\n|---|---|---|---|---|---|---|")
+    print("| operator | library | GPU (wave) | kernels, launches | largest error | allowed | |")
+    print("|---|---|---|---|---|---|---|")
     for row in rows:
         print(line(row))
     good = sum(row["verdict"] == "equal" for row in rows)
@@ -77,11 +78,11 @@ def line(row: dict[str, Any]) -> str:
 
 
 def in_a_process(number: int, gpu: str, folders: dict[str, Path], timeout: float) -> dict[str, Any]:
-    from triton_emulate_cases import CASES
+    from triton_emulate_cases import all_cases
 
     from kernel_pytorch.core.hardware import gpu_by_alias
 
-    case = CASES[number]
+    case = all_cases()[number]
     words = [word for name, folder in folders.items() for word in (f"--{name}", str(folder))]
     command = [sys.executable, str(Path(__file__).resolve()), "--one", str(number), "--gpu", gpu, *words]
     failed = {
@@ -109,11 +110,11 @@ def run_one(number: int, gpu: str, folders: dict[str, Path]) -> dict[str, Any]:
     """One operator in this process."""
     warnings.simplefilter("ignore")
     import torch
-    from triton_emulate_cases import CASES, prepare
+    from triton_emulate_cases import all_cases, prepare
 
     from kernel_pytorch.emulate.triton_session import emulated_triton
 
-    case = CASES[number]
+    case = all_cases()[number]
     torch.manual_seed(0)
     with emulated_triton(gpu) as session:
         prepare(folders)  # inside: libraries ask for the GPU when they are imported

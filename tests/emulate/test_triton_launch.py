@@ -9,6 +9,7 @@ triton = pytest.importorskip("triton")
 
 from kernel_pytorch.core.errors import UsageError  # noqa: E402
 from kernel_pytorch.emulate.triton_launch import launch_triton  # noqa: E402
+
 from . import triton_kernels  # noqa: E402
 
 GPUS = ("mi300x", "rx7900xtx")

@@ -13,6 +13,7 @@ from kernel_pytorch.core.errors import UsageError  # noqa: E402
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernelFault  # noqa: E402
 from kernel_pytorch.emulate.launch import launch  # noqa: E402
 from kernel_pytorch.emulate.triton_session import emulated_triton  # noqa: E402
+
 from . import triton_kernels  # noqa: E402
 
 
@@ -69,7 +70,7 @@ def test_launch_takes_a_triton_kernel_with_its_constants_by_name() -> None:
     x, out = torch.randn(50), torch.zeros(50)
     launch(triton_kernels.scale_into, (1,), 64, out, x, 50, 3.0, gpu="mi300x", BLOCK=64)
     assert torch.equal(out, 3 * x)
-    with pytest.raises(UsageError, match="1, 2, 4 ... waves of 64"):
+    with pytest.raises(UsageError, match=r"1, 2, 4 \.\.\. waves of 64"):
         launch(triton_kernels.scale_into, (1,), 96, out, x, 50, 3.0, gpu="mi300x", BLOCK=64)
     with pytest.raises(UsageError, match="BLOCK= is for Triton kernels"):
         launch("__global__ void k() {}", 1, 64, BLOCK=64)

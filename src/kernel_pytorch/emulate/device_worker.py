@@ -70,8 +70,8 @@ def _launch(hip: _Hip, modules: list[ctypes.c_void_p], request: dict[str, Any]) 
             if "array" in argument:
                 if argument["array"] not in allocated:
                     allocated[argument["array"]] = _copied_in(hip, Path(argument["array"]))
-                address = int(allocated[argument["array"]][0].value or 0) + int(argument["first"])
-                content = address.to_bytes(8, "little")
+                place = int(allocated[argument["array"]][0].value or 0) + int(argument["first"])
+                content = place.to_bytes(8, "little")
             else:
                 content = bytes.fromhex(argument["value"])
             ctypes.memmove(ctypes.addressof(block) + argument["offset"], content, len(content))

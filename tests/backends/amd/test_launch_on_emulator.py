@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_refused(compile_once: Compile) -> None:
     kernel = compile_once(ADD, "add", target="gfx1100")
     x = numpy.zeros(8, dtype=numpy.float32)
     with EmulatedDevice("mi300x") as mi300x:
-        with pytest.raises(UsageError, match="is for gfx1100, .* is gfx942"):
+        with pytest.raises(UsageError, match=r"is for gfx1100, .* is gfx942"):
             kernel.launch(1, 64, [x, x, x, 8], on=mi300x)
         with pytest.raises(ValueError, match="no stream= and no device="):
             kernel.launch(1, 64, [x, x, x, 8], stream=7, on=mi300x)

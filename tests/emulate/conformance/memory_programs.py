@@ -145,6 +145,8 @@ WORDS_INTO_LDS = dict.fromkeys(
 
 def scratch_lines(name: str, target: str) -> list[str]:
     n = words_of(name)
+    if "load_lds" in name:
+        return [f"{name} v3, off offset:4", f"{name} off, s{OFFSET + 1} offset:64"]
     if "_load_" in name:
         return [f"{name} {vector(RESULT, n)}, v3, off offset:4", f"{name} {vector(RESULT + 4, n)}, off, s{OFFSET + 1}"]
     return [f"{name} v3, {vector(DATA, n)}, off", f"{name} off, {vector(SECOND, n)}, s{OFFSET + 1} offset:64"]

@@ -104,6 +104,10 @@ def lane_program(row: Row, target: str, wave: int) -> Program:
         for table in (0x96, 0xE8, 0x1B):
             forms.add(plain, modifiers=f"bitop3:0x{table:x}")
         return program
+    if row.name in ("v_cvt_sr_f16_f32", "v_cvt_sr_bf16_f32"):
+        forms.add(plain)
+        forms.add(plain, modifiers="op_sel:[0,0,1]")
+        return program
     if row.name.startswith("v_cvt_scalef32"):
         for select in ("0,0,0,0", "1,0,0,1", "1,1,1,1"):
             forms.add(plain, modifiers=f"op_sel:[{select}]")

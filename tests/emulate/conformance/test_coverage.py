@@ -6,6 +6,7 @@ from kernel_pytorch.emulate.isa.table import rows
 
 from ..model import MODELS
 from .mnemonics import WAVE32, WAVE64, cases, known
+from .test_wide_conversions import wide_programs
 from .wave_programs import exchange_programs
 
 CLOCKS = {"s_memtime", "s_memrealtime"}  # what they read is no function of the state
@@ -26,6 +27,7 @@ def test_exchange_programs_use_every_exchange_row() -> None:
     exchanges = {row.name for row, _, _ in cases("wave") if row.counts_as != "matrix"}
     used = {p.name for target in WAVE64 for p in exchange_programs(target, 64)}
     used |= {p.name for target in WAVE32 for p in exchange_programs(target, 32)}
+    used |= {p.name for p in wide_programs("gfx950", 64)}
     assert exchanges <= used
 
 

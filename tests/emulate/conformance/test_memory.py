@@ -52,7 +52,12 @@ def test_buffers_into_lds_where_only_some_targets_can() -> None:
     ):
         resource = "s[56:59]"
         programs = [
-            Program(name, target, wave, [f"{name} v2, {resource}, 0 offen offset:16 lds", f"{name} off, {resource}, s44 lds"])
+            Program(
+                name,
+                target,
+                wave,
+                [f"{name} v2, {resource}, 0 offen offset:16 lds", f"{name} off, {resource}, s44 lds"],
+            )
             for name in names
         ]
         library = Library(programs)
@@ -61,6 +66,12 @@ def test_buffers_into_lds_where_only_some_targets_can() -> None:
             full, some, *_ = patterns(program, rng)
             for mask in (full, some):
                 found = differences(
-                    library, index, "", rng, mask, registers=48, prepare=lambda s, n=program.name, w=wave: prepare(s, n, w)
+                    library,
+                    index,
+                    "",
+                    rng,
+                    mask,
+                    registers=48,
+                    prepare=lambda s, n=program.name, w=wave: prepare(s, n, w),
                 )
                 assert not found, found[0]

@@ -16,12 +16,14 @@ from . import (  # noqa: F401  (each module registers its mnemonics)
     packed,
     scalar,
     scalar_float,
+    scalar_memory,
     small_floats,
     transcendental,
     vector_compare,
     vector_float,
     vector_integer,
     wave_matrix,
+    wide_conversions,
 )
 from .registry import MODELS, base_mnemonic, run
 from .state import Wave

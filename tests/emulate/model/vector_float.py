@@ -209,7 +209,8 @@ def separate_half(e: Environment, a: int, b: int, c: int) -> int:
 
 
 lanewise("v_mad_f16", "f16", "f16 f16 f16", separate_half, keeps_high=True)
-lanewise("v_mad_legacy_f16", "f16", "f16 f16 f16", separate_half)
+lanewise("v_mad_legacy_f16 v_madak_f16 v_madmk_f16", "f16", "f16 f16 f16", separate_half)
+lanewise("v_fma_legacy_f16", "f16", "f16 f16 f16", lambda e, a, b, c: sf.fused(F16, a, b, c, e.rounding(F16)))
 lanewise("v_mac_f16", "f16", "f16 f16 old:f16", separate_half, keeps_high=True)
 lanewise("v_fmamk_f64 v_fmaak_f64", "f64", "f64 f64 f64", lambda e, a, b, c: sf.fused(F64, a, b, c, e.rounding(F64)))
 lanewise("v_madak_f32 v_madmk_f32", "f32", "f32 f32 f32", lambda e, a, b, c: separate(F32, e, a, b, c))
@@ -218,6 +219,26 @@ lanewise("v_mac_f32", "f32", "f32 f32 old:f32", lambda e, a, b, c: separate(F32,
 lanewise(
     "v_mul_legacy_f32 v_mul_dx9_zero_f32", "f32", "f32 f32", lambda e, a, b: legacy_product(F32, a, b, e.rounding(F32))
 )
+
+
+def legacy_separate(e: Environment, a: int, b: int, c: int) -> int:
+    a, b = sf.flush(F32, a), sf.flush(F32, b)
+    product = 0 if sf.is_zero(F32, a) or sf.is_zero(F32, b) else sf.multiply(F32, a, b, e.rounding(F32))
+    return sf.flush(F32, sf.add(F32, sf.flush(F32, product), sf.flush(F32, c), e.rounding(F32)))
+
+
+lanewise("v_mad_legacy_f32", "f32", "f32 f32 f32", legacy_separate)
+
+
+def lit(e: Environment, a: int, b: int, c: int) -> int:
+    lowest = 0xFF7FFFFF
+    hopeless = b in (lowest, F32.infinity | F32.sign_bit) or sf.is_nan(F32, b) or sf.is_nan(F32, c)
+    if hopeless or sf.is_zero(F32, c) or sf.sign_of(F32, c):
+        return lowest
+    return sf.multiply(F32, a, b, e.rounding(F32))
+
+
+lanewise("v_mullit_f32", "f32", "f32 f32 f32", lit)
 
 
 def legacy_fused(e: Environment, a: int, b: int, c: int) -> int:

@@ -34,7 +34,9 @@ def build_kernel(
         extra = (*flags[1:], *_depend_flags(depend_file))
         options = CompileOptions(optimization=flags[0], extra=extra)
         try:
-            assembly, binary = _compiled(_complete(source, file_name), target, toolchain, options, file_name, keep_assembly)
+            assembly, binary = _compiled(
+                _complete(source, file_name), target, toolchain, options, file_name, keep_assembly
+            )
         except CompileFailed as failure:
             details = {
                 "target": target,

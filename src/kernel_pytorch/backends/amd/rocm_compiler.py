@@ -194,9 +194,7 @@ class ROCmCompiler:
             self._keep(key, built)
             return built, False
 
-    def _build(
-        self, source: str, name: str, target: str, flags: tuple[str, ...], keep_assembly: bool
-    ) -> StoredKernel:
+    def _build(self, source: str, name: str, target: str, flags: tuple[str, ...], keep_assembly: bool) -> StoredKernel:
         # Imported here: a hit needs none of the compiler's machinery, and loading it costs more than the hit.
         from kernel_pytorch.backends.amd.hip_build import build_kernel
         from kernel_pytorch.backends.amd.hiprtc_build import build_with_hiprtc
@@ -206,7 +204,9 @@ class ROCmCompiler:
         if toolchain is None:
             assert self._hiprtc is not None
             if keep_assembly:
-                raise HIPCompilationError(name, "hiprtc gives no assembly: keep_assembly needs a compiler that writes it")
+                raise HIPCompilationError(
+                    name, "hiprtc gives no assembly: keep_assembly needs a compiler that writes it"
+                )
             return build_with_hiprtc(source, name, target, flags, self._hiprtc)
         return build_kernel(source, name, target, flags, toolchain, keep_assembly)
 

@@ -98,8 +98,9 @@ def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
         data, vector, *rest = operands
     elif action == "load_to_lds":
         vector, *rest = operands
-        address = _address(em, instruction, vector, rest[0] if rest else None)
-        _load_to_lds(em, instruction, row.fact("moves"), f"kpt_load_{row.fact('moves')}_GLOBAL", address)
+        make = _private_address if space == "PRIVATE" else _address
+        address = make(em, instruction, vector, rest[0] if rest else None)
+        _load_to_lds(em, instruction, row.fact("moves"), f"kpt_load_{row.fact('moves')}_{space}", address)
         return
     elif action in ("load_at_lane", "store_at_lane"):
         data, *rest = operands

@@ -42,4 +42,7 @@ ROWS: tuple[Row, ...] = (
     *lane("v_cvt_pk_u8_f32", "u32 = f32 u32 u32",
           "uint32_t n = 8 * (b & 3), t = (uint32_t)(int32_t)kpt_rint_f32(a > 0.0f ? (a < 255.0f ? a : 255.0f) : 0.0f);"
           " d = (c & ~(255u << n)) | t << n"),
+    *lane("v_cvt_pkaccum_u8_f32", "+u32 = f32 u32",
+          "uint32_t n = 8 * (b & 3), t = (uint32_t)(int32_t)kpt_rint_f32(a > 0.0f ? (a < 255.0f ? a : 255.0f) : 0.0f);"
+          " d = (d & ~(255u << n)) | t << n"),
 )  # fmt: skip

@@ -57,6 +57,18 @@ ROWS: tuple[Row, ...] = (
         "+f32 = f32 f32",
         "kpt_flush_f32(kpt_flush_f32(kpt_flush_f32(a) * kpt_flush_f32(b)) + kpt_flush_f32(d))",
     ),
+    # 0 * anything is 0, as in DirectX 9.
+    *lane(
+        "v_mad_legacy_f32",
+        "f32 = f32 f32 f32",
+        "const float x = kpt_flush_f32(a), y = kpt_flush_f32(b); "
+        "d = kpt_flush_f32((x == 0.0f || y == 0.0f ? 0.0f : kpt_flush_f32(x * y)) + kpt_flush_f32(c))",
+    ),
+    *lane(
+        "v_mullit_f32",
+        "f32 = f32 f32 f32",
+        "d = !(b > -0x1.fffffep127f) || !(c > 0.0f) ? -0x1.fffffep127f : a * b",
+    ),
     *lane("v_madak_f32|v_madmk_f32", "f32 = f32 f32 f32",
           "kpt_flush_f32(kpt_flush_f32(kpt_flush_f32(a) * kpt_flush_f32(b)) + kpt_flush_f32(c))"),
     *_min_max("f32"),
@@ -84,7 +96,12 @@ ROWS: tuple[Row, ...] = (
     *lane("v_fmac_f16", "+h16 = f16 f16", "kpt_fma_half(a, b, kpt_half_to_f32(d))"),
     *lane("v_fmaak_f16|v_fmamk_f16", "h16 = f16 f16 f16", "kpt_fma_half(a, b, c)"),
     *lane("v_mad_f16", "f16 = f16 f16 f16", "kpt_half_to_f32(kpt_f32_to_half(a * b)) + c", keeps_high=True),
-    *lane("v_mad_legacy_f16", "f16 = f16 f16 f16", "kpt_half_to_f32(kpt_f32_to_half(a * b)) + c"),
+    *lane(
+        "v_mad_legacy_f16|v_madak_f16|v_madmk_f16",
+        "f16 = f16 f16 f16",
+        "kpt_half_to_f32(kpt_f32_to_half(a * b)) + c",
+    ),
+    *lane("v_fma_legacy_f16", "h16 = f16 f16 f16", "kpt_fma_half(a, b, c)"),
     *lane("v_mac_f16", "+f16 = f16 f16", "kpt_half_to_f32(kpt_f32_to_half(a * b)) + d", keeps_high=True),
     *lane("v_rcp_f16", "f16 = f16", "1.0f / a"),
     *lane("v_rsq_f16", "h16 = f16", "kpt_f64_to_half(1.0 / __builtin_sqrt((double)a))"),

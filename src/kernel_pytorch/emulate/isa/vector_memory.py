@@ -41,6 +41,9 @@ ATOMICS = {
     "CONDSUB": ("cond_sub_u32", ""),
 }
 
+_INTO_LDS = {"W1": "dword", "W3": "dwordx3", "W4": "dwordx4", "U8": "ubyte", "I8": "sbyte", "U16": "ushort",
+             "I16": "sshort"}  # fmt: skip
+
 
 def _names(prefix: str, names: str) -> str:
     return "|".join(prefix + name for name in names.split("|"))
@@ -69,13 +72,13 @@ ROWS: tuple[Row, ...] = (
     *_space("buffer", "BUFFER"),
     *memory("global_load_dword_addtid|global_load_addtid_b32", space="GLOBAL", action="load_at_lane", moves="W1"),
     *memory("global_store_dword_addtid|global_store_addtid_b32", space="GLOBAL", action="store_at_lane", moves="W1"),
-    *memory("global_load_lds_dword", space="GLOBAL", action="load_to_lds", moves="W1"),
-    *memory("global_load_lds_dwordx3", space="GLOBAL", action="load_to_lds", moves="W3"),
-    *memory("global_load_lds_dwordx4", space="GLOBAL", action="load_to_lds", moves="W4"),
-    *memory("global_load_lds_ubyte", space="GLOBAL", action="load_to_lds", moves="U8"),
-    *memory("global_load_lds_sbyte", space="GLOBAL", action="load_to_lds", moves="I8"),
-    *memory("global_load_lds_ushort", space="GLOBAL", action="load_to_lds", moves="U16"),
-    *memory("global_load_lds_sshort", space="GLOBAL", action="load_to_lds", moves="I16"),
+    *(
+        row
+        for kind, name in _INTO_LDS.items()
+        for prefix, space in (("global", "GLOBAL"), ("scratch", "PRIVATE"))
+        if prefix == "global" or kind not in ("W3", "W4")
+        for row in memory(f"{prefix}_load_lds_{name}", space=space, action="load_to_lds", moves=kind)
+    ),
     *wave("v_readfirstlane_b32", "s1 = v1", "d = a[kpt_first_lane(ex)]"),
     *wave(
         "v_readlane_b32",

@@ -23,6 +23,7 @@ ROWS: tuple[Row, ...] = (
     *lane("v_mad_u16", "u16 = u16 u16 u16", "(uint16_t)((uint32_t)a * b + c)", keeps_high=True),
     *lane("v_mad_i16", "i16 = i16 i16 i16", "(int16_t)(a * b + c)", keeps_high=True),
     *lane("v_mad_legacy_u16", "u16 = u16 u16 u16", "(uint16_t)((uint32_t)a * b + c)"),
+    *lane("v_mad_legacy_i16", "i16 = i16 i16 i16", "(int16_t)(a * b + c)"),
     *lane("v_mad_u32_u16", "u32 = u16 u16 u32", "(uint32_t)a * b + c"),
     *lane("v_mad_i32_i16", "u32 = i16 i16 u32", "(uint32_t)((int32_t)a * b) + c"),
     *lane("v_lshlrev_b16", "u16 = u16 u16", "(uint16_t)((uint32_t)b << (a & 15))"),

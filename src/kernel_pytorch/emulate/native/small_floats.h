@@ -20,6 +20,9 @@ static const KptSmall kpt_bf8_ocp = {8, 2, 15, 0x7b, KPT_INF_AND_NAN};
 static const KptSmall kpt_fp6 = {6, 3, 1, 0x1f, KPT_NO_NAN};
 static const KptSmall kpt_bf6 = {6, 2, 3, 0x1f, KPT_NO_NAN};
 static const KptSmall kpt_fp4 = {4, 1, 1, 0x07, KPT_NO_NAN};
+/* Of the two 16-bit formats only kpt_small_round is used. */
+static const KptSmall kpt_as_f16 = {16, 10, 15, 0x7bff, KPT_INF_AND_NAN};
+static const KptSmall kpt_as_bf16 = {16, 7, 127, 0x7f7f, KPT_INF_AND_NAN};
 
 #define KPT_INLINE static inline __attribute__((always_inline))
 
@@ -51,11 +54,12 @@ KPT_INLINE float kpt_small_to_f32(KptSmall f, uint32_t code) {
 KPT_INLINE uint32_t kpt_small_overflow(KptSmall f, uint32_t sign, uint32_t saturate, uint32_t infinite) {
     uint32_t held = sign | f.largest;
     if (f.special == KPT_NO_NAN) return held;
-    uint32_t lost = f.special == KPT_FNUZ ? 0x80u : f.special == KPT_ONE_NAN ? sign | 0x7fu : sign | 0x7cu;
+    uint32_t lost = f.special == KPT_FNUZ ? 0x80u : f.special == KPT_ONE_NAN ? sign | 0x7fu : sign | (f.largest + 1);
     return saturate && !infinite ? held : lost;
 }
 KPT_INLINE uint32_t kpt_small_nan(KptSmall f, uint32_t sign) {
     if (f.special == KPT_NO_NAN) return sign | f.largest;
+    if (f.bits == 16) return sign | (f.largest + 1) | 1u << (f.mantissa - 1);
     return f.special == KPT_FNUZ ? 0x80u : sign | 0x7fu;
 }
 

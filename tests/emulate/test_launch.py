@@ -73,6 +73,31 @@ def test_a_fault_is_raised_with_its_place_and_the_device_goes_on(device: Emulate
     assert (y == 2).all()
 
 
+def test_lanes_are_counted_in_lds(device: EmulatedDevice) -> None:
+    """ds_append and ds_consume: each wave adds its active lanes to one word and gets what was there."""
+    source = """typedef __attribute__((address_space(3))) int lds_int;
+    __global__ void k(int *out, int *ends) {
+      __shared__ int up, down;
+      if (threadIdx.x == 0) { up = 0; down = 1000; }
+      __syncthreads();
+      if (threadIdx.x % 4 != 1) {
+        out[threadIdx.x] = __builtin_amdgcn_ds_append((lds_int *)&up);
+        out[256 + threadIdx.x] = __builtin_amdgcn_ds_consume((lds_int *)&down);
+      }
+      __syncthreads();
+      ends[0] = up; ends[1] = down;
+    }"""
+    out = numpy.full(512, -1, dtype=numpy.int32)
+    ends = numpy.zeros(2, dtype=numpy.int32)
+    load(device, source).launch(1, 256, out, ends)
+    assert ends.tolist() == [192, 1000 - 192]
+    active = numpy.arange(256) % 4 != 1
+    counted = device.gpu.target.wave_size * 3 // 4
+    assert sorted(set(out[:256][active].tolist())) == list(range(0, 192, counted))
+    assert (out[256:][active] == 1000 - out[:256][active]).all()
+    assert (out[:256][~active] == -1).all()
+
+
 def test_a_race_is_found_when_asked_for() -> None:
     source = """__global__ void k(int *out) {
       __shared__ int s[64];

@@ -37,6 +37,7 @@ def test_autotune_takes_the_first_configuration_that_fits() -> None:
     with emulated_triton("mi300x"):
         tile[lambda meta: (64 // meta["BLOCK"], 64 // meta["BLOCK"])](out, x, 64)
     assert torch.equal(out, x.T)
+    assert tile.best_config.num_warps == 4
     assert not tile.cache  # nothing is left behind that a real GPU would take for a measurement
 
 

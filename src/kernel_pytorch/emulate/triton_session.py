@@ -180,6 +180,7 @@ def _first_that_fits(self: Any, *args: Any, **kwargs: Any) -> Any:
     self.nargs = dict(zip(self.arg_names, args, strict=False))
     refused: Exception | None = None
     for config in self.prune_configs(kwargs) if len(self.configs) > 1 else self.configs:
+        self.best_config = config  # wrappers read it after the launch
         full = {**self.nargs, **kwargs, **config.all_kwargs()}
         if config.pre_hook is not None:
             config.pre_hook(full)

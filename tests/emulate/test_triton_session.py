@@ -85,3 +85,13 @@ def test_a_session_on_a_device_of_ones_own() -> None:
                 triton_kernels.scale_into[(1,)](out, x, 50, 2.0, BLOCK=64)
             assert session.device is device
     assert torch.equal(out, 2 * x)
+
+
+def test_gfx950_loads_tiles_straight_into_lds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triton's pipelining for gfx950: buffer loads that write LDS, and transposing reads from it."""
+    monkeypatch.setenv("TRITON_HIP_USE_ASYNC_COPY", "1")
+    a, b = torch.randn(64, 128).half(), torch.randn(128, 64).half()
+    out = torch.zeros(64, 64)
+    with emulated_triton("mi350x"):
+        triton_kernels.matmul[(2, 2)](a, b, out, 64, 64, 128, BM=32, BN=32, BK=32, num_stages=3)
+    torch.testing.assert_close(out, (a.double() @ b.double()).float(), rtol=1e-4, atol=1e-4)

@@ -49,16 +49,20 @@ def test_the_last_stride_of_a_descriptor_is_one() -> None:
 
 
 WHOLE = """
-def kernel(INPUT_IDS, LOSS, N_CTX, desc_x, BLOCK: tl.constexpr):
+def kernel(INPUT_IDS, LOSS, DLOGITS, out_ptr, N_CTX, desc_x, BLOCK: tl.constexpr):
     INPUT_IDS += tl.program_id(0)
     place = tl.load(INPUT_IDS)
+    cols = tl.arange(0, BLOCK)
+    tl.store(DLOGITS + cols, 0.0)
     block = desc_x.load([0, place])
     tl.store(LOSS + N_CTX + place, tl.sum(block))
+    there = out_ptr + place
+    tl.store(there + N_CTX, tl.sum(block))
 """
 
 
-def test_a_name_that_is_the_whole_address_is_a_pointer_whatever_its_case() -> None:
-    assert "INPUT_IDS" in pointer_parameters(function(WHOLE))
+def test_a_name_alone_in_an_address_is_a_pointer_whatever_its_case() -> None:
+    assert {"INPUT_IDS", "DLOGITS", "out_ptr"} <= pointer_parameters(function(WHOLE))
     assert "N_CTX" not in pointer_parameters(function(WHOLE))
 
 

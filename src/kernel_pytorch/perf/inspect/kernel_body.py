@@ -35,7 +35,7 @@ def pointer_parameters(function: ast.FunctionDef) -> set[str]:
         grown = bool(more)
     # An additive offset (an index computed before) may be a name too; only parameters count.
     found = address & names
-    sure = {name for name in names if name.lower().endswith("ptr")} | (_whole_addresses(function) & names)
+    sure = {name for name in names if name.lower().endswith("ptr")} | _alone_in_an_address(function, names, assigned)
     return {name for name in found if not _is_index(name)} | sure
 
 
@@ -53,13 +53,19 @@ def descriptor_parameters(function: ast.FunctionDef) -> set[str]:
     return used & names
 
 
-def _whole_addresses(function: ast.FunctionDef) -> set[str]:
-    """Names that are all there is in an address: no index is, whatever it is called."""
-    return {
-        node.args[0].id
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and _is_memory(node) and node.args and isinstance(node.args[0], ast.Name)
-    }
+def _alone_in_an_address(function: ast.FunctionDef, names: set[str], assigned: dict[str, set[str]]) -> set[str]:
+    """Parameters that are the only one in some address, through local names too: pointers, whatever they are called."""
+    found: set[str] = set()
+    for node in ast.walk(function):
+        if not (isinstance(node, ast.Call) and _is_memory(node) and node.args):
+            continue
+        parts, more = set(), _summands(node.args[0])
+        while more:
+            parts |= more
+            more = {part for name in more for part in assigned.get(name, set())} - parts
+        if len(parts & names) == 1:
+            found |= parts & names
+    return found
 
 
 def _is_index(name: str) -> bool:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
+from kernel_pytorch.port.cuda.include_search import inferred_folders
 from kernel_pytorch.port.cuda.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
 from kernel_pytorch.port.cuda.unit import include_closure
 from kernel_pytorch.port.discover import Project, include_folders
@@ -46,7 +47,10 @@ def build_ported(
         root = Path(scratch).resolve() / "project"
         _lay_out(project, patches, root)
         # What the project brings along is not laid out: it is not ported, and looked for where it is.
-        pairs = [(root / one.relative_to(project.root), one) for one in include_folders(project.root)]
+        named = include_folders(project.root)
+        sought = inferred_folders(project.root, [project.root / path for path in project.of("cuda", "c++")], named)
+        named = (*named, *(project.root / one.relative_to(project.root.resolve()) for one in sought))
+        pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
         if of_torch:
             sources = _reaching(root, ported, [*project.of("cuda", "c++"), *sorted(ported)], folders)

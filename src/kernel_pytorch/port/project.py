@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
-from kernel_pytorch.port.cuda.compat_header import Needs, compat_header, needs_of
+from kernel_pytorch.port.cuda.compat_header import Needs, compat_header, needs_of, shim_headers
 from kernel_pytorch.port.cuda.edits import EditSet
 from kernel_pytorch.port.cuda.project import Task, local_to, tasks_of, written_name
 from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, TranslateOptions, translate
@@ -117,6 +117,9 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     needs = [item.needs for item in files if item.needs is not None and item.patch is not None]
     if options.layout == "single-source" and needs:
         patches.append(_compat_patch(project.root, needs))
+    if options.layout == "torch-extension":
+        wanted = {item.path: item.needs for item in files if item.needs is not None}
+        patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, wanted).items()]
     patches = placed(project.root, patches, project.of("python"))
     if options.layout == "copy" and options.wants("KP410"):
         patches += _makefile_twins(project)
@@ -150,7 +153,8 @@ def _call(job: tuple[object, ...]) -> list[FilePort]:
 
 def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
     unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
-    settings = TranslateOptions(options.layout, options.wave, options.rule_codes, options.unsafe)
+    beside = options.layout == "torch-extension"
+    settings = TranslateOptions(options.layout, options.wave, options.rule_codes, options.unsafe, beside)
     root = task.root.resolve()
     folders = [*task.search, root, root / "include", root / "src"]
     done = []

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.cuda.include_search import inferred_folders
 from kernel_pytorch.port.cuda.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
 from kernel_pytorch.port.cuda.translated_tree import translated_folders, translated_tree
 from kernel_pytorch.port.discover import Project, discover, include_folders
@@ -56,6 +57,7 @@ def build_level(
     project = discover(root)
     triton = tuple(triton_checks(project, targets, triton_spec))
     folders = include_folders(root, include_dirs)
+    folders += inferred_folders(root, [root / path for path in project.of("cuda", "c++")], folders)
     paths = _without_twins(project.of("cuda", "c++"))
     kernels = [path for path in paths if path.endswith((".cu", ".hip"))]
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]

@@ -77,8 +77,25 @@ def test_a_macro_is_gated_as_a_whole() -> None:
 
 
 def test_a_condition_asks_both_questions_in_one_line() -> None:
-    after = translate(source_file("a.cu", SOURCE), None, TranslateOptions(layout="torch-extension")).after
+    after = translate(source_file("a.cu", SOURCE), None, TranslateOptions(layout="single-source")).after
     assert b"#if defined(__HIPCC__) || defined(__CUDACC__)\n" in after
+
+
+def test_torch_renames_cudacc_itself_and_not_nvcc() -> None:
+    options = TranslateOptions(layout="torch-extension")
+    after = translate(source_file("a.cu", SOURCE), None, options).after
+    assert b"#ifdef __CUDACC__\n" in after
+    data = b"#ifndef __NVCC__\nint host_only();\n#endif\n__device__ int f() { return 1; }\n"
+    after = translate(source_file("a.cu", data), None, options).after
+    assert b"#if !defined(__HIPCC__) && !defined(__NVCC__)\n" in after
+    assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
+
+
+def test_lines_that_follow_each_other_have_one_gate() -> None:
+    data = b"#define BALLOT(m, p) __ballot_sync(m, p)\n#define SHIFT(m, v) __shfl_up_sync(m, v, 1)\nint after;\n"
+    after = translate(source_file("a.cuh", data), None, TranslateOptions(layout="torch-extension")).after
+    assert after.count(GATE) == 1 and after.count(b"#else") == 1
+    assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
 
 
 def test_a_last_line_without_newline() -> None:

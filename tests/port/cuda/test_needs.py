@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from kernel_pytorch.port.cuda.compat_header import compat_header, needs_of
+from kernel_pytorch.port.cuda.layout import GATE
 from kernel_pytorch.port.cuda.names import all_names, header_rows, torch_gaps
 from kernel_pytorch.port.cuda.shims import mixes_signs
 from kernel_pytorch.port.cuda.translate import TranslateOptions, Translation, translate
 from kernel_pytorch.port.cuda.unit import Unit
+from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.project import PortOptions, port_project
 from kernel_pytorch.port.source import source_file
 
 
@@ -117,3 +122,50 @@ def test_a_type_of_one_source_is_unknown_to_the_next() -> None:
     assert b"f(cudaStream_t s" in translated(f'#include "other.cpp"\n{text}', "copy", ("other.cpp", other)).after
     own = translated(other, "copy", ("next.cu", text)).after
     assert b"g(cudaStream_t s)" in own and b"hipStream_t" not in own
+
+
+@pytest.mark.parametrize(
+    ("text", "needs_half"),
+    [
+        ("__global__ void k(__half* p, __half v) { atomicAdd(p, v); }\n", True),
+        ("// half of them\n__global__ void k(int* p, int v) { atomicAdd(p, v); }\n", False),
+        ("__global__ void k(__half* h, int* p) { *h = h[1]; atomicAdd(&p[f(0, 1)], 1u); }\n", False),
+        ("#ifndef USE_ROCM\n__device__ void k(__half* p, __half v) { atomicAdd(p, v); }\n#endif\n", False),
+    ],
+)
+def test_an_overload_is_given_for_code_that_rocm_compiles(text: str, needs_half: bool) -> None:
+    assert (b"KPT_SHIM_ATOMICADD_HALF" in translated(text).after) == needs_half
+
+
+def test_what_rocm_leaves_out_needs_no_shim() -> None:
+    text = "#if !defined(USE_ROCM) && (__CUDA_ARCH__ >= 600)\n#define ADD(p, v) atomicAdd_block(p, v)\n#endif\n"
+    assert b"KPT_SHIM" not in translated(text, "torch-extension").after
+    assert not mixes_signs(b"__device__ int f(int a) { return max(a, g(a, 16u)); }")
+
+
+@pytest.mark.parametrize("guard", ["#pragma once\n", "#ifndef SUM_H\n#define SUM_H\n", "#ifndef SUM_H\r\n#define SUM_H\r\n"])
+def test_what_a_header_is_given_stands_behind_its_guard(guard: str) -> None:
+    text = f"// A header.\n\n{guard}__device__ void add(int* p) {{ atomicAdd_block(p, 1); }}\n"
+    after = translated(text, "torch-extension").after
+    assert after.startswith(f"// A header.\n\n{guard}".encode()) and b"KPT_SHIM_ATOMICADD_BLOCK" in after
+
+
+def test_an_extension_gets_one_header_for_each_folder(tmp_path: Path) -> None:
+    call = "__global__ void k(int* p) { atomicAdd_block(p, 1); }\n"
+    (tmp_path / "csrc/other").mkdir(parents=True)
+    (tmp_path / "setup.py").write_text("from torch.utils.cpp_extension import CUDAExtension\n")
+    for name, text in (("csrc/a.cu", call), ("csrc/b.cu", call), ("csrc/other/c.cu", call.replace("Add", "Max"))):
+        (tmp_path / name).write_text(text)
+    options = PortOptions("torch-extension")
+    patches = {patch.path: patch for patch in port_project(discover(tmp_path), options, 1).patches}
+    assert set(patches) == {"csrc/a.cu", "csrc/b.cu", "csrc/kpt_hip_compat.h", "csrc/other/c.cu", "csrc/other/kpt_hip_compat.h"}
+    assert patches["csrc/a.cu"].after.startswith(GATE + b'\n#include "kpt_hip_compat.h"\n#endif\n')
+    header = patches["csrc/kpt_hip_compat.h"].after
+    assert b"#if defined(__HIPCC__) && !defined(KPT_SHIM_ATOMICADD_BLOCK)" in header and b"atomicMax_block" not in header
+    for patch in patches.values():
+        (tmp_path / patch.path).write_bytes(patch.after)
+    assert port_project(discover(tmp_path), options, 1).patches == ()
+    (tmp_path / "csrc/b.cu").write_bytes(patches["csrc/b.cu"].after + call.replace("Add", "Or").replace("k(", "m(").encode())
+    again = {patch.path: patch.after for patch in port_project(discover(tmp_path), options, 1).patches}
+    assert set(again) == {"csrc/kpt_hip_compat.h"}
+    assert b"KPT_SHIM_ATOMICADD_BLOCK" in again["csrc/kpt_hip_compat.h"] and b"atomicOr_block" in again["csrc/kpt_hip_compat.h"]

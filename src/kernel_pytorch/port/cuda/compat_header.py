@@ -1,17 +1,24 @@
-"""The one header of the single-source layout: CUDA's names for HIP's things, only those the project uses."""
+"""Headers of our own: CUDA's names for HIP's things in the single-source layout, functions HIP lacks in the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER
 from kernel_pytorch.port.cuda.shims import Shim, shims
-from kernel_pytorch.port.cuda.translate import Translation
+from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, Translation
 
 _TOP = """\
 // Made by `kpt hipify --layout single-source`: CUDA's names on AMD, those this project uses.
 // Under CUDA this file says nothing. Regenerate it rather than edit it.
+#pragma once
+#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
+"""
+_SHIMS_TOP = """\
+// Made by `kpt port`: functions of CUDA that HIP lacks, those the files of this folder call.
+// Under CUDA this file says nothing.
 #pragma once
 #if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
 """
@@ -52,3 +59,25 @@ def compat_header(needs: Iterable[Needs]) -> str:
     lines += [f"#define {cuda} {hip}\n" for cuda, hip in sorted(names.items()) if hip]
     lines.append("#endif\n")
     return "".join(lines)
+
+
+def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[bytes | None, bytes]]:
+    """One header for each folder with files that need functions HIP lacks: its path, what it was, what it becomes.
+
+    `needs` are by path of the file. What a header has already stays.
+    """
+    folders: dict[PurePosixPath, dict[str, Shim]] = {}
+    for path, one in needs.items():
+        if one.shims:
+            folder = folders.setdefault(PurePosixPath(path).parent, {})
+            folder.update((shim.guard.decode(), shim) for shim in one.shims)
+    made: dict[str, tuple[bytes | None, bytes]] = {}
+    for folder, wanted in folders.items():
+        path = (folder / COMPAT_HEADER).as_posix()
+        before = (root / path).read_bytes() if (root / path).is_file() else None
+        kept = {shim.guard.decode(): shim for shim in shims().values() if before and shim.guard in before}
+        given = {**kept, **wanted}
+        lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]
+        lines += [given[guard].guarded(beside_host_compiler=True) for guard in sorted(given)]
+        made[path] = (before, "".join([*lines, "#endif\n"]).encode())
+    return made

@@ -9,14 +9,16 @@ from kernel_pytorch.port.cuda.unit import Include
 
 RUNTIME_HEADER = "hip/hip_runtime.h"
 
+# libcu++: KP234 says what becomes of it.
+RULES_OWN = "KP234"
+
 # Folders whose headers all go one way. An empty target: no counterpart; KP code and what it is.
 _FOLDERS = (
     ("cub/", "hipcub/hipcub.hpp", "", ""),
     ("cutlass/", "", "KP233", "CUTLASS has no ROCm port"),
     ("cute/", "", "KP233", "CuTe has no ROCm port"),
-    ("cuda/std/", "", "KP234", "libcu++ is not part of ROCm"),
-    ("cuda/", "", "KP234", "libcu++ is not part of ROCm"),
-    ("nv/target", "", "KP234", "libcu++ is not part of ROCm"),
+    ("cuda/", "", RULES_OWN, ""),
+    ("nv/target", "", RULES_OWN, ""),
     ("thrust/system/cuda/", "thrust/system/hip/", "", ""),
     ("nvtx3/", "", "KP210", "roctx has a C interface only"),
     ("cooperative_groups/", "", "KP201", "not among HIP's cooperative groups headers"),

@@ -21,6 +21,9 @@ _IMPLIES_ROCM = re.compile(rb"defined\((?:__HIPCC__|__HIP_DEVICE_COMPILE__|__HIP
 _NVIDIA_ONLY = rb"(?:defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?|__CUDA_ARCH__\s*>=?\s*[1-9]\d*)"
 _FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&[^|]*)?")
 
+_NEVER_NVIDIA = re.compile(rb"!\s*" + _IMPLIES_ROCM.pattern)
+_NEVER_ROCM = re.compile(rb"!\s*defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?")
+
 _CONDITION = re.compile(
     rb"([ \t]*#[ \t]*)(if|elif|ifdef|ifndef|elifdef|elifndef)\b[ \t]*((?:[^\n\\]|\\\r?\n|\\)*?)(\r?\n?)\Z"
 )
@@ -101,6 +104,9 @@ def _both_questions(old: bytes, new: bytes, newline: bytes) -> bytes | None:
     elsewhere, rocm = _as_expression(before), _as_expression(after)
     if b"?" in elsewhere:
         return None
+    if _NEVER_NVIDIA.fullmatch(rocm) and _NEVER_ROCM.fullmatch(elsewhere):
+        # Each is a matter of course on the other side: `!defined(__HIPCC__) && !defined(__NVCC__)`.
+        return before.group(1) + head + b" " + rocm + b" && " + elsewhere + (before.group(4) or newline)
     question = rocm if _IMPLIES_ROCM.fullmatch(rocm) else b"(" + ON_ROCM + b") && (" + rocm + b")"
     if not _FALSE_ON_ROCM.fullmatch(elsewhere):
         # Part by part, so that what is left with the macros undefined is the old condition as it was written.
@@ -151,12 +157,19 @@ def _stretches(src: SourceFile, items: list[tuple[int, int, bytes]]) -> list[Str
     for item in items:
         is_new_line = item[0] == item[1] == src.line_span(item[0])[0] and item[2].endswith(b"\n")
         start, end = (item[0], item[0]) if is_new_line else _widened(src, item[0], item[1], blocks)
-        if result and start < result[-1].end:
+        if result and (start < result[-1].end or _goes_on(src.data, result[-1], start, end)):
             before = result.pop()
             result.append(Stretch(before.start, max(before.end, end), (*before.edits, item)))
         else:
             result.append(Stretch(start, end, (item,)))
     return result
+
+
+def _goes_on(data: bytes, before: Stretch, start: int, end: int) -> bool:
+    """Whether lines follow others straight on, so that one gate serves both. A condition has a gate of its own kind."""
+    if start != before.end or start == end or before.start == before.end:
+        return False
+    return not any(_CONDITIONAL.match(data, at) for at in (before.start, start))
 
 
 def _widened(src: SourceFile, first: int, last: int, blocks: list[tuple[int, int]]) -> tuple[int, int]:

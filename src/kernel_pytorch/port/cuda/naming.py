@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cuda.call_shapes import wrapping
-from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER, HeaderChange, header_change
+from kernel_pytorch.port.cuda.headers import RULES_OWN, RUNTIME_HEADER, HeaderChange, header_change
 from kernel_pytorch.port.cuda.names import Name, Use, names_used
 from kernel_pytorch.port.cuda.shims import Shim, shims
 from kernel_pytorch.port.cuda.unit import Include, includes_of
-from kernel_pytorch.port.rules.regions import VERSION_MACROS
+from kernel_pytorch.port.rules.regions import VERSION_MACROS, left_out_regions
 from kernel_pytorch.port.source import SourceFile
 
 # Whether an #include names a file of the project: those are never mapped.
@@ -49,7 +50,8 @@ def name_file(src: SourceFile, own: frozenset[bytes], is_local: IsLocal) -> Nami
         result.used[use.name.cuda] = use.name
         shim = shims().get(use.name.cuda.encode())
         if shim is not None:
-            if shim not in result.needed_shims and shim.guard not in src.data:
+            is_wanted = shim not in result.needed_shims and shim.guard not in src.data
+            if is_wanted and not any(start <= use.token.start < end for start, end in left_out_regions(src)):
                 result.needed_shims.append(shim)
             result.translated += 1
         elif not use.name.hip:
@@ -134,6 +136,8 @@ def _headers(src: SourceFile, is_local: IsLocal, result: Naming) -> None:
             result.needed_shims.append(shim)
         if change.path is None:
             result.untranslated += 1
+            if change.code == RULES_OWN:
+                continue
             line, col = src.line_col(include.start)
             result.findings.append(Finding(change.code, src.path, line, col, change.message, Safety.MANUAL))
             continue
@@ -180,15 +184,20 @@ def _directive_end(data: bytes, start: int) -> int:
 
 
 def top_of_file(src: SourceFile) -> int:
-    """Where a line may be put first: after the byte order mark and the comments that open the file."""
+    """Where a line may be put first: after the byte order mark, the comments that open the file and its guard."""
     for token in src.tokens:
         if token.kind != "comment":
-            return (
-                src.line_span(token.start)[0]
-                if not src.data[src.line_span(token.start)[0] : token.start].strip()
-                else token.start
-            )
+            guard = _GUARD.match(src.data, token.start)
+            if guard is not None:
+                return guard.end()
+            start = src.line_span(token.start)[0]
+            return start if not src.data[start : token.start].strip() else token.start
     return len(src.data)
+
+
+_GUARD = re.compile(
+    rb"#[ \t]*pragma[ \t]+once[ \t]*\r?\n|#[ \t]*ifndef[ \t]+(\w+)[ \t]*\r?\n[ \t]*#[ \t]*define[ \t]+\1[ \t]*\r?\n"
+)
 
 
 def newline_of(src: SourceFile) -> bytes:

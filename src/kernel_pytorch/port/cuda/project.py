@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.port.cuda.compat_header import Needs, needs_of
+from kernel_pytorch.port.cuda.include_search import inferred_folders
 from kernel_pytorch.port.cuda.stats import FileStats, file_stats
 from kernel_pytorch.port.cuda.translate import TranslateOptions, translate
 from kernel_pytorch.port.cuda.unit import Include, Unit, includes_of, is_third_party, resolve_include
@@ -57,6 +58,7 @@ def find_sources(root: Path, leave: Sequence[Path] = ()) -> list[Path]:
 def tasks_of(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> list[Task]:
     """Groups files that reach each other by includes. Large groups are taken apart again. Largest first."""
     known = {path.resolve(): path.relative_to(root).as_posix() for path in files}
+    search = (*search, *inferred_folders(root, known, search))
     folders = [*search, root.resolve(), root.resolve() / "include", root.resolve() / "src"]
     leader = {name: name for name in known.values()}
     sizes: dict[str, int] = {}

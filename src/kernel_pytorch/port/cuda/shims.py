@@ -23,11 +23,17 @@ class Shim:
     includes: tuple[str, ...]
     text: str
 
-    def guarded(self, newline: str = "\n") -> str:
-        """The text under a guard, so that several headers of a unit may carry it."""
+    def guarded(self, newline: str = "\n", beside_host_compiler: bool = False) -> str:
+        """The text under a guard, so that several headers of a unit may carry it.
+
+        `beside_host_compiler`: a plain C++ compiler may read it as well, which knows no device functions.
+        """
         guard = self.guard.decode()
         includes = "".join(f"#include <{path}>\n" for path in self.includes)
-        return f"#ifndef {guard}\n#define {guard}\n{includes}{self.text}#endif\n".replace("\n", newline)
+        first = f"#ifndef {guard}"
+        if beside_host_compiler and "__device__" in self.text:
+            first = f"#if defined(__HIPCC__) && !defined({guard})"
+        return f"{first}\n#define {guard}\n{includes}{self.text}#endif\n".replace("\n", newline)
 
     @property
     def guard(self) -> bytes:
@@ -50,7 +56,8 @@ def shims() -> dict[bytes, Shim]:
 
 
 # HIP has atomicAdd for float and double; CUDA for the 16-bit types as well, under the same name.
-_CALLS_ATOMIC_ADD = re.compile(rb"(?<![\w.>])atomicAdd\s*\(")
+# A number as the value says that the sum is none of 16 bits.
+_CALLS_ATOMIC_ADD = re.compile(rb"(?<![\w.>])atomicAdd\s*\((?!(?:[^(),;{}]|\([^();{}]*\))*,\s*[-+]?\d[\w.]*\s*\))")
 _DEFINES_ATOMIC_ADD = re.compile(
     rb"atomicAdd\s*\(\s*(?:volatile\s+)?(?:c10::Half|at::Half|(?:__)?half2?|(?:__)?(?:nv_|hip_)?bfloat162?)\s*\*"
 )
@@ -62,6 +69,7 @@ _SIXTEEN_BITS = (
 
 # CUDA has min and max of int and unsigned, which compare as unsigned; HIP turns a mixed pair into double.
 _MIN_MAX = re.compile(rb"(?<![\w.:>])(?:min|max)\s*\(([^;{}]{1,200})")
+_GIVEN = re.compile(rb"(?<=\w)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 _UNSIGNED = re.compile(rb"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b|\b\d+[uU]\b")
 
 
@@ -77,7 +85,9 @@ def mixes_signs(data: bytes) -> bool:
                 start = at + 1
             if depth < 0:
                 break
-        if len(arguments) == 2 and bool(_UNSIGNED.search(arguments[0])) != bool(_UNSIGNED.search(arguments[1])):
+        # What a call is given says nothing about what it returns.
+        kinds = [bool(_UNSIGNED.search(_GIVEN.sub(b"()", one))) for one in arguments]
+        if len(kinds) == 2 and kinds[0] != kinds[1]:
             return True
     return False
 
@@ -93,12 +103,24 @@ _GEMM_EX = re.compile(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(")
 _ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
 
 
+# What a namespace gives and a header's name does not tell: libcu++, and a function of cooperative groups.
+_BY_USE = (
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::std\b"), b"cuda::std"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b"), b"cuda::atomic_ref"),
+    (re.compile(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\("), b"cg::labeled_partition"),
+)
+
+
 def overloads_needed(
     data: bytes, project: Iterable[bytes], is_in_device_code: Callable[[int], bool] = lambda offset: False
 ) -> list[Shim]:
-    """Shims that are overloads of names HIP has, for a file whose project does not define them itself."""
+    """Shims that are overloads of names HIP has, for a file whose project does not define them itself.
+
+    `data` is what a ROCm build reads of the file (`compiled_text`).
+    """
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
+    needed += [shims()[name] for used, name in _BY_USE if used.search(data)]
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):

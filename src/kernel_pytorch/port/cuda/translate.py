@@ -27,7 +27,7 @@ from kernel_pytorch.port.cuda.shims import Shim, overloads_needed, shims
 from kernel_pytorch.port.cuda.unit import Include, Unit, includes_of, unit_of
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.rules.reading import device_region_at
-from kernel_pytorch.port.rules.regions import is_dead, left_out_regions
+from kernel_pytorch.port.rules.regions import compiled_text, is_dead, left_out_regions
 from kernel_pytorch.port.source import SourceFile
 from kernel_pytorch.port.suppress import apply_suppressions
 
@@ -39,12 +39,16 @@ WAVE_CALL = b"kpt_wave("
 
 @dataclass(frozen=True)
 class TranslateOptions:
-    """How to translate. `rules` are codes to run (None: all); `unsafe` applies edits that need a review as well."""
+    """How to translate. `rules` are codes to run (None: all); `unsafe` applies edits that need a review as well.
+
+    `shims_beside`: what HIP lacks comes from a header beside the file instead of its top. The caller writes it.
+    """
 
     layout: str = "copy"
     wave: str = "logical32"
     rules: tuple[str, ...] | None = None
     unsafe: bool = False
+    shims_beside: bool = False
 
     def __post_init__(self) -> None:
         if self.layout not in LAYOUTS:
@@ -90,6 +94,8 @@ def translate(
         message = "not text in an ASCII-compatible encoding: left as it is"
         note = Finding("KP001", src.path, 1, 1, message, Safety.MANUAL)
         return Translation(src.path, src.data, src.data, (note,))
+    if PurePosixPath(src.path).name == COMPAT_HEADER:
+        return Translation(src.path, src.data, src.data)
     is_local = is_local or _within(unit, src)
     own = project_names(src, unit.files)
     if not src.is_parsable:
@@ -97,9 +103,14 @@ def translate(
     naming = name_file(src, own, is_local)
     if src.language == "cuda":
         texts = tuple(file.data for file in unit.files)
-        needed = overloads_needed(src.data, texts, lambda offset: device_region_at(src, offset) is not None)
+        live = compiled_text(src)
+        needed = overloads_needed(live, texts, lambda offset: device_region_at(src, offset) is not None)
         naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]
+        given = _given_beside(src, unit)
+        naming.needed_shims = [shim for shim in naming.needed_shims if shim.guard not in given]
     found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
+    if options.layout == "torch-extension":
+        found = tuple(one for one in found if not _is_done_by_torch(src, one))
     edits = EditSet()
     held: list[Held] = []
     applied: list[str] = []
@@ -116,10 +127,14 @@ def translate(
         else:
             held.append(Held(finding, "overlaps an edit already made"))
     replaced = [(src.line_col(start), src.line_col(end)) for start, end, _ in edits if start < end]
-    after, ungated = _rendered(src, unit, naming, edits, is_local, options.layout)
-    # A name that a rule has replaced needs no counterpart.
+    after, ungated = _rendered(src, unit, naming, edits, is_local, options)
+    # A name that a rule has replaced needs no counterpart, and one that a rule speaks about is not said twice.
+    told = {(one.line, one.col) for one in found}
     unmapped = [
-        one for one in naming.findings if not any(first <= (one.line, one.col) < last for first, last in replaced)
+        one
+        for one in naming.findings
+        if not any(first <= (one.line, one.col) < last for first, last in replaced)
+        and (one.code != "KP202" or (one.line, one.col) not in told)
     ]
     findings = (*found, *_compiled_for_rocm(src, unmapped))
     findings = (*findings, *(_cannot_gate(src, place) for place in ungated))
@@ -205,21 +220,19 @@ def _in_layout(edits: tuple[Edit, ...], own: frozenset[bytes], layout: str) -> l
 
 
 def _rendered(
-    src: SourceFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, layout: str
+    src: SourceFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, options: TranslateOptions
 ) -> tuple[bytes, tuple[int, ...]]:
-    if layout == "torch-extension":
+    if options.layout == "torch-extension":
         # torch's build renames what its own table knows; the rest is ours.
         for name, group in naming.groups:
             if name in torch_gaps() and not any(is_dead(src, edit.span.start) for edit in group):
                 edits.add(group)
-        shims = b"".join(shim.guarded(newline_of(src).decode()).encode() for shim in naming.needed_shims)
-        if shims:
-            place = top_of_file(src)
-            runtime = f"#include <{RUNTIME_HEADER}>".encode() + newline_of(src)
-            edits.add([Edit(Span(place, place), runtime + shims)])
+        top = _top_of_extension(src, naming, options)
+        if top:
+            edits.add([Edit(Span(top_of_file(src), top_of_file(src)), top)])
         gated = single_source(src, edits)
         return gated.data, gated.dropped
-    if layout == "single-source":
+    if options.layout == "single-source":
         for include, change in naming.headers:
             if change.path is not None and not is_dead(src, include.start):
                 text = f'"{COMPAT_HEADER}"'.encode()
@@ -241,11 +254,37 @@ def _rendered(
     return edits.apply(src.data), ()
 
 
+def _top_of_extension(src: SourceFile, naming: Naming, options: TranslateOptions) -> bytes:
+    """What stands first in a file of a torch extension: the functions HIP lacks, or the header that has them."""
+    newline = newline_of(src)
+    if not naming.needed_shims:
+        return b""
+    if options.shims_beside:
+        line = f'#include "{COMPAT_HEADER}"'.encode()
+        return b"" if line in src.data else line + newline
+    shims = "".join(shim.guarded(newline.decode(), beside_host_compiler=True) for shim in naming.needed_shims)
+    return f"#include <{RUNTIME_HEADER}>".encode() + newline + shims.encode()
+
+
+def _given_beside(src: SourceFile, unit: Unit) -> bytes:
+    """The compatibility header beside a file that includes it: an earlier port wrote it."""
+    if f'"{COMPAT_HEADER}"'.encode() not in src.data:
+        return b""
+    beside = unit.file((PurePosixPath(src.path).parent / COMPAT_HEADER).as_posix())
+    return beside.data if beside is not None else b""
+
+
 def _needs_compat_line(src: SourceFile, naming: Naming, is_local: IsLocal) -> bool:
     """Whether the compatibility header must come first: nvcc includes CUDA's runtime header by itself."""
     if not src.path.endswith(".cu") or COMPAT_HEADER.encode() in src.data:
         return False
     return needs_runtime_header(src, naming, is_local)
+
+
+def _is_done_by_torch(src: SourceFile, finding: Finding) -> bool:
+    """Whether all a finding asks for is a rename that torch's build makes by itself, in headers too."""
+    renames = [(src.data[edit.span.start : edit.span.end], edit.text) for edit in finding.edits]
+    return bool(renames) and all(one == (b"__CUDACC__", b"__HIPCC__") for one in renames)
 
 
 def _cannot_gate(src: SourceFile, place: int) -> Finding:

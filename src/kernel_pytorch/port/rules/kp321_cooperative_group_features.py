@@ -2,8 +2,8 @@
 
 What: reduce, scans, memcpy_async, labeled_partition, invoke_one and wait_prior of cooperative groups.
 Why: reduce came about ROCm 7.13 and the scans 7.14; others are missing. tiled_partition<32> is right as it is.
-Fix: a sum, minimum, maximum or bitwise reduction of a tile becomes a butterfly of the tile's shuffles; the rest is
-  for a person.
+Fix: reduce, the scans of a tile and labeled_partition are written out with the group's own shuffles, where their header
+  is included or they are called, for ROCm before the version that has them; the rest is for a person.
 Source: catalogue rows 23 and 24; hip/amd_detail/amd_hip_cooperative_groups.h of ROCm 7.2.
 """
 

@@ -4,7 +4,8 @@ What: the flags given to nvcc by an extension: `extra_compile_args={"nvcc": [...
 Why: on ROCm torch hands the same list to clang, which stops at an unknown argument; and torch's own HIP flags switch
     the half operators off under other names than CUDA's.
 Fix: the list is chosen by the gate and the original stays as it is. A list of plain strings is translated where it
-    stands; one that is put together at run time goes through a small function that does the same. --use_fast_math
+    stands; one that is put together at run time goes through a small function that does the same, for the flags this
+    file names. --use_fast_math
     becomes -ffp-contract=fast -fno-math-errno and never -ffast-math, which also assumes that there is no NaN.
     Architectures are left to torch, which reads PYTORCH_ROCM_ARCH.
 Source: catalogue rows 80, 81, 83, 89; port/tables/nvcc_flags.csv.
@@ -22,59 +23,10 @@ from kernel_pytorch.port.python.module import PythonModule, python_module
 from kernel_pytorch.port.rules import Rule
 from kernel_pytorch.port.rules.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.rules.gated_import import is_rocm_branch
+from kernel_pytorch.port.rules.hip_flags import HALF, hip_flags_function
 from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP420", "nvcc-flags", ("python",), Safety.SAFE, (b"nvcc", b"extra_cuda_cflags"))
-
-HALF = ("__CUDA_NO_HALF_OPERATORS__", "__CUDA_NO_HALF_CONVERSIONS__")
-HELPER = b'''\
-def _hip_flags(flags):
-    """nvcc's flags in hipcc's terms. The architecture is torch's business: PYTORCH_ROCM_ARCH."""
-    with_value = {"-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-Xptxas",
-                  "--ptxas-options", "-Xnvlink", "--nvlink-options", "-Xcudafe", "-Xfatbin", "-ccbin", "-t",
-                  "--threads", "--compiler-bindir", "-maxrregcount", "--maxrregcount", "-ftz", "--ftz", "-prec-div",
-                  "--prec-div", "-prec-sqrt", "--prec-sqrt", "-cudart", "--cudart", "-diag-suppress", "--diag-suppress",
-                  "-keep-dir", "--split-compile"}
-    fast = ["-ffp-contract=fast", "-fno-math-errno"]  # -ffast-math would also assume that there is no NaN
-    dropped = ["expt-relaxed-constexpr", "expt-extended-lambda", "extended-lambda", "restrict", "fmad=true",
-               "allow-unsupported-compiler", "forward-unknown-to-host-compiler"]
-    other = {dash + name: [] for name in dropped for dash in ("-", "--")}
-    other.update({"--extra-device-vectorization": [], "--resource-usage": [], "-res-usage": [], "-src-in-ptx": [],
-                  "--source-in-ptx": [], "-Wno-deprecated-gpu-targets": [], "-dw": [], "-use_fast_math": fast,
-                  "--use_fast_math": fast, "-fmad=false": ["-ffp-contract=off"], "--fmad=false": ["-ffp-contract=off"],
-                  "-G": ["-g"], "--device-debug": ["-g"], "-lineinfo": ["-gline-tables-only"],
-                  "--generate-line-info": ["-gline-tables-only"], "-disable-warnings": ["-w"],
-                  "--disable-warnings": ["-w"], "-keep": ["--save-temps"], "--keep": ["--save-temps"],
-                  "-dc": ["-fgpu-rdc", "-c"], "--device-c": ["-fgpu-rdc", "-c"], "-dryrun": ["-###"],
-                  "--dryrun": ["-###"]})
-    valued = ("-Xcompiler", "--compiler-options", "-rdc", "--relocatable-device-code", "-default-stream",
-              "--default-stream")
-    left, kept = [], []
-    for flag in map(str, flags):
-        # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
-        left += flag.split() if flag.split(" ")[0] in with_value.union(valued) else [flag]
-    while left:
-        word = left.pop(0)
-        name, joined, value = word.partition("=")
-        if name in valued:
-            value = (value if joined else left.pop(0)).strip("'\\"")
-            if "ompiler" in name:
-                kept += value.replace(",", " ").split()
-            elif "stream" in name:
-                kept.append("-fgpu-default-stream=" + value)
-            elif value.lower() != "false":
-                kept.append("-fgpu-rdc")
-        elif name in with_value:
-            left = left if joined else left[1:]
-        elif word in other:
-            kept += other[word]
-        else:
-            kept.append(word)
-            if "__CUDA_NO_HALF_" in word:
-                kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
-    return kept
-'''
-
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     module = python_module(src)
@@ -91,7 +43,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if not changed:
             continue
         span, text = module.span(value), module.text(value)
-        unknown = [word for word in dict.fromkeys(changed) if not any(name in word for name in HALF)]
+        unknown = [word for word in dict.fromkeys(changed) if not _switches_half_on(word)]
         message = f"flags that hipcc does not take: {', '.join(unknown[:4])}"
         if not unknown:
             message = "torch switches the half operators off under HIP's names, and only CUDA's are switched on here"
@@ -114,9 +66,14 @@ def translated(words: list[str]) -> list[str]:
     mapped = map_flags(single, "").words
     for word in (part for item in mapped for part in ([item] if item in unchanged else item.split(" ")) if part):
         kept.append(word)
-        if any(name in word for name in HALF):
+        if _switches_half_on(word):
             kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
     return kept
+
+
+def _switches_half_on(word: str) -> bool:
+    """-U of what torch defines; with -D nothing is to do: torch defines HIP's names by itself."""
+    return word.startswith("-U") and any(name in word for name in HALF)
 
 
 def _reached_words(module: PythonModule, value: ast.expr) -> list[str]:
@@ -136,12 +93,22 @@ def _reached_words(module: PythonModule, value: ast.expr) -> list[str]:
                 sources.append(node)
         elif isinstance(node, ast.FunctionDef) and node.name in names:
             sources.append(node)
-    found = (node for source in sources for node in ast.walk(source) if isinstance(node, ast.Constant))
     return [
         node.value
-        for node in found
-        if isinstance(node.value, str) and node.value.startswith("-") and module.reached_on_rocm(node)
+        for source in sources
+        for node in _strings(source)
+        if str(node.value).startswith("-") and module.reached_on_rocm(node)
     ]
+
+
+def _strings(node: ast.AST) -> Iterator[ast.Constant]:
+    """The strings below a node that can end up in a list: not those that are looked for in one."""
+    if isinstance(node, (ast.Set, ast.Compare)):
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node
+    for child in ast.iter_child_nodes(node):
+        yield from _strings(child)
 
 
 def _helper(module: PythonModule, before: int) -> Edit:
@@ -154,4 +121,5 @@ def _helper(module: PythonModule, before: int) -> Edit:
             line = statement.end_lineno
     at = module.line_span(line).end if line else 0
     blank = module.newline * 2
-    return Edit(Span(at, at), blank + HELPER.replace(b"\n", module.newline) + module.newline)
+    text = hip_flags_function(module.src.data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+    return Edit(Span(at, at), blank + text.replace(b"\n", module.newline) + module.newline)

@@ -47,6 +47,18 @@ def left_out_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
     return tuple(left_out)
 
 
+def compiled_text(src: SourceFile) -> bytes:
+    """The file as a ROCm build reads it, offsets unchanged: comments, strings and what is left out are blank."""
+    blank = [(token.start, token.end) for token in src.tokens if token.kind in ("comment", "string")]
+    text = bytearray(src.data)
+    for start, end in (*blank, *left_out_regions(src)):
+        text[start:end] = _VISIBLE.sub(b" ", src.data[start:end])
+    return bytes(text)
+
+
+_VISIBLE = re.compile(rb"[^\s]")
+
+
 @lru_cache(maxsize=4)
 def dead_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
     """Spans of text that a ROCm build leaves out."""
@@ -74,6 +86,7 @@ def _verdict(src: SourceFile, directive: Directive) -> bool | None:
         if len(tokens) == 1 and tokens[0] in ROCM_MACROS:
             return directive.name.endswith(b"ifdef")
         return None
+    whole = tokens
     negated = False
     while tokens and tokens[0] == b"!":
         negated = not negated
@@ -85,7 +98,7 @@ def _verdict(src: SourceFile, directive: Directive) -> bool | None:
         return (plain[0] == b"1") != negated
     if _is_any_of(tokens) and any(text in ROCM_MACROS for text in plain):
         return not negated
-    if tokens and b"||" not in tokens and b"&&" in tokens and _excludes_rocm(tokens):
+    if b"||" not in whole and b"&&" in whole and _excludes_rocm(whole):
         return False
     return None
 

@@ -137,6 +137,7 @@ static __host__ __device__ inline unsigned __viaddmax_u32(unsigned a, unsigned b
 //: __viaddmin_u32
 static __host__ __device__ inline unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { unsigned s = a + b; return s < c ? s : c; }
 //: cg::reduce < hip/hip_cooperative_groups.h
+#if HIP_VERSION < 71300000  // later ones have it
 namespace cooperative_groups {
 // HIP shuffles arithmetic types only, CUDA whatever can be copied: word by word here.
 template <typename T, typename Shuffle> __device__ inline T kpt_by_words(T value, Shuffle shuffle) {
@@ -168,7 +169,22 @@ __device__ inline T reduce(const coalesced_group& group, T value, Op op) {
   return result;
 }
 }  // namespace cooperative_groups
+#endif
+//: cg::labeled_partition < hip/hip_cooperative_groups.h
+#if HIP_VERSION < 71300000  // later ones have it
+namespace cooperative_groups {
+// One turn for each label that is left: the lanes that have the first lane's leave together.
+template <typename Group> __device__ inline coalesced_group labeled_partition(const Group& group, long long label) {
+  while (true) {
+    const bool is_first = binary_partition(group, true).shfl(label, 0) == label;
+    const coalesced_group same = binary_partition(group, is_first);
+    if (is_first) return same;
+  }
+}
+}  // namespace cooperative_groups
+#endif
 //: cg::scan < hip/hip_cooperative_groups.h
+#if HIP_VERSION < 71400000  // later ones have it
 namespace cooperative_groups {
 template <unsigned int N, typename Parent, typename T, typename Op>
 __device__ inline T inclusive_scan(const thread_block_tile<N, Parent>& group, T value, Op op) {
@@ -192,6 +208,7 @@ __device__ inline T exclusive_scan(const thread_block_tile<N, Parent>& group, T 
   return exclusive_scan(group, value, [](T a, T b) { return a + b; });
 }
 }  // namespace cooperative_groups
+#endif
 //: atomicAdd(half) < hip/hip_fp16.h
 static __device__ inline __half2 atomicAdd(__half2* p, __half2 v) {
   unsigned int* word = reinterpret_cast<unsigned int*>(p);
@@ -344,3 +361,85 @@ static __device__ inline int kpt_wave(unsigned int below = 2048) {
   const int lanes = __builtin_amdgcn_wavefrontsize();
   return blockDim.y * blockDim.z == 1 && blockDim.x < below && blockDim.x % lanes == 0 ? lanes : 32;
 }
+//: __heq2_mask __hne2_mask __hle2_mask __hge2_mask __hlt2_mask __hgt2_mask __hequ2_mask __hneu2_mask __hleu2_mask __hgeu2_mask __hltu2_mask __hgtu2_mask < hip/hip_fp16.h
+#define KPT_HALF2_MASK(NAME, HOLDS)                                                   \
+  static __device__ inline unsigned NAME(__half2 a, __half2 b) {                      \
+    const unsigned low = HOLDS(__low2half(a), __low2half(b)) ? 0xffffu : 0u;          \
+    return low | (HOLDS(__high2half(a), __high2half(b)) ? 0xffff0000u : 0u);          \
+  }
+KPT_HALF2_MASK(__heq2_mask, __heq)
+KPT_HALF2_MASK(__hne2_mask, __hne)
+KPT_HALF2_MASK(__hle2_mask, __hle)
+KPT_HALF2_MASK(__hge2_mask, __hge)
+KPT_HALF2_MASK(__hlt2_mask, __hlt)
+KPT_HALF2_MASK(__hgt2_mask, __hgt)
+KPT_HALF2_MASK(__hequ2_mask, __hequ)
+KPT_HALF2_MASK(__hneu2_mask, __hneu)
+KPT_HALF2_MASK(__hleu2_mask, __hleu)
+KPT_HALF2_MASK(__hgeu2_mask, __hgeu)
+KPT_HALF2_MASK(__hltu2_mask, __hltu)
+KPT_HALF2_MASK(__hgtu2_mask, __hgtu)
+#undef KPT_HALF2_MASK
+//: cuda::std < type_traits
+namespace cuda {
+namespace std = ::std;  // clang compiles its constexpr functions for the device as well
+}
+//: cuda::atomic_ref < atomic
+namespace cuda {
+enum thread_scope {
+  thread_scope_thread = __HIP_MEMORY_SCOPE_SINGLETHREAD,
+  thread_scope_block = __HIP_MEMORY_SCOPE_WORKGROUP,
+  thread_scope_device = __HIP_MEMORY_SCOPE_AGENT,
+  thread_scope_system = __HIP_MEMORY_SCOPE_SYSTEM
+};
+using ::std::memory_order;
+using ::std::memory_order_acq_rel;
+using ::std::memory_order_acquire;
+using ::std::memory_order_relaxed;
+using ::std::memory_order_release;
+using ::std::memory_order_seq_cst;
+template <typename T, thread_scope Scope = thread_scope_system> class atomic_ref {
+  T* place;
+
+ public:
+  __host__ __device__ explicit atomic_ref(T& value) : place(&value) {}
+  __host__ __device__ T load(memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_load(place, int(order), Scope);
+  }
+  __host__ __device__ void store(T value, memory_order order = memory_order_seq_cst) const {
+    __hip_atomic_store(place, value, int(order), Scope);
+  }
+  __host__ __device__ T exchange(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_exchange(place, value, int(order), Scope);
+  }
+  __host__ __device__ bool compare_exchange_strong(T& seen, T value, memory_order = memory_order_seq_cst,
+                                                   memory_order = memory_order_seq_cst) const {
+    return __hip_atomic_compare_exchange_strong(place, &seen, value, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST, Scope);
+  }
+  __host__ __device__ bool compare_exchange_weak(T& seen, T value, memory_order = memory_order_seq_cst,
+                                                 memory_order = memory_order_seq_cst) const {
+    return __hip_atomic_compare_exchange_weak(place, &seen, value, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST, Scope);
+  }
+  __host__ __device__ T fetch_add(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_add(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_sub(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_add(place, -value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_and(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_and(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_or(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_or(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_xor(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_xor(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_min(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_min(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_max(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_max(place, value, int(order), Scope);
+  }
+};
+}  // namespace cuda

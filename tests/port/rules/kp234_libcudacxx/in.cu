@@ -1,7 +1,12 @@
 #include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/std/limits>
 #include <cuda/std/tuple>
 
 __global__ void count(int *total) {
   cuda::atomic_ref<int, cuda::thread_scope_device> counter(*total);
-  counter.fetch_add(1);
+  cuda::std::tuple<int, int> bounds(1, cuda::std::numeric_limits<int>::max());
+  if (counter.load(cuda::memory_order_relaxed) < cuda::std::get<1>(bounds)) {
+    counter.fetch_add(cuda::std::get<0>(bounds));
+  }
 }

@@ -9,3 +9,15 @@ static __device__ __forceinline__ float atomicMax(float *address, float val) {
 }
 
 __global__ void largest(float *m, const float *x) { atomicMax(m, x[threadIdx.x]); }
+
+#define ON_GPU __device__ __forceinline__
+
+ON_GPU double atomicMin(double *address, double val) {
+  unsigned long long *p = (unsigned long long *)address;
+  unsigned long long old = *p, seen;
+  do {
+    seen = old;
+    old = atomicCAS(p, seen, __double_as_longlong(fmin(val, __longlong_as_double(seen))));
+  } while (seen != old);
+  return __longlong_as_double(old);
+}

@@ -2,6 +2,7 @@
 #ifndef KPT_SHIM_CG_REDUCE
 #define KPT_SHIM_CG_REDUCE
 #include <hip/hip_cooperative_groups.h>
+#if HIP_VERSION < 71300000  // later ones have it
 namespace cooperative_groups {
 // HIP shuffles arithmetic types only, CUDA whatever can be copied: word by word here.
 template <typename T, typename Shuffle> __device__ inline T kpt_by_words(T value, Shuffle shuffle) {
@@ -34,6 +35,7 @@ __device__ inline T reduce(const coalesced_group& group, T value, Op op) {
 }
 }  // namespace cooperative_groups
 #endif
+#endif
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_cooperative_groups.h>
 
@@ -41,7 +43,7 @@ namespace cg = cooperative_groups;
 
 __global__ void tile_sum(const float* in, float* out) {
   auto tile = cg::tiled_partition<32>(cg::this_thread_block());
-  float sum = [](auto kpt_g, auto kpt_r) { for (int kpt_o = kpt_g.size() / 2; kpt_o > 0; kpt_o >>= 1) kpt_r += kpt_g.shfl_xor(kpt_r, kpt_o); return kpt_r; }(tile, in[threadIdx.x]);
-  float top = [](auto kpt_g, auto kpt_r) { for (int kpt_o = kpt_g.size() / 2; kpt_o > 0; kpt_o >>= 1) { auto kpt_s = kpt_g.shfl_xor(kpt_r, kpt_o); kpt_r = kpt_r < kpt_s ? kpt_s : kpt_r; }; return kpt_r; }(tile, in[threadIdx.x]);
+  float sum = cg::reduce(tile, in[threadIdx.x], cg::plus<float>());
+  float top = cg::reduce(tile, in[threadIdx.x], cg::greater<float>{});
   if (tile.thread_rank() == 0) out[threadIdx.x / 32] = sum / top;
 }

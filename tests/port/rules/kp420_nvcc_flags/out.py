@@ -7,47 +7,30 @@ from torch.utils.cpp_extension import BuildExtension, CUDAExtension, load
 
 def _hip_flags(flags):
     """nvcc's flags in hipcc's terms. The architecture is torch's business: PYTORCH_ROCM_ARCH."""
-    with_value = {"-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code", "--gpu-code", "-Xptxas",
-                  "--ptxas-options", "-Xnvlink", "--nvlink-options", "-Xcudafe", "-Xfatbin", "-ccbin", "-t",
-                  "--threads", "--compiler-bindir", "-maxrregcount", "--maxrregcount", "-ftz", "--ftz", "-prec-div",
-                  "--prec-div", "-prec-sqrt", "--prec-sqrt", "-cudart", "--cudart", "-diag-suppress", "--diag-suppress",
-                  "-keep-dir", "--split-compile"}
-    fast = ["-ffp-contract=fast", "-fno-math-errno"]  # -ffast-math would also assume that there is no NaN
-    dropped = ["expt-relaxed-constexpr", "expt-extended-lambda", "extended-lambda", "restrict", "fmad=true",
-               "allow-unsupported-compiler", "forward-unknown-to-host-compiler"]
-    other = {dash + name: [] for name in dropped for dash in ("-", "--")}
-    other.update({"--extra-device-vectorization": [], "--resource-usage": [], "-res-usage": [], "-src-in-ptx": [],
-                  "--source-in-ptx": [], "-Wno-deprecated-gpu-targets": [], "-dw": [], "-use_fast_math": fast,
-                  "--use_fast_math": fast, "-fmad=false": ["-ffp-contract=off"], "--fmad=false": ["-ffp-contract=off"],
-                  "-G": ["-g"], "--device-debug": ["-g"], "-lineinfo": ["-gline-tables-only"],
-                  "--generate-line-info": ["-gline-tables-only"], "-disable-warnings": ["-w"],
-                  "--disable-warnings": ["-w"], "-keep": ["--save-temps"], "--keep": ["--save-temps"],
-                  "-dc": ["-fgpu-rdc", "-c"], "--device-c": ["-fgpu-rdc", "-c"], "-dryrun": ["-###"],
-                  "--dryrun": ["-###"]})
-    valued = ("-Xcompiler", "--compiler-options", "-rdc", "--relocatable-device-code", "-default-stream",
-              "--default-stream")
+    with_value = {"-gencode", "-Xptxas", "--threads", "-Xcompiler"}
+    # Not -ffast-math for -use_fast_math: it would also assume that there is no NaN.
+    other = {
+        "--use_fast_math": ["-ffp-contract=fast", "-fno-math-errno"],
+        "-lineinfo": ["-gline-tables-only"],
+        "--expt-relaxed-constexpr": [],
+    }
     left, kept = [], []
     for flag in map(str, flags):
         # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
-        left += flag.split() if flag.split(" ")[0] in with_value.union(valued) else [flag]
+        left += flag.split() if flag.split(" ")[0] in with_value else [flag]
     while left:
         word = left.pop(0)
         name, joined, value = word.partition("=")
-        if name in valued:
+        if name in ("-Xcompiler",):
             value = (value if joined else left.pop(0)).strip("'\"")
-            if "ompiler" in name:
-                kept += value.replace(",", " ").split()
-            elif "stream" in name:
-                kept.append("-fgpu-default-stream=" + value)
-            elif value.lower() != "false":
-                kept.append("-fgpu-rdc")
+            kept += value.replace(",", " ").split()
         elif name in with_value:
             left = left if joined else left[1:]
         elif word in other:
             kept += other[word]
         else:
             kept.append(word)
-            if "__CUDA_NO_HALF_" in word:
+            if word.startswith("-U__CUDA_NO_HALF_"):
                 kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
     return kept
 

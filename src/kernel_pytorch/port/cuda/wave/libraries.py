@@ -21,17 +21,8 @@ _GROUP_FEATURES = frozenset({
     "invoke_one_broadcast", "wait_prior", "reduce_update_async", "reduce_store_async", "inclusive_scan_update",
     "exclusive_scan_update",
 })  # fmt: skip
-_GROUP_STEPS = {
-    "plus": "kpt_r += kpt_g.shfl_xor(kpt_r, kpt_o)",
-    "less": "{ auto kpt_s = kpt_g.shfl_xor(kpt_r, kpt_o); kpt_r = kpt_s < kpt_r ? kpt_s : kpt_r; }",
-    "greater": "{ auto kpt_s = kpt_g.shfl_xor(kpt_r, kpt_o); kpt_r = kpt_r < kpt_s ? kpt_s : kpt_r; }",
-    "bit_and": "kpt_r &= kpt_g.shfl_xor(kpt_r, kpt_o)",
-    "bit_or": "kpt_r |= kpt_g.shfl_xor(kpt_r, kpt_o)",
-    "bit_xor": "kpt_r ^= kpt_g.shfl_xor(kpt_r, kpt_o)",
-}
-GROUP_REDUCE = (
-    "[](auto kpt_g, auto kpt_r) { for (int kpt_o = kpt_g.size() / 2; kpt_o > 0; kpt_o >>= 1) STEP; return kpt_r; }"
-)
+# Written out where the header is included or the function called (port/tables/hip_shims.h).
+_GROUP_SHIMS = {"reduce": "reduce", "inclusive_scan": "scan", "exclusive_scan": "scan", "labeled_partition": ""}
 _GROUP_HEADER = re.compile(rb"<\s*cooperative_groups/(reduce|scan|memcpy_async)\.h\s*>")
 
 
@@ -41,7 +32,7 @@ def library_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
         return
     yield from _lane_ids(model, facts)
     yield from _storage_reuse(facts)
-    yield from _group_features(facts)
+    yield from _group_features(model, facts)
     yield from _group_ballots(facts)
 
 
@@ -63,13 +54,14 @@ def file_library_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
         elif commas + 1 == _CUB_WARP[name]:
             yield Hazard("KP319", match.start(), close, message, (replace(close, close, ", 32"),))
     for match in _GROUP_HEADER.finditer(data):
-        calls = [(facts, call) for facts in model.facts for call in facts.calls if _is_group_call(facts, call)]
-        message = f"cooperative_groups/{match.group(1).decode()}.h came late to ROCm (reduce about 7.13, scans 7.14)"
-        if match.group(1) == b"reduce" and all(_butterfly(facts, call) for facts, call in calls):
-            edit = replace(match.start(), match.end(), "<hip/hip_cooperative_groups.h>")
-            yield Hazard("KP321", match.start(), match.end(), message, (edit,))
-        else:
+        if match.group(1) == b"memcpy_async":
+            message = "cooperative_groups/memcpy_async.h is missing from ROCm: copy in a loop, then group.sync()"
             yield Hazard("KP321", match.start(), match.end(), message)
+            continue
+        since = "7.13" if match.group(1) == b"reduce" else "7.14"
+        message = f"cooperative_groups/{match.group(1).decode()}.h came to ROCm about {since}: written out until then"
+        edit = replace(match.start(), match.end(), "<hip/hip_cooperative_groups.h>")
+        yield Hazard("KP321", match.start(), match.end(), message, (edit,))
 
 
 def _template_end(data: bytes, start: int) -> tuple[int, int]:
@@ -148,40 +140,32 @@ def _is_group_call(facts: Facts, call: Call) -> bool:
     return call.name in _GROUP_FEATURES and scope is not None and facts.text(scope) in ("cg", "cooperative_groups")
 
 
-def _butterfly(facts: Facts, call: Call) -> str:
-    """The shfl_xor form of a reduction over a tile, or nothing where it is not one we know."""
-    if call.name != "reduce" or len(call.arguments) != 3:
-        return ""
-    group, _, operation = call.arguments
-    match = re.match(r"(?:cg|cooperative_groups)::(\w+)\s*<[\w\s:]*>\s*(?:\(\s*\)|\{\s*\})$", facts.text(operation))
-    values = facts.assigned.get(facts.text(group), [])
-    declared = facts.types.get(facts.text(group), "")
-    is_tile = "thread_block_tile" in declared or any(
-        "tiled_partition<" in facts.text(one).replace(" ", "") for one in values
-    )
-    if match is None or match.group(1) not in _GROUP_STEPS or not is_tile:
-        return ""
-    return GROUP_REDUCE.replace("STEP", _GROUP_STEPS[match.group(1)])
+def _is_written_out(model: WaveModel, facts: Facts, call: Call) -> bool:
+    """Whether a shim stands for the function: HIP's group shuffles are what it is made of."""
+    header = _GROUP_SHIMS.get(call.name)
+    if header is None:
+        return False
+    if header == "scan" and not _is_tile(facts, call):
+        return False
+    name = f"cooperative_groups/{header}.h".encode()
+    return not header or any(name in file.source.data for file in model.files)
 
 
-def _group_features(facts: Facts) -> Iterator[Hazard]:
+def _is_tile(facts: Facts, call: Call) -> bool:
+    if not call.arguments:
+        return False
+    group = facts.text(call.arguments[0])
+    made_by = (facts.text(one).replace(" ", "") for one in facts.assigned.get(group, []))
+    return "thread_block_tile" in facts.types.get(group, "") or any("tiled_partition<" in text for text in made_by)
+
+
+def _group_features(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
     for call in facts.calls:
-        if not _is_group_call(facts, call):
-            continue
-        start, end = call.node.start, call.node.end
-        butterfly = _butterfly(facts, call)
-        if butterfly:
-            edits = (
-                replace(call.callee.start, call.callee.end, butterfly),
-                replace(call.arguments[1].end, call.arguments[2].end, ""),
-            )
-            message = "cooperative groups' reduce came to ROCm about 7.13: a butterfly of the tile gives the same sum"
-            yield Hazard("KP321", start, end, message, edits)
-        else:
+        if _is_group_call(facts, call) and not _is_written_out(model, facts, call):
             message = (
                 f"cooperative groups' {call.name} is missing from ROCm before 7.13: write it with the tile's shuffles"
             )
-            yield Hazard("KP321", start, end, message)
+            yield Hazard("KP321", call.node.start, call.node.end, message)
 
 
 def _group_ballots(facts: Facts) -> Iterator[Hazard]:

@@ -277,5 +277,7 @@ def _branch_kind(word: bytes, rest: bytes) -> str:
         return ""
     negated = word == b"ifndef" or bool(re.search(rb"!\s*(?:defined\b)?\s*\(?\s*" + re.escape(named.group()), rest))
     if not negated:
-        return "only" if b"__CUDACC__" not in rest and b"__NVCC__" not in rest else ""
+        # nvcc or hipcc: both see it. nvcc and hipcc: torch's build renames __CUDACC__, and the author meant AMD.
+        either = b"||" in rest and (b"__CUDACC__" in rest or b"__NVCC__" in rest)
+        return "" if either else "only"
     return "never" if sure else "maybe-never"

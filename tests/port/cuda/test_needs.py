@@ -143,7 +143,9 @@ def test_what_rocm_leaves_out_needs_no_shim() -> None:
     assert not mixes_signs(b"__device__ int f(int a) { return max(a, g(a, 16u)); }")
 
 
-@pytest.mark.parametrize("guard", ["#pragma once\n", "#ifndef SUM_H\n#define SUM_H\n", "#ifndef SUM_H\r\n#define SUM_H\r\n"])
+@pytest.mark.parametrize(
+    "guard", ["#pragma once\n", "#ifndef SUM_H\n#define SUM_H\n", "#ifndef SUM_H\r\n#define SUM_H\r\n"]
+)
 def test_what_a_header_is_given_stands_behind_its_guard(guard: str) -> None:
     text = f"// A header.\n\n{guard}__device__ void add(int* p) {{ atomicAdd_block(p, 1); }}\n"
     after = translated(text, "torch-extension").after
@@ -158,14 +160,27 @@ def test_an_extension_gets_one_header_for_each_folder(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text)
     options = PortOptions("torch-extension")
     patches = {patch.path: patch for patch in port_project(discover(tmp_path), options, 1).patches}
-    assert set(patches) == {"csrc/a.cu", "csrc/b.cu", "csrc/kpt_hip_compat.h", "csrc/other/c.cu", "csrc/other/kpt_hip_compat.h"}
+    assert set(patches) == {
+        "csrc/a.cu",
+        "csrc/b.cu",
+        "csrc/kpt_hip_compat.h",
+        "csrc/other/c.cu",
+        "csrc/other/kpt_hip_compat.h",
+    }
     assert patches["csrc/a.cu"].after.startswith(GATE + b'\n#include "kpt_hip_compat.h"\n#endif\n')
     header = patches["csrc/kpt_hip_compat.h"].after
-    assert b"#if defined(__HIPCC__) && !defined(KPT_SHIM_ATOMICADD_BLOCK)" in header and b"atomicMax_block" not in header
+    assert (
+        b"#if defined(__HIPCC__) && !defined(KPT_SHIM_ATOMICADD_BLOCK)" in header and b"atomicMax_block" not in header
+    )
     for patch in patches.values():
         (tmp_path / patch.path).write_bytes(patch.after)
     assert port_project(discover(tmp_path), options, 1).patches == ()
-    (tmp_path / "csrc/b.cu").write_bytes(patches["csrc/b.cu"].after + call.replace("Add", "Or").replace("k(", "m(").encode())
+    (tmp_path / "csrc/b.cu").write_bytes(
+        patches["csrc/b.cu"].after + call.replace("Add", "Or").replace("void k", "void m").encode()
+    )
     again = {patch.path: patch.after for patch in port_project(discover(tmp_path), options, 1).patches}
     assert set(again) == {"csrc/kpt_hip_compat.h"}
-    assert b"KPT_SHIM_ATOMICADD_BLOCK" in again["csrc/kpt_hip_compat.h"] and b"atomicOr_block" in again["csrc/kpt_hip_compat.h"]
+    assert (
+        b"KPT_SHIM_ATOMICADD_BLOCK" in again["csrc/kpt_hip_compat.h"]
+        and b"atomicOr_block" in again["csrc/kpt_hip_compat.h"]
+    )

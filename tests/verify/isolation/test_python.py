@@ -176,3 +176,15 @@ def test_place() -> None:
 def test_unparsable_is_not_proven(source: bytes) -> None:
     assert compare_python("a.py", b"a()", source).verdict is Verdict.NOT_PROVEN
     assert compare_python("a.py", source, b"a()").verdict is Verdict.NOT_PROVEN
+
+
+def test_torch_imported_for_the_gate_beside_a_function_that_imports_it_itself() -> None:
+    before = "from torch.utils.cpp_extension import CUDA_HOME\n\n\ndef flags():\n    import torch\n\n    return [torch.__version__]\n"
+    gate = 'import torch\n\nIS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None\n'
+    after = before.replace("CUDA_HOME\n", f"CUDA_HOME\n\n{gate}").replace(
+        "return [torch.__version__]", 'return ["-O3"] if IS_ROCM else [torch.__version__]'
+    )
+    assert compare_python("build.py", before.encode(), after.encode()).verdict is Verdict.PROVEN
+    # Here the function would find the module's name, which it did not before.
+    found = after.replace("    import torch\n\n    ret", "    ret")
+    assert compare_python("build.py", before.encode(), found.encode()).verdict is not Verdict.PROVEN

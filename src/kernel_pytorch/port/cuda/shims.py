@@ -107,6 +107,7 @@ _ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
 _BY_USE = (
     (re.compile(rb"(?<![\w:])(?:::)?cuda::std\b"), b"cuda::std"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b"), b"cuda::atomic_ref"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b"), b"cuda::ceil_div"),
     (re.compile(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\("), b"cg::labeled_partition"),
 )
 
@@ -136,6 +137,21 @@ def overloads_needed(
     if not _CALLS_ATOMIC_ADD.search(data) or any(_DEFINES_ATOMIC_ADD.search(text) for text in project):
         return needed
     return needed + [shims()[name] for word, name in _SIXTEEN_BITS if word.search(data)]
+
+
+_OF_CUB = re.compile(rb"(?<![\w:])(?:::)?cub::(\w+)")
+# What torch.utils.hipify renames of cub, by the beginning of the name (torch 2.13).
+_CUB_BY_TORCH = (
+    b"ArgMax", b"ArgMin", b"BLOCK_", b"BlockLoad", b"BlockRadixSort", b"BlockRakingLayout", b"BlockReduce",
+    b"BlockScan", b"BlockStore", b"CTA_MASK", b"CachingDeviceAllocator", b"CountingInputIterator", b"DeviceRadixSort",
+    b"DeviceReduce", b"DeviceRunLengthEncode", b"DeviceScan", b"DeviceSegmentedRadixSort", b"DeviceSegmentedReduce",
+    b"DeviceSelect", b"KeyValuePair", b"LaneId", b"Max", b"Min", b"Sum", b"TransformInputIterator", b"WarpReduce",
+)  # fmt: skip
+
+
+def is_left_by_torch(data: bytes) -> bool:
+    """Whether a file uses names of cub that torch's build does not rename. `data` is what a ROCm build reads."""
+    return any(not found.group(1).startswith(_CUB_BY_TORCH) for found in _OF_CUB.finditer(data))
 
 
 def _defines(name: bytes, text: bytes) -> bool:

@@ -40,6 +40,8 @@ from kernel_pytorch.toolchain.torch_headers import (
 HOST_SUFFIXES = (".cpp", ".cc", ".cxx")
 _OF_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
+_OF_CUDA = re.compile(r"cuda|cublas|cusparse|cusolver|cufft|curand|c10/cuda/|ATen/cuda/")
+_FROM = re.compile(r"from (.+?):(\d+)[,:]")
 _SHOWN = 3
 
 
@@ -88,6 +90,12 @@ class TorchExtension:
         """What a failure means: not run where a foreign header is missing, else the errors on the user's lines."""
         raw = errors(parse_messages(failure.stderr))
         missing = _NOT_FOUND.search(raw[0].text) if raw else None
+        if missing is not None and _OF_CUDA.match(missing[1]):
+            where = self.last_own_line(failure.stderr)
+            if where is not None:
+                return Status.FAIL, (
+                    f"{where} leads to <{missing[1]}>, which ROCm does not have: torch's renaming did not reach that file"
+                )
         if missing is not None and raw[0].path is not None and Path(raw[0].path).is_relative_to(self.headers):
             return Status.NOT_RUN, (
                 f"torch's headers include <{missing[1]}>, which is not here: install the headers of ROCm's libraries "
@@ -100,6 +108,14 @@ class TorchExtension:
         found = errors(placed) or errors(failure.messages) or failure.messages
         more = f" (and {len(found) - _SHOWN} more)" if len(found) > _SHOWN else ""
         return Status.FAIL, "; ".join(str(self.on_original(one)) for one in found[:_SHOWN]) + more
+
+    def last_own_line(self, stderr: str) -> str | None:
+        """The last file and line of the project on the way to a header, as the compiler tells it."""
+        for path, line in reversed(_FROM.findall(stderr.partition(" error: ")[0])):
+            place = self.on_original(CompilerMessage(path, int(line), 0, "note", ""))
+            if place.path is not None and not Path(place.path).is_absolute():
+                return f"{place.path}:{place.line}"
+        return None
 
     def on_original(self, message: CompilerMessage) -> CompilerMessage:
         """A compiler's message on the user's own file and line, the path relative to the project."""

@@ -23,7 +23,7 @@ from kernel_pytorch.port.cuda.naming import (
     rename_text,
     top_of_file,
 )
-from kernel_pytorch.port.cuda.shims import Shim, overloads_needed, shims
+from kernel_pytorch.port.cuda.shims import Shim, is_left_by_torch, overloads_needed, shims
 from kernel_pytorch.port.cuda.unit import Include, Unit, includes_of, unit_of
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.rules.reading import device_region_at
@@ -105,6 +105,8 @@ def translate(
         texts = tuple(file.data for file in unit.files)
         live = compiled_text(src)
         needed = overloads_needed(live, texts, lambda offset: device_region_at(src, offset) is not None)
+        if options.layout == "torch-extension" and is_left_by_torch(live):
+            needed.append(shims()[b"cub::"])
         naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]
         given = _given_beside(src, unit)
         naming.needed_shims = [shim for shim in naming.needed_shims if shim.guard not in given]

@@ -14,43 +14,43 @@ _HEAD = '''\
 def _hip_flags(flags):
     """nvcc's flags in hipcc's terms. The architecture is torch's business: PYTORCH_ROCM_ARCH."""
 '''
-_WORDS = '''\
+_WORDS = """\
     for flag in map(str, flags):
         # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
         left += flag.split() if flag.split(" ")[0] in with_value else [flag]
-'''
+"""
 _PLAIN_WORDS = "    left += map(str, flags)\n"
-_UNWRAP = '''\
+_UNWRAP = """\
         {branch} name in {unwrapped}:
             value = (value if joined else left.pop(0)).strip("'\\"")
             kept += value.replace(",", " ").split()
-'''
-_RELOCATABLE = '''\
+"""
+_RELOCATABLE = """\
         {branch} name in {relocatable}:
             if (value if joined else left.pop(0)).lower() != "false":
                 kept.append("-fgpu-rdc")
-'''
-_STREAM = '''\
+"""
+_STREAM = """\
         {branch} name in {streams}:
             kept.append("-fgpu-default-stream=" + (value if joined else left.pop(0)))
-'''
-_KIND = '''\
+"""
+_KIND = """\
         {branch} word in ("-Werror", "--Werror"):
             kept.append("-Werror")
             left = left[1:] if set(left[:1]) & {kinds} else left
-'''
-_DROPPED = '''\
+"""
+_DROPPED = """\
         {branch} name in with_value:
             left = left if joined else left[1:]
-'''
-_OTHER = '''\
+"""
+_OTHER = """\
         {branch} word in other:
             kept += other[word]
-'''
-_HALF_ON = '''\
+"""
+_HALF_ON = """\
     if word.startswith("-U__CUDA_NO_HALF_"):
         kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
-'''
+"""
 KINDS = ("all-warnings", "cross-execution-space-call", "reorder", "deprecated-declarations")
 
 
@@ -61,9 +61,7 @@ def hip_flags_function(text: str) -> str:
     for row in rows:
         by_action.setdefault("kind" if row.value == "nvcc-kind" else row.action, []).append(row)
     with_value = [
-        row.flag
-        for row in rows
-        if row.value == "joined-or-next" and row.action in ("drop", "replace", "host-compiler")
+        row.flag for row in rows if row.value == "joined-or-next" and row.action in ("drop", "replace", "host-compiler")
     ]
     plain = {
         row.flag: row.hip.split()
@@ -80,7 +78,11 @@ def hip_flags_function(text: str) -> str:
     parts = [_HEAD]
     parts += [_wrapped("    with_value = {", [f'"{flag}"' for flag in valued], "}")] if valued else []
     parts += [_table("other", plain)] if plain else []
-    parts += ["    left, kept = [], []\n", _WORDS if valued else _PLAIN_WORDS, "    while left:\n        word = left.pop(0)\n"]
+    parts += [
+        "    left, kept = [], []\n",
+        _WORDS if valued else _PLAIN_WORDS,
+        "    while left:\n        word = left.pop(0)\n",
+    ]
     parts += ['        name, joined, value = word.partition("=")\n'] if valued else []
     templates = [(_UNWRAP, "unwrapped"), (_RELOCATABLE, "relocatable"), (_STREAM, "streams")]
     branches = [(template, name) for template, name in templates if lists[name]]

@@ -4,7 +4,7 @@ What: an #include of <cuda/...> or <nv/target>, or a use of cuda::std without on
 Why: the library comes with CUDA's toolkit, not with ROCm.
 Fix: what the C++ library has itself under the same name becomes that: clang compiles constexpr functions of std for the
   device, so type traits, limits, tuples and (from C++20 on) optional work there. cuda::std is then another name of std.
-  cuda::atomic_ref is written out with __hip_atomic_*. The rest is a person's: ROCm/libhipcxx provides most of it under
+  cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up are written out. The rest is a person's: ROCm/libhipcxx provides most of it under
   the same names and has to be vendored; 8- and 16-bit compare-and-swap is broken there.
 Source: rules catalogue row 60; https://github.com/ROCm/libhipcxx
 """
@@ -69,7 +69,8 @@ def _instead(header: str, has_missing: bool) -> str | None:
     """The C++ library's header for one of libcu++'s, if what the file uses of it is there."""
     if header.startswith("cuda/std/") and header.removeprefix("cuda/std/") in _IN_STD:
         return header.removeprefix("cuda/std/")
-    return "atomic" if header == "cuda/atomic" and not has_missing else None
+    known = {"cuda/atomic": "atomic", "cuda/cmath": "cmath"}
+    return known.get(header) if not has_missing else None
 
 
 def _missing_member(src: SourceFile) -> int | None:

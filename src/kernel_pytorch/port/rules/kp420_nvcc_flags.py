@@ -28,6 +28,7 @@ from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP420", "nvcc-flags", ("python",), Safety.SAFE, (b"nvcc", b"extra_cuda_cflags"))
 
+
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     module = python_module(src)
     if module is None or not is_build_file(module):

@@ -384,6 +384,21 @@ KPT_HALF2_MASK(__hgtu2_mask, __hgtu)
 namespace cuda {
 namespace std = ::std;  // clang compiles its constexpr functions for the device as well
 }
+//: cuda::ceil_div < type_traits
+namespace cuda {
+template <typename T, typename U> constexpr ::std::common_type_t<T, U> ceil_div(T value, U divisor) {
+  using Both = ::std::common_type_t<T, U>;
+  return Both(value) / Both(divisor) + (Both(value) % Both(divisor) != 0);
+}
+template <typename T, typename U> constexpr ::std::common_type_t<T, U> round_up(T value, U multiple) {
+  return ceil_div(value, multiple) * ::std::common_type_t<T, U>(multiple);
+}
+}  // namespace cuda
+//: cub::
+#if defined(__HIPCC__)
+#include <hipcub/hipcub.hpp>
+namespace cub = hipcub;  // torch's renaming knows some of its names only
+#endif
 //: cuda::atomic_ref < atomic
 namespace cuda {
 enum thread_scope {

@@ -144,8 +144,9 @@ def _without_what_serves_rocm_only(before: ast.Module, after: ast.Module, assump
     """
     old_imports = {ast.dump(node) for node in ast.walk(before) if isinstance(node, (ast.Import, ast.ImportFrom))}
     loaded = _loaded_packages(before)
+    at_top = {ast.dump(node) for node in before.body if isinstance(node, ast.Import)}
     for statement in after.body:
-        if isinstance(statement, ast.Import) and ast.dump(statement) not in old_imports:
+        if isinstance(statement, ast.Import) and ast.dump(statement) not in at_top:
             # `import torch` beside `from torch import nn` loads nothing; it only binds the name the gate asks.
             unused = not any(
                 _name_is_used(after, alias.asname or alias.name.split(".")[0]) for alias in statement.names
@@ -179,8 +180,28 @@ def _loaded_packages(tree: ast.Module) -> set[str]:
     return {".".join(name.split(".")[:depth]) for name in names for depth in range(1, name.count(".") + 2)}
 
 
-def _name_is_used(tree: ast.Module, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(tree))
+def _name_is_used(tree: ast.AST, name: str) -> bool:
+    """Whether the module's own name is used: a function that imports the name itself means its own."""
+    if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)) and _imports(tree, name):
+        return False
+    if isinstance(tree, ast.Name) and tree.id == name:
+        return True
+    return any(_name_is_used(child, name) for child in ast.iter_child_nodes(tree))
+
+
+def _imports(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Whether a function's own body binds a name by an import, and does not declare it global."""
+    pending: list[ast.AST] = list(function.body)
+    binds = False
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Global) and name in node.names:
+            return False
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            binds = binds or any((alias.asname or alias.name.split(".")[0]) == name for alias in node.names)
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(node)
+    return binds
 
 
 def _is_gate_import(item: ast.alias, statement: ast.ImportFrom, old_imports: set[str]) -> bool:

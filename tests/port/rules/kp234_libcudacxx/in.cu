@@ -1,5 +1,4 @@
 #include <cuda/atomic>
-#include <cuda/barrier>
 #include <cuda/std/limits>
 #include <cuda/std/tuple>
 

@@ -69,7 +69,6 @@ template <typename T, thread_scope Scope = thread_scope_system> class atomic_ref
 }  // namespace cuda
 #endif
 #include <atomic>
-#include <cuda/barrier>
 #include <limits>
 #include <tuple>
 

@@ -1,0 +1,71 @@
+"""#include lines that torch's renaming overlooks
+
+What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "`, in a project that
+  includes torch, for a header of the project that names something of CUDA's, or includes one that does.
+Why: torch's build renames such a header into a file of another name and writes that name into lines that begin
+  `#include "` with one space. The others still lead to the CUDA header, and that to torch's CUDA headers, which a ROCm
+  build does not have.
+Fix: on ROCm the line is written as torch expects it. A formatter that indents directives (clang-format's
+  IndentPPDirectives) would undo that: keep it off these lines.
+Source: torch/utils/hipify/hipify_python.py (RE_QUOTE_HEADER)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cuda.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP274", "spaced-include", languages=("cuda",), safety=Safety.SAFE, triggers=(b"include",))
+
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?=\"([^\"\n]+)\")", re.MULTILINE)
+_TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", re.MULTILINE)
+_OF_CUDA = re.compile(rb"cuda|cub/|curand|__CUDACC__", re.IGNORECASE)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each include of a header that torch renames, where torch does not see the line."""
+    lines = [one for one in _INCLUDE.finditer(src.data) if not one.group().lstrip().startswith(b"#include ")]
+    lines += [one for one in _INCLUDE.finditer(src.data) if one.group().lstrip().startswith(b"#include  ")]
+    if not lines or not any(_TORCH.search(file.data) for file in unit.files):
+        return
+    starts = {token.start for token in src.tokens if token.kind == "directive"}
+    for one in sorted(lines, key=lambda found: found.start()):
+        mark = one.start() + one.group().index(b"#")
+        header = one.group(1).decode("utf-8", "surrogateescape")
+        if mark not in starts or not _is_renamed(src, unit, header):
+            continue
+        message = f"torch's renaming looks for `#include \"` and overlooks this line: {header} stays the CUDA header"
+        edit = Edit(Span(mark, one.end()), b"#include ")
+        yield RULE.finding(src, Span(mark, one.end()), message, [edit])
+
+
+def _is_renamed(src: SourceFile, unit: Unit, header: str) -> bool:
+    """Whether the unit has the header and torch finds something to rename in it, or in what it includes in turn."""
+    pending = _included(src, unit, header)
+    seen = {src.path}
+    while pending:
+        file = pending.pop()
+        if _OF_CUDA.search(file.data):
+            return True
+        seen.add(file.path)
+        names = (one.group(1).decode("utf-8", "surrogateescape") for one in _INCLUDE.finditer(file.data))
+        pending += [one for name in names for one in _included(file, unit, name) if one.path not in seen]
+    return False
+
+
+def _included(src: SourceFile, unit: Unit, header: str) -> list[SourceFile]:
+    beside = unit.file((PurePosixPath(src.path).parent / header).as_posix())
+    return [beside] if beside is not None else [one for one in unit.files if _ends_with(one.path, header)]
+
+
+def _ends_with(path: str, header: str) -> bool:
+    return path == header or path.endswith(f"/{header}")

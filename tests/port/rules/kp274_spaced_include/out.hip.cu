@@ -1,0 +1,14 @@
+#include <hip/hip_runtime.h>
+#include <ATen/cuda/CUDAContext.h>
+
+#ifndef SECOND_PASS
+#    define SECOND_PASS
+#    define NAME first
+#include "in.hip"
+#    include "missing.h"
+#    undef NAME
+#    define NAME second
+#include "in.hip"
+#else
+__global__ void NAME(int *x) { x[threadIdx.x] = 0; }
+#endif

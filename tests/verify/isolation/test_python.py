@@ -179,7 +179,8 @@ def test_unparsable_is_not_proven(source: bytes) -> None:
 
 
 def test_torch_imported_for_the_gate_beside_a_function_that_imports_it_itself() -> None:
-    before = "from torch.utils.cpp_extension import CUDA_HOME\n\n\ndef flags():\n    import torch\n\n    return [torch.__version__]\n"
+    before = "from torch.utils.cpp_extension import CUDA_HOME\n\n\ndef flags():\n"
+    before += "    import torch\n\n    return [torch.__version__]\n"
     gate = 'import torch\n\nIS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None\n'
     after = before.replace("CUDA_HOME\n", f"CUDA_HOME\n\n{gate}").replace(
         "return [torch.__version__]", 'return ["-O3"] if IS_ROCM else [torch.__version__]'

@@ -93,9 +93,8 @@ class TorchExtension:
         if missing is not None and _OF_CUDA.match(missing[1]):
             where = self.last_own_line(failure.stderr)
             if where is not None:
-                return Status.FAIL, (
-                    f"{where} leads to <{missing[1]}>, which ROCm does not have: torch's renaming did not reach that file"
-                )
+                reason = "which ROCm does not have: torch's renaming did not reach that file"
+                return Status.FAIL, f"{where} leads to <{missing[1]}>, {reason}"
         if missing is not None and raw[0].path is not None and Path(raw[0].path).is_relative_to(self.headers):
             return Status.NOT_RUN, (
                 f"torch's headers include <{missing[1]}>, which is not here: install the headers of ROCm's libraries "

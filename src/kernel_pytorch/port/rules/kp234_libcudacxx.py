@@ -4,8 +4,9 @@ What: an #include of <cuda/...> or <nv/target>, or a use of cuda::std without on
 Why: the library comes with CUDA's toolkit, not with ROCm.
 Fix: what the C++ library has itself under the same name becomes that: clang compiles constexpr functions of std for the
   device, so type traits, limits, tuples and (from C++20 on) optional work there. cuda::std is then another name of std.
-  cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up are written out. The rest is a person's: ROCm/libhipcxx provides most of it under
-  the same names and has to be vendored; 8- and 16-bit compare-and-swap is broken there.
+  cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up are written out. The rest is a person's:
+  ROCm/libhipcxx provides most of it under the same names and has to be vendored; 8- and 16-bit compare-and-swap is
+  broken there.
 Source: rules catalogue row 60; https://github.com/ROCm/libhipcxx
 """
 

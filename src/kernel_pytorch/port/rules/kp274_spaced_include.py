@@ -1,13 +1,14 @@
 """#include lines that torch's renaming overlooks
 
-What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "`, in a project that
-  includes torch, for a header of the project that names something of CUDA's, or includes one that does.
+What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "` and `#include <`, in a
+  project that includes torch: for torch's own CUDA headers, and for a header of the project that names something of
+  CUDA's or includes one that does.
 Why: torch's build renames such a header into a file of another name and writes that name into lines that begin
-  `#include "` with one space. The others still lead to the CUDA header, and that to torch's CUDA headers, which a ROCm
-  build does not have.
+  `#include "` or `#include <`, with one space. The others still lead to the CUDA header, which a ROCm build of torch
+  does not have.
 Fix: on ROCm the line is written as torch expects it. A formatter that indents directives (clang-format's
   IndentPPDirectives) would undo that: keep it off these lines.
-Source: torch/utils/hipify/hipify_python.py (RE_QUOTE_HEADER)
+Source: torch/utils/hipify/hipify_python.py (RE_QUOTE_HEADER, RE_ANGLE_HEADER)
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 RULE = Rule("KP274", "spaced-include", languages=("cuda",), safety=Safety.SAFE, triggers=(b"include",))
 
-_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?=\"([^\"\n]+)\")", re.MULTILINE)
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?=[\"<]([^\">\n]+)[\">])", re.MULTILINE)
 _TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", re.MULTILINE)
+# Those of c10 are in torch's list of names, which are found anywhere in a line.
+_OF_TORCH_ON_CUDA = re.compile(r"ATen/(?:native/)?(?:\w+/)?cuda/|THC/")
 _OF_CUDA = re.compile(rb"cuda|cub/|curand|__CUDACC__", re.IGNORECASE)
 
 
@@ -41,9 +44,10 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     for one in sorted(lines, key=lambda found: found.start()):
         mark = one.start() + one.group().index(b"#")
         header = one.group(1).decode("utf-8", "surrogateescape")
-        if mark not in starts or not _is_renamed(src, unit, header):
+        if mark not in starts or not (_OF_TORCH_ON_CUDA.match(header) or _is_renamed(src, unit, header)):
             continue
-        message = f"torch's renaming looks for `#include \"` and overlooks this line: {header} stays the CUDA header"
+        opening = chr(src.data[one.end()])
+        message = f"torch's renaming looks for `#include {opening}` and overlooks this line: {header} stays CUDA's"
         edit = Edit(Span(mark, one.end()), b"#include ")
         yield RULE.finding(src, Span(mark, one.end()), message, [edit])
 

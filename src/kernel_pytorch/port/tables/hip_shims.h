@@ -173,13 +173,24 @@ __device__ inline T reduce(const coalesced_group& group, T value, Op op) {
 //: cg::labeled_partition < hip/hip_cooperative_groups.h
 #if HIP_VERSION < 71300000  // later ones have it
 namespace cooperative_groups {
-// One turn for each label that is left: the lanes that have the first lane's leave together.
-template <typename Group> __device__ inline coalesced_group labeled_partition(const Group& group, long long label) {
+// One turn for each label that is left: the lanes that have the first one's leave together. HIP's own partitions of a
+// tile want all of its lanes; here some may have returned.
+__device__ inline coalesced_group kpt_labeled(int part, long long label) {
   while (true) {
-    const bool is_first = binary_partition(group, true).shfl(label, 0) == label;
-    const coalesced_group same = binary_partition(group, is_first);
+    const coalesced_group left = coalesced_threads();
+    const int first_part = left.shfl(part, 0);
+    const long long first_label = left.shfl(label, 0);
+    const bool is_first = first_part == part && first_label == label;
+    const coalesced_group same = binary_partition(left, is_first);
     if (is_first) return same;
   }
+}
+template <unsigned int N, typename Parent>
+__device__ inline coalesced_group labeled_partition(const thread_block_tile<N, Parent>&, long long label) {
+  return kpt_labeled(__lane_id() / N, label);
+}
+__device__ inline coalesced_group labeled_partition(const coalesced_group& group, long long label) {
+  return kpt_labeled(group.shfl(int(__lane_id()), 0), label);
 }
 }  // namespace cooperative_groups
 #endif

@@ -11,3 +11,4 @@
 #else
 __global__ void NAME(int *x) { x[threadIdx.x] = 0; }
 #endif
+#  include <ATen/cuda/Atomic.cuh>

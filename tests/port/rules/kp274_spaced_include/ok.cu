@@ -10,3 +10,4 @@
 __global__ void second(int *x) { x[threadIdx.x] = 0; }
 #endif
 #    include <limits>
+#    include <c10/cuda/CUDAGuard.h>

@@ -374,3 +374,20 @@ def test_a_copy_keeps_links_to_folders(tmp_path: Path) -> None:
     main(["port", str(tmp_path / "old"), "--out", str(tmp_path / "new"), "--no-build"])
     assert (tmp_path / "new" / "pkg" / "extensions").is_symlink()
     assert (tmp_path / "new" / "pkg" / "extensions" / "a.py").read_text() == "x = 1\n"
+
+
+def test_a_submodule_is_left_alone_by_name_and_copied(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """git lists a submodule as one entry, a folder."""
+    module = project / "kernels/third_party/vectors"
+    module.mkdir(parents=True)
+    (module / "vectors.hpp").write_text("struct vec3 { float x, y, z; };\n")
+    author = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "init.defaultBranch=main"]
+    for folder in (module, project):
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+            subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
+    assert main(["port", str(project), "--no-build", "--out", str(project.parent / "ported")]) in (0, 1)
+    assert (project.parent / "ported/kernels/third_party/vectors/vectors.hpp").is_file()
+    assert not list((project.parent / "ported").rglob(".git"))
+    capsys.readouterr()
+    main(["scan", str(project)])
+    assert "left alone: kernels/third_party, third_party" in capsys.readouterr().err

@@ -264,6 +264,8 @@ def _copy(project: Project, out: Path) -> None:
             destination = out / name
             destination.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, destination, follow_symlinks=False)
+        elif source.is_dir():  # git names a submodule as one entry: without it the copy does not build
+            shutil.copytree(source, out / name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
 
 
 def _as_new(patch: Patch, out: Path) -> Patch:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.port.cuda.unit import is_third_party
+from kernel_pytorch.port.cuda.unit import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
 MAX_BYTES = 50_000_000
@@ -59,7 +59,7 @@ def discover(root: Path) -> Project:
     for name in listed:
         path = Path(name)
         if is_third_party(path):
-            skipped.setdefault(path.parts[0] if len(path.parts) > 1 else name, "third-party code: left alone")
+            skipped.setdefault(third_party_folder(path).as_posix(), "third-party code: left alone")
             continue
         full = root / name
         if full.is_symlink() or not full.is_file():

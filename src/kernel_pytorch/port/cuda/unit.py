@@ -163,6 +163,12 @@ def is_third_party(relative: PurePosixPath | Path) -> bool:
     return any(part.lower() in THIRD_PARTY_FOLDERS for part in relative.parts[:-1])
 
 
+def third_party_folder(relative: PurePosixPath | Path) -> PurePosixPath:
+    """The folder of somebody else's code that a path lies in: `csrc/third_party` of csrc/third_party/glm/a.hpp."""
+    count = next(number for number, part in enumerate(relative.parts, 1) if part.lower() in THIRD_PARTY_FOLDERS)
+    return PurePosixPath(*relative.parts[:count])
+
+
 def resolve_include(include: Include, includer: Path, search: Sequence[Path]) -> Path | None:
     """The project file an #include names, or None: quotes start beside the includer, angles at the search folders."""
     folders = [includer.parent, *search] if include.quoted else [*search, includer.parent]

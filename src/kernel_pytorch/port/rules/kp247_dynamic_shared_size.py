@@ -10,13 +10,14 @@ Source: rules catalogue row 46; https://github.com/vllm-project/vllm/pull/17744
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.rules import Rule
 from kernel_pytorch.port.rules.constants import constant_value
-from kernel_pytorch.port.rules.reading import calls
+from kernel_pytorch.port.rules.reading import Call, calls
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cuda.unit import Unit
@@ -32,10 +33,13 @@ RULE = Rule(
 
 _ATTRIBUTES = (b"cudaFuncAttributeMaxDynamicSharedMemorySize", b"CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES")
 _LDS_BYTES = 65536
+_NEAR = 3000
+_SHOWN = 140
 
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     """Each such call unless the size is known and fits."""
+    unknown: list[tuple[Call, str]] = []
     for call in calls(src, b"cudaFuncSetAttribute", b"cuFuncSetAttribute"):
         if len(call.arguments) != 3 or not call.argument(src, 1).endswith(_ATTRIBUTES):
             continue
@@ -43,9 +47,33 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         size = constant_value(text, unit)
         if size is not None and size <= _LDS_BYTES:
             continue
-        shown = text.decode("utf-8", "replace")
-        what = f"{size} bytes" if size is not None else f"{shown}, which is not known here,"
+        if size is None:
+            unknown.append((call, _made_of(src, call, text)))
+            continue
         message = (
-            f"dynamic shared memory of {what}: LDS has 65536 bytes per block on all but gfx950, and no opt-in for more"
+            f"dynamic shared memory of {size} bytes: LDS has {_LDS_BYTES} per block on all but gfx950, "
+            "and no opt-in for more"
         )
         yield RULE.finding(src, call.span, message)
+    if unknown:
+        # One decision for the file: the places differ in which kernel is meant.
+        call, shown = unknown[0]
+        others = len(unknown) - 1
+        more = f" (and in {others} more place{'s' if others > 1 else ''} of this file)" if others else ""
+        message = (
+            f"dynamic shared memory of {shown} bytes{more}: check that it stays within {_LDS_BYTES}, "
+            "which is all a block has on all but gfx950"
+        )
+        yield RULE.finding(src, call.span, message)
+
+
+def _made_of(src: SourceFile, call: Call, text: bytes) -> str:
+    """The size as written, with the expression it was given above the call, where that is near."""
+    shown = text.decode("utf-8", "replace")
+    name = re.search(rb"(\w+)\W*\Z", text)
+    if name is None or name.group(1).isdigit():
+        return shown
+    before = src.data[max(0, call.span.start - _NEAR) : call.span.start]
+    given = [one.group(1) for one in re.finditer(rb"\b" + name.group(1) + rb"\s*=([^=;][^;]*);", before)]
+    value = b" ".join(given[-1].split()).decode("utf-8", "replace") if given else ""
+    return f"{name.group(1).decode('utf-8', 'replace')} = {value}" if 0 < len(value) <= _SHOWN else shown

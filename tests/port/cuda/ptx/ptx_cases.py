@@ -210,6 +210,10 @@ def _move_cases() -> list[Case]:
         Case("cvt.u32.u64 %0, %1;", "r", "l"),
         Case("cvt.sat.u8.s32 %0, %1;", "r", "r"),
         Case("cvt.sat.s16.s32 %0, %1;", "r", "r"),
+        Case("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;", "r", "rrr"),
+        Case("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;", "r", "rr"),
+        Case("cvt.pack.sat.u16.s32 %0, %1, %2;", "r", "rr"),
+        Case("cvt.pack.sat.s16.s32 %0, %1, %2;", "r", "rr"),
         Case("{ .reg .b32 a; xor.b32 a, %1, %2; .reg .b32 b; and.b32 b, a, 0xff00ff00; or.b32 %0, b, 1; }", "r", "rr"),
     ]
 

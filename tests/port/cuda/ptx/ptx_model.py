@@ -307,6 +307,8 @@ def _other(m: Machine, i: Instruction, kind: str) -> None:
     op = i.opcode
     if op == "mov":
         _move(m, i, kind)
+    elif op == "cvt" and i.modifiers[0] == "pack":
+        _convert_and_pack(m, i)
     elif op == "cvt":
         _convert(m, i)
     elif op in ("setp", "set"):
@@ -332,6 +334,16 @@ def _other(m: Machine, i: Instruction, kind: str) -> None:
         tests = {"finite": math.isfinite(value), "infinite": math.isinf(value), "notanumber": math.isnan(value),
                  "number": not math.isnan(value)}  # fmt: skip
         m.put(i.operands[0], int(tests[i.modifiers[0]]), "pred")
+
+
+def _convert_and_pack(m: Machine, i: Instruction) -> None:
+    to = i.modifiers[2]
+    size = width_of(to)
+    least, most = (-(1 << (size - 1)), (1 << (size - 1)) - 1) if to[0] == "s" else (0, (1 << size) - 1)
+    upper, lower = (min(max(signed(m.get(one, "u32"), 32), least), most) for one in i.operands[1:3])
+    below = ((upper & ((1 << size) - 1)) << size) | (lower & ((1 << size) - 1))
+    above = m.get(i.operands[3], "u32") << (2 * size) if len(i.operands) == 4 else 0
+    m.put(i.operands[0], (above | below) & 0xFFFFFFFF, "u32")
 
 
 def _move(m: Machine, i: Instruction, kind: str) -> None:

@@ -23,7 +23,28 @@ _LETTERS = {"s32": "int", "u32": "uint", "s64": "ll", "u64": "ull", "f32": "floa
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 
 
+def _convert_and_pack(state: Lowering, item: Instruction) -> None:
+    """cvt.pack.sat: two values narrowed and put side by side, above them the low bits of a third."""
+    modifiers = item.modifiers[1:]
+    if modifiers[:1] != ("sat",) or len(modifiers) not in (3, 4) or modifiers[1] not in ("u8", "s8", "u16", "s16"):
+        raise NotTranslated(f"{item.name} has no known C++ form")
+    target, source, with_third = modifiers[1], modifiers[2], modifiers[3:] == ("b32",)
+    if source != "s32" or with_third == (bits_of(target) == 16):
+        raise NotTranslated(f"{item.name} has no known C++ form")
+    destination, upper, lower, *third = expect(item, 4 if with_third else 3)
+    width = bits_of(target)
+    unsigned = f"(unsigned)({CPP['u' + str(width)]})"
+    high, low = (f"{unsigned}{_saturated(state, target, source, one)}" for one in (upper, lower))
+    text = f"({high} << {width}) | {low}"
+    if third:
+        text = f"({state.read(third[0], 'u32')} << {2 * width}) | {text}"
+    state.write(destination, "u32", text)
+
+
 def _convert(state: Lowering, item: Instruction) -> None:
+    if item.modifiers[:1] == ("pack",):
+        _convert_and_pack(state, item)
+        return
     if len(item.modifiers) < 2:
         raise NotTranslated(f"{item.name} has no known C++ form")
     target, source = item.modifiers[-2:]

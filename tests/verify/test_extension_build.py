@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from kernel_pytorch.port.cuda import torch_extension
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.toolchain import torch_headers
+from kernel_pytorch.toolchain.compile import CompileFailed
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.verify import build_level as level
 from kernel_pytorch.verify.build_level import build_level
@@ -137,6 +139,34 @@ def test_a_port_in_the_torch_extension_layout_is_built(project: Path, with_stand
     checks = build_ported(found, [broken], find_toolchain(), "gfx942", layout="torch-extension")
     line = len(header.after.splitlines()) + 1
     assert f"csrc/lanes.cuh:{line}:9: error: use of undeclared identifier" in checks[0].detail
+
+
+def test_an_include_that_torch_overlooks(project: Path, with_stand_in: Path, tmp_path: Path) -> None:
+    """torch's renaming reads `#include <`: another spelling leads to the CUDA header, and KP274 writes it so."""
+    source = project / "csrc/scale_cuda.cu"
+    source.write_text(source.read_text().replace("#include <ATen", "#    include <ATen"))
+    shutil.copytree(project, tmp_path / "as_it_is")
+    tree = torch_extension.renamed_extension(tmp_path / "as_it_is", project)
+    with pytest.raises(CompileFailed) as caught:
+        tree.build_device("csrc/scale_cuda.cu", "gfx942", find_toolchain())
+    status, said = tree.outcome("csrc/scale_cuda.cu", caught.value, find_toolchain())
+    assert status is Status.FAIL and said.startswith("csrc/scale_cuda.cu:3 leads to <cuda_runtime.h>"), said
+    assert {check.status for check in build_level(project, ["gfx942"])[0].checks} == {Status.PASS}
+
+
+def test_a_header_is_found_where_the_project_keeps_it(project: Path, with_stand_in: Path) -> None:
+    """Its build names the folder; nothing else does."""
+    (project / "csrc/inner").mkdir()
+    (project / "csrc/lanes.cuh").rename(project / "csrc/inner/lanes.cuh")
+    (project / "csrc/third_party/vectors/vectors").mkdir(parents=True)
+    (project / "csrc/third_party/vectors/vectors/all.hpp").write_text("#pragma once\nstruct vec3 { float x; };\n")
+    source = project / "csrc/scale_cuda.cu"
+    source.write_text("#include <vectors/all.hpp>\n" + source.read_text())
+    assert {check.status for check in build_level(project, ["gfx942"])[0].checks} == {Status.PASS}
+    found = discover(project)
+    patches = port_project(found, PortOptions("torch-extension"), workers=1).patches
+    checks = build_ported(found, patches, find_toolchain(), "gfx942", layout="torch-extension")
+    assert statuses(checks) == {"build csrc/scale_cuda.cu for gfx942": "pass"}, checks
 
 
 @pytest.mark.slow

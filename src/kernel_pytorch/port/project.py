@@ -118,8 +118,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     if options.layout == "single-source" and needs:
         patches.append(_compat_patch(project.root, needs))
     if options.layout == "torch-extension":
-        wanted = {item.path: item.needs for item in files if item.needs is not None}
-        patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, wanted).items()]
+        asked = {item.path: item.needs for item in files if item.needs is not None}
+        patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, asked).items()]
     patches = placed(project.root, patches, project.of("python"))
     if options.layout == "copy" and options.wants("KP410"):
         patches += _makefile_twins(project)

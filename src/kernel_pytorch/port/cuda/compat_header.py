@@ -69,8 +69,8 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
     folders: dict[PurePosixPath, dict[str, Shim]] = {}
     for path, one in needs.items():
         if one.shims:
-            folder = folders.setdefault(PurePosixPath(path).parent, {})
-            folder.update((shim.guard.decode(), shim) for shim in one.shims)
+            needed = folders.setdefault(PurePosixPath(path).parent, {})
+            needed.update((shim.guard.decode(), shim) for shim in one.shims)
     made: dict[str, tuple[bytes | None, bytes]] = {}
     for folder, wanted in folders.items():
         path = (folder / COMPAT_HEADER).as_posix()

@@ -91,10 +91,10 @@ class TorchExtension:
         raw = errors(parse_messages(failure.stderr))
         missing = _NOT_FOUND.search(raw[0].text) if raw else None
         if missing is not None and _OF_CUDA.match(missing[1]):
-            where = self.last_own_line(failure.stderr)
-            if where is not None:
+            line = self.last_own_line(failure.stderr)
+            if line is not None:
                 reason = "which ROCm does not have: torch's renaming did not reach that file"
-                return Status.FAIL, f"{where} leads to <{missing[1]}>, {reason}"
+                return Status.FAIL, f"{line} leads to <{missing[1]}>, {reason}"
         if missing is not None and raw[0].path is not None and Path(raw[0].path).is_relative_to(self.headers):
             return Status.NOT_RUN, (
                 f"torch's headers include <{missing[1]}>, which is not here: install the headers of ROCm's libraries "

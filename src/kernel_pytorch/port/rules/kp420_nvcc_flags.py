@@ -95,19 +95,19 @@ def _reached_words(module: PythonModule, value: ast.expr) -> list[str]:
         elif isinstance(node, ast.FunctionDef) and node.name in names:
             sources.append(node)
     return [
-        node.value
+        text
         for source in sources
-        for node in _strings(source)
-        if str(node.value).startswith("-") and module.reached_on_rocm(node)
+        for node, text in _strings(source)
+        if text.startswith("-") and module.reached_on_rocm(node)
     ]
 
 
-def _strings(node: ast.AST) -> Iterator[ast.Constant]:
+def _strings(node: ast.AST) -> Iterator[tuple[ast.Constant, str]]:
     """The strings below a node that can end up in a list: not those that are looked for in one."""
     if isinstance(node, (ast.Set, ast.Compare)):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield node
+        yield node, node.value
     for child in ast.iter_child_nodes(node):
         yield from _strings(child)
 

@@ -36,6 +36,33 @@ __device__ inline T reduce(const coalesced_group& group, T value, Op op) {
 }  // namespace cooperative_groups
 #endif
 #endif
+#ifndef KPT_SHIM_CG_LABELED_PARTITION
+#define KPT_SHIM_CG_LABELED_PARTITION
+#include <hip/hip_cooperative_groups.h>
+#if HIP_VERSION < 71300000  // later ones have it
+namespace cooperative_groups {
+// One turn for each label that is left: the lanes that have the first one's leave together. HIP's own partitions of a
+// tile want all of its lanes; here some may have returned.
+__device__ inline coalesced_group kpt_labeled(int part, long long label) {
+  while (true) {
+    const coalesced_group left = coalesced_threads();
+    const int first_part = left.shfl(part, 0);
+    const long long first_label = left.shfl(label, 0);
+    const bool is_first = first_part == part && first_label == label;
+    const coalesced_group same = binary_partition(left, is_first);
+    if (is_first) return same;
+  }
+}
+template <unsigned int N, typename Parent>
+__device__ inline coalesced_group labeled_partition(const thread_block_tile<N, Parent>&, long long label) {
+  return kpt_labeled(__lane_id() / N, label);
+}
+__device__ inline coalesced_group labeled_partition(const coalesced_group& group, long long label) {
+  return kpt_labeled(group.shfl(int(__lane_id()), 0), label);
+}
+}  // namespace cooperative_groups
+#endif
+#endif
 #include <hip/hip_cooperative_groups.h>
 #include <hip/hip_cooperative_groups.h>
 
@@ -46,4 +73,12 @@ __global__ void tile_sum(const float* in, float* out) {
   float sum = cg::reduce(tile, in[threadIdx.x], cg::plus<float>());
   float top = cg::reduce(tile, in[threadIdx.x], cg::greater<float>{});
   if (tile.thread_rank() == 0) out[threadIdx.x / 32] = sum / top;
+}
+
+__global__ void sums_by_row(const int* row, const float* in, float* out) {
+  if (row[threadIdx.x] < 0) return;
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  auto same = cg::labeled_partition(tile, row[threadIdx.x]);
+  float sum = cg::reduce(same, in[threadIdx.x], cg::plus<float>());
+  if (same.thread_rank() == 0) atomicAdd(&out[row[threadIdx.x]], sum);
 }

@@ -18,3 +18,16 @@ def extensions():
     if use_cuda:
         both = {"nvcc": ["--use_fast_math"]}
     return both
+
+
+def without_errors(flags):
+    unwanted = {"-Xcompiler=-Werror", "--Werror", "all-warnings"}
+    return [flag for flag in flags if flag not in unwanted and flag != "-lineinfo"]
+
+
+def gated_by_hand(is_hip=torch.version.hip is not None):
+    flags = ["-D__CUDA_NO_HALF_OPERATORS__", "-D__CUDA_NO_HALF_CONVERSIONS__"]
+    return CUDAExtension("b", ["b.cu"], extra_compile_args={"nvcc": flags})
+
+
+filtered = CUDAExtension("c", ["c.cu"], extra_compile_args={"nvcc": without_errors(["-O3"])})

@@ -97,6 +97,9 @@ _TAKES_LOCATION = re.compile(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(")
 _LOCATION = re.compile(rb"\bcudaMemLocation\b")
 # nvcc's math functions that the host has too; HIP's are the device's alone.
 _HOST_MATH = re.compile(rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(")
+# HIP has these for bfloat162 alone.
+_HALF2_MAX = re.compile(rb"\b__h(?:max|min)2\s*\(")
+_HALF2 = re.compile(rb"\b(?:__)?half2\b")
 # The type to compute in, given as a data type: the last argument but one of cuBLAS' products.
 _COMPUTES_IN_DATA_TYPE = re.compile(rb"\bCUDA_[RC]_\w+\s*,\s*(?:CUBLAS_GEMM_\w+|\w*algo\w*)\s*\)")
 _GEMM_EX = re.compile(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(")
@@ -129,6 +132,8 @@ def overloads_needed(
     on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
     defined = {name for name in on_host if any(_defines(name, text) for text in project)}
     needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]
+    if _HALF2_MAX.search(data) and _HALF2.search(data):
+        needed.append(shims()[b"__hmax2(half2)"])
     if _GEMM_EX.search(data) and _COMPUTES_IN_DATA_TYPE.search(data):
         needed.append(shims()[b"hipblasGemmEx(data-type)"])
     # CUDA's device runtime has these two for kernels that launch kernels; HIP's are the host's.

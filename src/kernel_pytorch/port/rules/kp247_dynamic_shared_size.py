@@ -41,9 +41,10 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     """Each such call unless the size is known and fits."""
     unknown: list[tuple[Call, str]] = []
     for call in calls(src, b"cudaFuncSetAttribute", b"cuFuncSetAttribute"):
-        if len(call.arguments) != 3 or not call.argument(src, 1).endswith(_ATTRIBUTES):
+        # The last but one: a kernel behind a gate counts twice.
+        if len(call.arguments) < 3 or not call.argument(src, len(call.arguments) - 2).endswith(_ATTRIBUTES):
             continue
-        text = call.argument(src, 2)
+        text = call.argument(src, len(call.arguments) - 1)
         size = constant_value(text, unit)
         if size is not None and size <= _LDS_BYTES:
             continue

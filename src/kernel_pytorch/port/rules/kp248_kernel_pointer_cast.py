@@ -40,6 +40,8 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         position = _FUNCTIONS[call.name]
         if len(call.arguments) <= position or _CAST.match(call.argument(src, position)):
             continue
+        if call.argument(src, position).startswith(b"#"):
+            continue  # behind a gate already
         span = call.arguments[position]
         kernel = call.argument(src, position)
         message = (

@@ -1,11 +1,10 @@
 """#include lines that torch's renaming overlooks
 
 What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "` and `#include <`, in a
-  project that includes torch: for torch's own CUDA headers, and for a header of the project that names something of
-  CUDA's or includes one that does.
+  project that includes torch: for torch's own CUDA headers, and for headers of the project.
 Why: torch's build renames such a header into a file of another name and writes that name into lines that begin
-  `#include "` or `#include <`, with one space. The others still lead to the CUDA header, which a ROCm build of torch
-  does not have.
+  `#include "` or `#include <`, with one space. The others still lead to the CUDA header: to names that a ROCm build
+  does not have, or to the same definitions twice.
 Fix: on ROCm the line is written as torch expects it. A formatter that indents directives (clang-format's
   IndentPPDirectives) would undo that: keep it off these lines.
 Source: torch/utils/hipify/hipify_python.py (RE_QUOTE_HEADER, RE_ANGLE_HEADER)
@@ -31,7 +30,6 @@ _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?=[\"<]([^\">\n]+)[\">])", 
 _TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", re.MULTILINE)
 # Those of c10 are in torch's list of names, which are found anywhere in a line.
 _OF_TORCH_ON_CUDA = re.compile(r"ATen/(?:native/)?(?:\w+/)?cuda/|THC/")
-_OF_CUDA = re.compile(rb"cuda|cub/|curand|__CUDACC__", re.IGNORECASE)
 
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
@@ -53,22 +51,11 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
 
 
 def _is_renamed(src: SourceFile, unit: Unit, header: str) -> bool:
-    """Whether the unit has the header and torch finds something to rename in it, or in what it includes in turn."""
-    pending = _included(src, unit, header)
-    seen = {src.path}
-    while pending:
-        file = pending.pop()
-        if _OF_CUDA.search(file.data):
-            return True
-        seen.add(file.path)
-        names = (one.group(1).decode("utf-8", "surrogateescape") for one in _INCLUDE.finditer(file.data))
-        pending += [one for name in names for one in _included(file, unit, name) if one.path not in seen]
-    return False
-
-
-def _included(src: SourceFile, unit: Unit, header: str) -> list[SourceFile]:
-    beside = unit.file((PurePosixPath(src.path).parent / header).as_posix())
-    return [beside] if beside is not None else [one for one in unit.files if _ends_with(one.path, header)]
+    """Whether the header is the project's. One that torch leaves as it is may include, or be included beside, one that
+    it renames: then both copies are read.
+    """
+    beside = (PurePosixPath(src.path).parent / header).as_posix()
+    return unit.file(beside) is not None or any(_ends_with(one.path, header) for one in unit.files)
 
 
 def _ends_with(path: str, header: str) -> bool:

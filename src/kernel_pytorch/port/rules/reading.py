@@ -220,8 +220,16 @@ def device_regions(src: SourceFile) -> tuple[DeviceRegion, ...]:
 
 def _body_after(src: SourceFile, mark: int) -> int | None:
     depth = 0
+    before: list[int] = []  # the branches of a conditional often open the same bracket twice
     for index in range(mark + 1, min(mark + 2000, len(src.code))):
         if src.code[index].kind == "directive":
+            name = text_at(src, index)[1:].strip()
+            if name.startswith(b"if"):
+                before.append(depth)
+            elif name.startswith(b"el") and before:
+                depth = before[-1]
+            elif name == b"endif" and before:
+                before.pop()
             continue
         text = text_at(src, index)
         if text in (b"(", b"["):

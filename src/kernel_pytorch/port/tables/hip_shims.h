@@ -391,6 +391,13 @@ KPT_HALF2_MASK(__hgeu2_mask, __hgeu)
 KPT_HALF2_MASK(__hltu2_mask, __hltu)
 KPT_HALF2_MASK(__hgtu2_mask, __hgtu)
 #undef KPT_HALF2_MASK
+//: __hmax2(half2) < hip/hip_fp16.h
+static __device__ inline __half2 __hmax2(__half2 a, __half2 b) {
+  return __halves2half2(__hmax(__low2half(a), __low2half(b)), __hmax(__high2half(a), __high2half(b)));
+}
+static __device__ inline __half2 __hmin2(__half2 a, __half2 b) {
+  return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
+}
 //: cuda::std < type_traits
 namespace cuda {
 namespace std = ::std;  // clang compiles its constexpr functions for the device as well

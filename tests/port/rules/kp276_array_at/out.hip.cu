@@ -1,0 +1,12 @@
+#include <hip/hip_runtime.h>
+#include <array>
+
+struct Lens {
+  std::array<float, 4> poly;
+};
+
+__device__ float bend(const Lens &lens, int i) { return lens.poly[1] + lens.poly[i + 2]; }
+
+__host__ __device__ inline float first(const Lens &lens, int i) { return i < 0 ? 0.f : lens.poly.at(i); }
+
+__global__ void bends(float *x, Lens lens) { x[threadIdx.x] = bend(lens, 1); }

@@ -388,6 +388,8 @@ def test_a_submodule_is_left_alone_by_name_and_copied(project: Path, capsys: pyt
     assert main(["port", str(project), "--no-build", "--out", str(project.parent / "ported")]) in (0, 1)
     assert (project.parent / "ported/kernels/third_party/vectors/vectors.hpp").is_file()
     assert not list((project.parent / "ported").rglob(".git"))
+    ported = str(project.parent / "ported")
+    assert main(["verify", ported, "--old", str(project), "--isolation"]) == 0
     capsys.readouterr()
     main(["scan", str(project)])
     assert "left alone: kernels/third_party, third_party" in capsys.readouterr().err

@@ -10,6 +10,7 @@ Source: libstdc++'s <array>; clang 22's message
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -25,18 +26,21 @@ RULE = Rule("KP276", "array-at", languages=("cuda",), safety=Safety.SAFE, trigge
 
 
 def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    """Each use in device code, where the project has arrays and no at() of its own."""
-    if b"at" in unit.functions or not any(b"std::array" in file.data for file in unit.files):
-        return
+    """Each use in device code, of what the unit declares as an array."""
     for index in words(src).get(b"at", ()):
         if text_at(src, index - 1) != b"." or text_at(src, index + 1) != b"(":
             continue
         end = closing(src, index + 1)
         region = device_region_at(src, src.code[index].start)
-        if end is None or end == index + 2 or region is None:
+        if end is None or end == index + 2 or region is None or not _is_array(unit, text_at(src, index - 2)):
             continue
         span = Span(src.code[index - 1].start, src.code[end].end)
         message = "at() of an array throws on the host: clang refuses it in device code"
         inner = src.data[src.code[index + 1].end : src.code[end].start]
         edits = [] if region.is_host_too else [Edit(span, b"[" + inner + b"]")]
         yield RULE.finding(src, span, message, edits)
+
+
+def _is_array(unit: Unit, name: bytes) -> bool:
+    declared = re.compile(rb"std::array\s*<[^;{}]*>\s*&?\s*" + re.escape(name) + rb"\b")
+    return bool(re.fullmatch(rb"[A-Za-z_]\w*", name)) and any(declared.search(file.data) for file in unit.files)

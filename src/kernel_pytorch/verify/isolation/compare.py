@@ -18,16 +18,25 @@ from kernel_pytorch.verify.isolation.rocm_only import (
     unreached_functions,
     who_reaches,
 )
-from kernel_pytorch.verify.isolation.trees import Tree
+from kernel_pytorch.verify.isolation.trees import FolderTree, Tree
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
 
 _PROSE = frozenset({".md", ".rst", ".adoc"})
 _PROSE_NAMES = frozenset({"CHANGELOG", "AUTHORS", "CONTRIBUTORS", "LICENSE", "README"})
 
 
+def _same_submodule_files(old: Tree, new: Tree, added: frozenset[str]) -> frozenset[str]:
+    """Files that are no news: git lists a submodule of the old folder as one entry, and its files lie there as well."""
+    if not isinstance(old, FolderTree):
+        return frozenset()
+    there = (path for path in added if (old.root / path).is_file())
+    return frozenset(path for path in there if old.identity(path) == new.identity(path))
+
+
 def compare_trees(old: Tree, new: Tree) -> IsolationReport:
     """The verdict on every file that is not byte for byte the same on both sides."""
     before, after = old.paths(), new.paths()
+    after -= _same_submodule_files(old, new, after - before)
     verdicts: list[FileVerdict] = []
     identical = 0
     own = _own_packages(before & after)

@@ -221,23 +221,32 @@ def device_regions(src: SourceFile) -> tuple[DeviceRegion, ...]:
 def _body_after(src: SourceFile, mark: int) -> int | None:
     depth = 0
     before: list[int] = []  # the branches of a conditional often open the same bracket twice
-    for index in range(mark + 1, min(mark + 2000, len(src.code))):
+    initialises = False
+    index = mark
+    while (index := index + 1) < min(mark + 2000, len(src.code)):
+        text = text_at(src, index)
         if src.code[index].kind == "directive":
-            name = text_at(src, index)[1:].strip()
+            name = text[1:].strip()
             if name.startswith(b"if"):
                 before.append(depth)
             elif name.startswith(b"el") and before:
                 depth = before[-1]
             elif name == b"endif" and before:
                 before.pop()
-            continue
-        text = text_at(src, index)
-        if text in (b"(", b"["):
+        elif text in (b"(", b"["):
             depth += 1
         elif text in (b")", b"]"):
             depth -= 1
             if depth < 0:
                 return None
+        elif depth == 0 and text == b":" and text_at(src, index - 1) in (b")", b"noexcept"):
+            initialises = True
+        elif depth == 0 and text == b"{" and initialises and src.code[index - 1].kind == "identifier":
+            # A member of a constructor's list, as in `: scale{1.f}`.
+            end = closing(src, index)
+            if end is None:
+                return None
+            index = end
         elif depth == 0 and text == b"{":
             return index
         elif depth == 0 and text in (b";", b"=", b"}"):

@@ -184,3 +184,12 @@ def test_an_extension_gets_one_header_for_each_folder(tmp_path: Path) -> None:
         b"KPT_SHIM_ATOMICADD_BLOCK" in again["csrc/kpt_hip_compat.h"]
         and b"atomicOr_block" in again["csrc/kpt_hip_compat.h"]
     )
+
+
+def test_cub_beyond_what_torch_renames() -> None:
+    text = "#include <cub/cub.cuh>\n#include <cub/block/block_radix_rank.cuh>\ncub::DoubleBuffer<int> keys;\n"
+    after = translated(text, "torch-extension").after
+    assert b"namespace cub = hipcub;" in after and b"#include <cub/cub.cuh>\n#if" in after
+    assert GATE + b"\n#include <hipcub/hipcub.hpp>\n#else\n#include <cub/block/block_radix_rank.cuh>\n#endif\n" in after
+    known = translated("#include <cub/cub.cuh>\nusing R = cub::BlockReduce<int, 64>;\n", "torch-extension").after
+    assert b"hipcub" not in known

@@ -57,12 +57,19 @@ def test_headers(written: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("header", "code"),
-    [("mma.h", "KP231"), ("cutlass/gemm.h", "KP233"), ("nvml.h", "KP210"), ("cuda/std/array", "KP234")],
+    [("mma.h", "KP231"), ("cutlass/gemm.h", "KP233"), ("nvml.h", "KP210"), ("nvtx3/nvtx3.hpp", "KP210")],
 )
 def test_headers_without_counterpart_are_findings(header: str, code: str) -> None:
     result = run(f"#include <{header}>\n", "a.cuh")
     assert codes(result) == [code]
     assert not result.changed
+
+
+def test_what_std_has_too_takes_the_place_of_libcudacxx() -> None:
+    text = b"#include <cuda/std/array>\n#include <cuda/barrier>\n"
+    result = translate(source_file("a.cuh", text), None, TranslateOptions(rules=("KP234",)))
+    assert result.after == b"#include <array>\n#include <cuda/barrier>\n"
+    assert [(one.code, bool(one.edits)) for one in result.findings] == [("KP234", True), ("KP234", False)]
 
 
 def test_a_project_header_of_the_same_name_is_not_mapped() -> None:

@@ -154,6 +154,20 @@ _CUB_BY_TORCH = (
 )  # fmt: skip
 
 
+_CUB_HEADERS_BY_TORCH = frozenset({
+    "cub/util_allocator.cuh", "cub/block/block_reduce.cuh", "cub/block/block_raking_layout.cuh", "cub/cub.cuh",
+    "cub/config.cuh", "cub/util_ptx.cuh", "cub/util_type.cuh", "cub/device/device_run_length_encode.cuh",
+    "cub/block/block_load.cuh", "cub/block/block_store.cuh", "cub/block/block_scan.cuh",
+    "cub/device/device_radix_sort.cuh", "cub/device/device_reduce.cuh", "cub/device/device_scan.cuh",
+    "cub/device/device_select.cuh",
+})  # fmt: skip
+
+
+def is_cub_header_left_by_torch(name: str) -> bool:
+    """Whether a header of cub is one that torch's build does not rename."""
+    return name.startswith("cub/") and name not in _CUB_HEADERS_BY_TORCH
+
+
 def is_left_by_torch(data: bytes) -> bool:
     """Whether a file uses names of cub that torch's build does not rename. `data` is what a ROCm build reads."""
     return any(not found.group(1).startswith(_CUB_BY_TORCH) for found in _OF_CUB.finditer(data))

@@ -23,7 +23,7 @@ from kernel_pytorch.port.cuda.naming import (
     rename_text,
     top_of_file,
 )
-from kernel_pytorch.port.cuda.shims import Shim, is_left_by_torch, overloads_needed, shims
+from kernel_pytorch.port.cuda.shims import Shim, is_cub_header_left_by_torch, is_left_by_torch, overloads_needed, shims
 from kernel_pytorch.port.cuda.unit import Include, Unit, includes_of, unit_of
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.rules.reading import device_region_at
@@ -227,7 +227,8 @@ def _rendered(
     if options.layout == "torch-extension":
         # torch's build renames what its own table knows; the rest is ours.
         for name, group in naming.groups:
-            if name in torch_gaps() and not any(is_dead(src, edit.span.start) for edit in group):
+            is_ours = name in torch_gaps() or is_cub_header_left_by_torch(name)
+            if is_ours and not any(is_dead(src, edit.span.start) for edit in group):
                 edits.add(group)
         top = _top_of_extension(src, naming, options)
         if top:

@@ -19,6 +19,8 @@ ARCHITECTURES = """if(NOT DEFINED CMAKE_HIP_ARCHITECTURES AND DEFINED GPU_TARGET
 elseif(NOT DEFINED CMAKE_HIP_ARCHITECTURES AND DEFINED AMDGPU_TARGETS)
   set(CMAKE_HIP_ARCHITECTURES "${AMDGPU_TARGETS}")
 endif()"""
+# CMake's HIP language does not define it, and the gates of ported sources ask for it.
+PLATFORM = "add_compile_definitions(__HIP_PLATFORM_AMD__=1)"
 SOURCES = """
 if(USE_HIP)
   # The .cu files of this folder's targets are HIP sources.
@@ -72,6 +74,16 @@ def gated(file: CMakeFile, command: Command, instead: str, before: str = "") -> 
     head = "".join(f"{indent}{line}{newline}" for line in lines)
     end = _line_end(file, command)
     return (_insert(start, head), _insert(end, f"{newline}{indent}endif()"))
+
+
+def left_out(file: CMakeFile, command: Command) -> tuple[Edit, ...]:
+    """`if(NOT USE_HIP) command endif()`."""
+    indent, newline = indent_of(file, command), newline_of(file)
+    start = command.start - len(indent)
+    return (
+        _insert(start, f"{indent}if(NOT USE_HIP){newline}"),
+        _insert(_line_end(file, command), f"{newline}{indent}endif()"),
+    )
 
 
 def added(file: CMakeFile, command: Command, addition: str) -> tuple[Edit, ...]:

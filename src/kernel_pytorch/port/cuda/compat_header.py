@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER
 from kernel_pytorch.port.cuda.shims import Shim, shims
-from kernel_pytorch.port.cuda.translate import Translation
+from kernel_pytorch.port.cuda.translate import Translation, goes_into_compat_header
 
 _TOP = """\
 // Made by `kpt hipify --layout single-source`: CUDA's names on AMD, those this project uses.
@@ -28,9 +29,19 @@ class Needs:
 
 def needs_of(result: Translation) -> Needs:
     """The wants of one translated file."""
-    includes = (*(path for _, path in result.headers if path), *result.implicit)
+    includes = (*(path for _, path in result.headers if path and goes_into_compat_header(path)), *result.implicit)
     names = tuple((name.cuda, name.hip) for name in result.names if name.hip or name.cuda.encode() in shims())
     return Needs(includes, names, result.shims)
+
+
+def needs_in(text: str) -> Needs:
+    """What a header made before gives: a file ported then shows less of it now, behind its own gates."""
+    guards = set(re.findall(r"^#ifndef (KPT_SHIM_\w+)$", text, re.MULTILINE))
+    given = {shim.guard: shim for shim in shims().values() if shim.guard.decode() in guards}
+    includes = re.findall(r"^#include <(.+)>$", text.partition("#ifndef KPT_SHIM_")[0], re.MULTILINE)
+    last = re.search(r"((?:^#define \w+ \S.*\n)*)#endif\n\Z", text, re.MULTILINE)
+    names = re.findall(r"^#define (\w+) (\S.*)$", last.group(1) if last else "", re.MULTILINE)
+    return Needs(tuple(includes), tuple(names), tuple(given.values()))
 
 
 def compat_header(needs: Iterable[Needs]) -> str:

@@ -29,6 +29,14 @@ def test_it_stands_in_the_folder_that_holds_all_who_include_it(tmp_path: Path) -
     assert '#include "../kpt_hip_compat.h"' in done["src/lib/deep/b.cu"]
 
 
+def test_it_stands_among_the_headers_where_a_program_includes_it_too(tmp_path: Path) -> None:
+    header = "#pragma once\n#include <cuda_runtime.h>\n"
+    done = ported(tmp_path, {"src/lib/a.h": header, "src/tool/main.cu": KERNEL})
+    assert "src/lib/kpt_hip_compat.h" in done
+    assert '#include "../lib/kpt_hip_compat.h"' in done["src/tool/main.cu"]
+    assert set(ported(tmp_path, {"src/tool/more.cu": KERNEL})) == {"src/tool/more.cu"}
+
+
 def test_installed_headers_have_one_of_their_own(tmp_path: Path) -> None:
     header = "#pragma once\n#include <cuda_runtime_api.h>\nvoid go(cudaStream_t stream);\n"
     done = ported(tmp_path, {"lib/include/lib/go.hpp": header, "lib/src/go.cu": KERNEL})

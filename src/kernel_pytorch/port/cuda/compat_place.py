@@ -1,7 +1,7 @@
 """Where the header of the single-source layout stands, so that every file reaches it and an installed one still does.
 
-Files below a folder named `include` are installed as they lie: they get a header of their own among them. All others
-share one, in the folder that holds them all. A header that is there already stays where it is.
+Headers are installed as they lie. Those below a folder named `include` get a header of their own among them; all other
+files share one, in the folder that holds the headers which include it. One that is there already stays where it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from kernel_pytorch.core.findings import Patch
 from kernel_pytorch.port.cuda.compat_header import Needs, compat_header, needs_in
 from kernel_pytorch.port.cuda.translate import COMPAT_HEADER
 
+_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl")
 _NAMED = f'"{COMPAT_HEADER}"'.encode()
 
 
@@ -27,7 +28,8 @@ def with_compat_header(
     """
     there = {PurePosixPath(path).parent for path in listed if PurePosixPath(path).name == COMPAT_HEADER}
     folders = {patch.path: PurePosixPath(patch.path).parent for patch in patches if _NAMED in patch.after}
-    homes = _homes(set(folders.values()), there)
+    headers = {folder for path, folder in folders.items() if path.endswith(_HEADERS)}
+    homes = _homes(set(folders.values()), headers, there)
     done = [
         replace(patch, after=patch.after.replace(_NAMED, _reaching(folders[patch.path], homes[folders[patch.path]])))
         if patch.path in folders
@@ -50,22 +52,29 @@ def _header(root: Path, home: PurePosixPath, is_there: bool, needs: Sequence[Nee
     return Patch(path, before, compat_header(wanted).encode())
 
 
-def _homes(folders: set[PurePosixPath], there: set[PurePosixPath]) -> dict[PurePosixPath, PurePosixPath]:
-    """The header's folder for each folder of files that include it."""
+def _homes(
+    folders: set[PurePosixPath], headers: set[PurePosixPath], there: set[PurePosixPath]
+) -> dict[PurePosixPath, PurePosixPath]:
+    """The header's folder for each folder of files that include it; `headers` are those folders that hold headers."""
     homes: dict[PurePosixPath, PurePosixPath] = {}
     groups: dict[PurePosixPath | None, list[PurePosixPath]] = {}
     for folder in folders:
         installed = _include_root(folder)
-        above = [home for home in (folder, *folder.parents) if home in there]
-        above = [home for home in above if installed is None or home.is_relative_to(installed)]
-        if above:
-            homes[folder] = above[0]
+        known = [home for home in there if _include_root(home) == installed]
+        if known:
+            homes[folder] = max(sorted(known), key=lambda home: _shared(home, folder))
         else:
             groups.setdefault(installed, []).append(folder)
     for members in groups.values():
-        common = PurePosixPath(os.path.commonpath([f"/{member.as_posix()}" for member in members])).relative_to("/")
+        chosen = [member for member in members if member in headers] or members
+        common = PurePosixPath(os.path.commonpath([f"/{member.as_posix()}" for member in chosen])).relative_to("/")
         homes.update(dict.fromkeys(members, common))
     return homes
+
+
+def _shared(one: PurePosixPath, other: PurePosixPath) -> int:
+    """How many folders two places have in common, from the root on."""
+    return len(os.path.commonprefix([one.parts, other.parts]))
 
 
 def _include_root(folder: PurePosixPath) -> PurePosixPath | None:

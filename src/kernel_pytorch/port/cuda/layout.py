@@ -21,6 +21,9 @@ _IMPLIES_ROCM = re.compile(rb"defined\((?:__HIPCC__|__HIP_DEVICE_COMPILE__|__HIP
 _NVIDIA_ONLY = rb"(?:defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?|__CUDA_ARCH__\s*>=?\s*[1-9]\d*)"
 _FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&[^|]*)?")
 
+_NOT_NVCC = re.compile(rb"!\s*defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?")
+_NOT_HIPCC = re.compile(rb"!defined\((?:__HIPCC__|__HIP_DEVICE_COMPILE__|__HIPCC_RTC__)\)")
+
 _CONDITION = re.compile(
     rb"([ \t]*#[ \t]*)(if|elif|ifdef|ifndef|elifdef|elifndef)\b[ \t]*((?:[^\n\\]|\\\r?\n|\\)*?)(\r?\n?)\Z"
 )
@@ -101,6 +104,9 @@ def _both_questions(old: bytes, new: bytes, newline: bytes) -> bytes | None:
     elsewhere, rocm = _as_expression(before), _as_expression(after)
     if b"?" in elsewhere:
         return None
+    if _NOT_NVCC.fullmatch(elsewhere) and _NOT_HIPCC.fullmatch(rocm):
+        # Neither macro is defined by the other's compiler: one condition asks both.
+        return before.group(1) + head + b" " + elsewhere + b" && " + rocm + (before.group(4) or newline)
     question = rocm if _IMPLIES_ROCM.fullmatch(rocm) else b"(" + ON_ROCM + b") && (" + rocm + b")"
     if not _FALSE_ON_ROCM.fullmatch(elsewhere):
         # Part by part, so that what is left with the macros undefined is the old condition as it was written.
@@ -145,18 +151,23 @@ def _changed(data: bytes, stretch: Stretch) -> bytes:
 
 
 def _stretches(src: SourceFile, items: list[tuple[int, int, bytes]]) -> list[Stretch]:
-    """Whole logical lines around each edit, merged where they meet."""
+    """Whole logical lines around each edit, merged where they meet: neighbouring lines stand behind one gate."""
     result: list[Stretch] = []
     blocks = _unsplittable(src)
     for item in items:
         is_new_line = item[0] == item[1] == src.line_span(item[0])[0] and item[2].endswith(b"\n")
         start, end = (item[0], item[0]) if is_new_line else _widened(src, item[0], item[1], blocks)
-        if result and start < result[-1].end:
+        if result and (start < result[-1].end or (start == result[-1].end and _is_plain(src, result[-1], start, end))):
             before = result.pop()
             result.append(Stretch(before.start, max(before.end, end), (*before.edits, item)))
         else:
             result.append(Stretch(start, end, (item,)))
     return result
+
+
+def _is_plain(src: SourceFile, before: Stretch, start: int, end: int) -> bool:
+    """Whether two neighbours can share a gate: a changed condition asks its own question."""
+    return not _CONDITIONAL.search(src.data[before.start : before.end]) and not _CONDITIONAL.search(src.data[start:end])
 
 
 def _widened(src: SourceFile, first: int, last: int, blocks: list[tuple[int, int]]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ import yaml
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.deploy import deploy_patches
 from kernel_pytorch.port.deploy.kp440_dockerfile import instructions, is_dockerfile
+from kernel_pytorch.port.deploy.kp443_run_script import DEVICES, script_twin
 from kernel_pytorch.port.deploy.places import twin_path
 
 DOCKERFILE = """\
@@ -248,3 +249,12 @@ def test_every_code_has_a_page() -> None:
     for page in pages:
         title, sections = parse_docstring(ast.get_docstring(ast.parse(page.read_text()), clean=False) or "")
         assert title and len(sections) == 4
+
+
+def test_options_kept_in_quoted_variables_stay_quoted() -> None:
+    text = (
+        'OLD="--runtime=nvidia"\nWHICH="-e NVIDIA_VISIBLE_DEVICES=${DEVICES}"\n'
+        'NEW="--gpus ${DEVICES}"\ndocker run $OLD $WHICH $NEW image\n'
+    )
+    twin, _ = script_twin("run.sh", text, {})
+    assert twin == f'OLD="{DEVICES}"\nWHICH=""\nNEW="{DEVICES}"\ndocker run $OLD $WHICH $NEW image\n'

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
+from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
 from kernel_pytorch.port.cuda.compat_header import Needs, needs_of
@@ -121,6 +122,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
         patches = with_compat_header(project.root, patches, needs, project.listed)
     patches = placed(project.root, patches, project.of("python"))
     patches = findcuda_patches(project.root, patches, options.layout, project.of("cmake"))
+    if options.layout == "copy":
+        patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
     if options.layout == "copy" and options.wants("KP410"):
         patches += _makefile_twins(project)
     twins, said = deploy_patches(project.root, project.listed)

@@ -34,6 +34,20 @@ if(USE_HIP)
   endforeach()
 endif()
 """
+# The same for the copy layout.
+TWIN_SOURCES = """
+if(USE_HIP)
+  # The .hip twins of this folder's .cu files are built.
+  get_property(kpt_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(kpt_target IN LISTS kpt_targets)
+    get_target_property(kpt_sources ${kpt_target} SOURCES)
+    if(kpt_sources)
+      list(TRANSFORM kpt_sources REPLACE "\\\\.cu$" ".hip")
+      set_property(TARGET ${kpt_target} PROPERTY SOURCES ${kpt_sources})
+    endif()
+  endforeach()
+endif()
+"""
 
 
 @dataclass(frozen=True)
@@ -107,6 +121,14 @@ def _line_end(file: CMakeFile, command: Command) -> int:
 
 def _insert(position: int, text: str) -> Edit:
     return Edit(Span(position, position), text.encode("latin-1"))
+
+
+def with_twins(after: bytes) -> bytes:
+    """A ported file for the copy layout, whose .cu sources have .hip twins."""
+    for newline in ("\n", "\r\n"):
+        mine, twins = (text.replace("\n", newline).encode() for text in (SOURCES, TWIN_SOURCES))
+        after = after.replace(mine, twins)
+    return after
 
 
 def finding(rule: Rule, file: CMakeFile, command: Command, message: str, edits: tuple[Edit, ...] = ()) -> Finding:

@@ -75,3 +75,10 @@ def test_the_header_reads_back_as_what_it_gives() -> None:
     needs = Needs(("hip/hip_fp16.h",), (("cudaFree", "hipFree"),), (shims()[b"htanh"],))
     text = compat_header([needs])
     assert compat_header([needs_in(text)]) == text
+
+
+def test_functions_of_the_device_are_hidden_from_the_hosts_compiler() -> None:
+    device, macro = shims()[b"surf2DLayeredwrite"], shims()[b"nvtxNameCudaStream"]
+    text = compat_header([Needs(shims=(device, macro))])
+    assert text.index(macro.guard.decode()) < text.index("#if defined(__HIPCC__)") < text.index(device.guard.decode())
+    assert compat_header([needs_in(text)]) == text

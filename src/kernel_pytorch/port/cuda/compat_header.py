@@ -59,7 +59,16 @@ def compat_header(needs: Iterable[Needs]) -> str:
         shim = shims().get(cuda.encode())
         if shim is not None:
             given[shim.guard.decode()] = shim
-    lines += [given[guard].guarded() for guard in sorted(given)]
+    texts = {guard: given[guard].guarded() for guard in sorted(given)}
+    lines += [text for text in texts.values() if not _is_for_devices(text)]
+    for_devices = [text for text in texts.values() if _is_for_devices(text)]
+    if for_devices:
+        # The host's compiler includes the header too, and knows no builtins of the device.
+        lines += ["#if defined(__HIPCC__)\n", *for_devices, "#endif\n"]
     lines += [f"#define {cuda} {hip}\n" for cuda, hip in sorted(names.items()) if hip]
     lines.append("#endif\n")
     return "".join(lines)
+
+
+def _is_for_devices(text: str) -> bool:
+    return "__device__" in text and "__host__" not in text

@@ -54,7 +54,9 @@ def build_ported(
             build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target)
         else:
             options = CompileOptions(include_dirs=folders)
-            made = {PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")}
+            made = {
+                PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
+            }
             build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return tuple(pool.map(build, sources))

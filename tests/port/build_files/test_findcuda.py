@@ -13,7 +13,7 @@ from kernel_pytorch.port.build_files.findcuda import INCLUDE, MODULE, findcuda_m
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.project import PortOptions, port_project
 
-TOP = "cmake_minimum_required(VERSION 3.12)\nproject(toy LANGUAGES CXX)\ninclude(parts/gpu.cmake)\nadd_subdirectory(lib)\n"
+TOP = "cmake_minimum_required(VERSION 3.12)\nproject(toy CXX)\ninclude(parts/gpu.cmake)\nadd_subdirectory(lib)\n"
 GPU = "find_package(CUDA 9.0 REQUIRED)\nfunction(again)\n  find_package(CUDA REQUIRED)\nendfunction()\n"
 LIB = "cuda_add_library(lib a.cu)\ntarget_link_libraries(lib ${CUDA_CUBLAS_LIBRARIES})\n"
 
@@ -30,7 +30,8 @@ def written(root: Path, layout: str = "single-source") -> dict[str, str]:
 def test_one_gate_and_one_file(tmp_path: Path) -> None:
     done = written(tmp_path)
     assert "lib/CMakeLists.txt" not in done and "CMakeLists.txt" not in done
-    assert f'include("${{CMAKE_CURRENT_LIST_DIR}}/../{MODULE}")\nelse()\nfind_package(CUDA 9.0' in done["parts/gpu.cmake"]
+    include = f'include("${{CMAKE_CURRENT_LIST_DIR}}/../{MODULE}")'
+    assert f"if(USE_HIP)\n  {include}\nelse()\nfind_package(CUDA 9.0" in done["parts/gpu.cmake"]
     # A language cannot be enabled inside a function: there the search is only left out.
     assert "  if(NOT USE_HIP)\n  find_package(CUDA REQUIRED)\n  endif()\n" in done["parts/gpu.cmake"]
     assert done["parts/gpu.cmake"].count("option(USE_HIP") == 1

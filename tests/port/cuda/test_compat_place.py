@@ -47,7 +47,7 @@ def test_installed_headers_have_one_of_their_own(tmp_path: Path) -> None:
 
 def test_a_file_without_an_include_of_its_own_still_counts(tmp_path: Path) -> None:
     """A header that relies on the includes of its users has nothing to change, and names that HIP must know."""
-    user = "#include <cuda_runtime.h>\n#include \"kind.h\"\nvoid run(float* p) { cudaFree(p); }\n"
+    user = '#include <cuda_runtime.h>\n#include "kind.h"\nvoid run(float* p) { cudaFree(p); }\n'
     done = ported(tmp_path, {"a.cu": user, "kind.h": "#pragma once\nstruct Kind { cudaArray_t data; };\n"})
     assert "#define cudaArray_t hipArray_t" in done["kpt_hip_compat.h"]
     assert "kind.h" not in done

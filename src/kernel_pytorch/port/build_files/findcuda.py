@@ -26,7 +26,7 @@ _VARIABLES = {
     "cusolver": "CUDA_cusolver_LIBRARY",
     "nvrtc": "CUDA_nvrtc_LIBRARY",
 }
-_MARKED = '  set_source_files_properties(${kpt_sources} PROPERTIES LANGUAGE HIP)'
+_MARKED = "  set_source_files_properties(${kpt_sources} PROPERTIES LANGUAGE HIP)"
 _TWINS = '  list(TRANSFORM kpt_arguments REPLACE "\\\\.cu$" ".hip")'
 
 
@@ -44,7 +44,7 @@ def findcuda_module(layout: str, used: str) -> str:
         "@FOUND@": _found(),
         "@SOURCES@": iter(_sources(layout)),
     }.items():
-        text = re.sub(f"{place}\n", lambda _, lines=tuple(lines): "".join(f"{line}\n" for line in lines), text)
+        text = text.replace(f"{place}\n", "".join(f"{line}\n" for line in lines))
     return text
 
 
@@ -70,7 +70,7 @@ def _reaching(path: str, home: PurePosixPath) -> bytes:
 
 
 def _warnings(used: str) -> list[str]:
-    """HIP's functions are [[nodiscard]] and CUDA's are not: a project that makes warnings errors ignores some results."""
+    """A line for a project that makes warnings errors and, as CUDA lets it, ignores some results."""
     if "-Werror" not in used:
         return []
     return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Patch
@@ -44,7 +45,7 @@ def with_compat_header(
 
 
 def _header(root: Path, home: PurePosixPath, is_there: bool, needs: Sequence[Needs]) -> Patch:
-    """The header of one folder. Each gives all names: a C++ file that includes any header of the project relies on it."""
+    """The header of one folder. Each gives all names: a C++ file may rely on any header of the project for them."""
     path = (home / COMPAT_HEADER).as_posix()
     before = (root / path).read_bytes() if is_there else None
     wanted = [needs_in(before.decode("utf-8", "replace"))] if before is not None else []
@@ -74,7 +75,7 @@ def _homes(
 
 def _shared(one: PurePosixPath, other: PurePosixPath) -> int:
     """How many folders two places have in common, from the root on."""
-    return len(os.path.commonprefix([one.parts, other.parts]))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one.parts, other.parts, strict=False)))
 
 
 def _include_root(folder: PurePosixPath) -> PurePosixPath | None:

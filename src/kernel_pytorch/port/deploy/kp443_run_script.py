@@ -19,7 +19,9 @@ CODE = "KP443"
 DEVICES = "--device /dev/kfd --device /dev/dri --group-add video --group-add render --security-opt seccomp=unconfined"
 _GPUS = re.compile(r"--gpus(?:=|\s+)(?:'\"[^\"]*\"'|\"[^\"]*\"|'[^']*'|[^\s\\\"']+)")
 _RUNTIME = re.compile(r"--runtime(?:=|\s+)nvidia\b([ \t]*)")
-_ENVIRONMENT = re.compile(r"(?:-e|--env)(?:=|\s+)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES)=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)[ \t]*")
+_ENVIRONMENT = re.compile(
+    r"(?:-e|--env)(?:=|\s+)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES)=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)[ \t]*"
+)
 _COMMAND = re.compile(r"\b(?:docker|podman|nvidia-docker)\b[^\n]*\b(?:run|create)\b")
 
 

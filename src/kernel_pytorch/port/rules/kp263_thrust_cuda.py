@@ -2,8 +2,8 @@
 
 What: `thrust::cuda::par`, other members of thrust::cuda, and includes of thrust's CUDA back end.
 Why: rocThrust's back end is called hip.
-Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is not in rocThrust, nor
-  in current Thrust: an allocator over hipHostMalloc, or a plain std::vector, is a person's choice.
+Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is not in rocThrust,
+  nor in current Thrust: an allocator over hipHostMalloc, or a plain std::vector, is a person's choice.
 Source: rules catalogue row 59; https://rocm.docs.amd.com/projects/rocThrust/en/latest/
 """
 

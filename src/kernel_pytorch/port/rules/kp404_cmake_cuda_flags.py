@@ -3,8 +3,8 @@
 What: `$<$<COMPILE_LANGUAGE:CUDA>:...>` in options and definitions, CMAKE_CUDA_FLAGS, CMAKE_CUDA_STANDARD, and the
   feature cuda_std_NN.
 Why: HIP sources get none of them, and nvcc's spellings are unknown to clang.
-Fix: a twin for HIP under USE_HIP, from the flag table (tables/nvcc_flags.csv); the CUDA expression stays. A C++ standard
-  below 17 becomes 17: rocThrust and hipCUB of ROCm 7 refuse an older one.
+Fix: a twin for HIP under USE_HIP, from the flag table (tables/nvcc_flags.csv); the CUDA expression stays. A C++
+  standard below 17 becomes 17: rocThrust and hipCUB of ROCm 7 refuse an older one.
   --use_fast_math never becomes -ffast-math, which also reorders sums and assumes that there is no NaN.
 Source: rules catalogue rows 77 and 81; https://github.com/facebookresearch/xformers/issues/1162
 """

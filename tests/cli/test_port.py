@@ -90,7 +90,7 @@ def test_port_shows_a_diff_and_writes_nothing(project: Path, capsys: pytest.Capt
     assert main(["port", str(project), "--no-build"]) == 0
     said = capsys.readouterr()
     assert '+    return torch.compile(model, mode="default" if IS_ROCM else "reduce-overhead")' in said.out
-    assert "+++ b/kpt_hip_compat.h" in said.out
+    assert "+++ b/kernels/kpt_hip_compat.h" in said.out
     assert "proven unchanged" in said.err
     assert texts(project) == before
 

@@ -288,10 +288,9 @@ def _talk(
 ) -> None:
     out = sys.stderr
     verb = "written" if args.write or args.out else "to write (--write or --out DIR)"
-    print(
-        f"{args.path}: {len(proven)} files {verb}, layout {layout}; NVIDIA path proven unchanged in all of them",
-        file=out,
-    )
+    # In the copy layout the headers of the copy are HIP's: there the original keeps the NVIDIA path, not the copy.
+    proof = "the original is untouched" if layout == "copy" else "NVIDIA path proven unchanged in all of them"
+    print(f"{args.path}: {len(proven)} files {verb}, layout {layout}; {proof}", file=out)
     for verdict in refused:
         print(f"left as it was, not proven: {verdict}", file=out)
     counts = {status: sum(check.status.value == status for check in checks) for status in ("pass", "fail", "not_run")}

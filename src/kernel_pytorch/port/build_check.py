@@ -7,12 +7,13 @@ as they will in the project.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.port.cuda.include_search import inferred_folders
@@ -57,7 +58,10 @@ def build_ported(
             build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target)
         else:
             options = CompileOptions(include_dirs=folders)
-            build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root)
+            made = {
+                PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
+            }
+            build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return tuple(pool.map(build, sources))
 
@@ -108,7 +112,10 @@ def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:
         destination.write_bytes(patch.after)
 
 
-def _build_one(path: str, target: str, toolchain: Toolchain, options: CompileOptions, root: Path) -> CheckResult:
+def _build_one(
+    path: str, target: str, toolchain: Toolchain, options: CompileOptions, root: Path, made: Mapping[str, str]
+) -> CheckResult:
+    """`made` are the templates of files that the project's own build makes, by the name of what they become."""
     name = f"build {path} for {target}"
     file = root / path
     if reaches_torch(file, root, options.include_dirs):
@@ -118,6 +125,13 @@ def _build_one(path: str, target: str, toolchain: Toolchain, options: CompileOpt
         check_unit(file, target, toolchain, options)
     except CompileFailed as failure:
         shown = errors(failure.messages) or failure.messages
+        lacks = re.match(r"'(?:[^']*/)?([^'/]+)' file not found", shown[0].text) if shown else None
+        if lacks and lacks[1] in made:
+            detail = (
+                f"includes {lacks[1]}, which the project's build makes of {made[lacks[1]]}: configure the port, then "
+                "`kpt build FILE --compile-commands BUILD/compile_commands.json`"
+            )
+            return CheckResult(name, Status.NOT_RUN, detail)
         lines = [str(message).replace(f"{root}/", "") for message in shown[:3]]
         more = f" (and {len(shown) - 3} more)" if len(shown) > 3 else ""
         return CheckResult(name, Status.FAIL, "; ".join(lines).replace(str(root), ".") + more)

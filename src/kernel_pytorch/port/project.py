@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
+from kernel_pytorch.port.build_files.cmake import with_twins
+from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
-from kernel_pytorch.port.cuda.compat_header import Needs, compat_header, needs_of, shim_headers
+from kernel_pytorch.port.cuda.compat_header import Needs, needs_of, shim_headers
+from kernel_pytorch.port.cuda.compat_place import with_compat_header
 from kernel_pytorch.port.cuda.edits import EditSet
 from kernel_pytorch.port.cuda.project import Task, local_to, tasks_of, written_name
 from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, TranslateOptions, translate
@@ -101,7 +104,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     jobs: list[tuple[object, ...]] = []
     cxx = [project.root / path for path in project.of("cuda")]
     headers = [project.root / path for path in project.of("c++")]
-    wanted = set(project.of("cuda"))
+    # Our own header is seen by the files that include it, and needs no port.
+    wanted = {path for path in project.of("cuda") if PurePosixPath(path).name != COMPAT_HEADER}
     for task in tasks_of(project.root, [*cxx, *headers]):
         chosen = tuple(path for path in task.chosen if path in wanted)
         if chosen:
@@ -114,13 +118,16 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     ]
     files = tuple(sorted(_run(jobs, workers), key=lambda item: item.path))
     patches = [item.patch for item in files if item.patch is not None]
-    needs = [item.needs for item in files if item.needs is not None and item.patch is not None]
-    if options.layout == "single-source" and needs:
-        patches.append(_compat_patch(project.root, needs))
+    if options.layout == "single-source":
+        needs = [item.needs for item in files if item.needs is not None]
+        patches = with_compat_header(project.root, patches, needs, project.listed)
     if options.layout == "torch-extension":
         asked = {item.path: item.needs for item in files if item.needs is not None}
         patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, asked).items()]
     patches = placed(project.root, patches, project.of("python"))
+    patches = findcuda_patches(project.root, patches, options.layout, project.of("cmake"))
+    if options.layout == "copy":
+        patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
     if options.layout == "copy" and options.wants("KP410"):
         patches += _makefile_twins(project)
     twins, said = deploy_patches(project.root, project.listed)
@@ -163,7 +170,7 @@ def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
             continue
         result = translate(src, unit, settings, local_to(task.root / src.path, folders))
         name = written_name(src.path, options.layout)
-        after = _reaching_header(result.after, src.path) if options.layout == "single-source" else result.after
+        after = result.after
         in_place = name == src.path and options.layout != "copy"
         patch = Patch(name, src.data if in_place else None, after, tuple(sorted(set(result.applied))))
         findings = tuple(finding for finding in result.findings if options.wants(finding.code))
@@ -179,18 +186,6 @@ def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
             )
         )
     return done
-
-
-def _reaching_header(after: bytes, path: str) -> bytes:
-    """The compatibility header lies at the root; a file below it climbs, so that no -I is needed."""
-    climb = "../" * (len(PurePosixPath(path).parts) - 1)
-    return after.replace(f'"{COMPAT_HEADER}"'.encode(), f'"{climb}{COMPAT_HEADER}"'.encode()) if climb else after
-
-
-def _compat_patch(root: Path, needs: Iterable[Needs]) -> Patch:
-    path = root / COMPAT_HEADER
-    before = path.read_bytes() if path.is_file() else None
-    return Patch(COMPAT_HEADER, before, compat_header(needs).encode())
 
 
 def own_packages(project: Project) -> frozenset[str]:

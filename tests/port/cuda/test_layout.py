@@ -103,3 +103,24 @@ def test_a_last_line_without_newline() -> None:
     after = translate(source_file("a.cu", data), None, TranslateOptions(layout="torch-extension")).after
     assert after.endswith(b"#endif\n")
     assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
+
+
+def test_neighbouring_lines_stand_behind_one_gate() -> None:
+    lines = b"".join(b"__device__ int f%d(int v) { return __shfl_sync(0xffffffff, v, 0); }\n" % n for n in range(3))
+    after = translate(source_file("a.cuh", lines), None, TranslateOptions(layout="single-source")).after
+    assert after.count(GATE) == 1
+    assert folded(after) == lines
+
+
+def test_a_condition_between_neighbours_keeps_its_own_question() -> None:
+    data = b"int a(int v) { return __popc(__ballot_sync(~0u, v)); }\n#ifdef __CUDA_ARCH__\nint b;\n#endif\n"
+    after = translate(source_file("a.cuh", data), None, TranslateOptions(layout="single-source")).after
+    assert b"#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)\n" in after
+    assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
+
+
+def test_a_negated_question_is_asked_once() -> None:
+    data = b"#ifndef __CUDA_ARCH__\n#include <algorithm>\n#endif\n__device__ int f(int v);\n"
+    after = translate(source_file("a.cuh", data), None, TranslateOptions(layout="single-source")).after
+    assert after.startswith(b"#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n")
+    assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN

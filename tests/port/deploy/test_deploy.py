@@ -11,6 +11,7 @@ import yaml
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.deploy import deploy_patches
 from kernel_pytorch.port.deploy.kp440_dockerfile import instructions, is_dockerfile
+from kernel_pytorch.port.deploy.kp443_run_script import DEVICES, script_twin
 from kernel_pytorch.port.deploy.places import twin_path
 
 DOCKERFILE = """\
@@ -338,3 +339,12 @@ def test_a_document_may_install_the_project_itself(tmp_path: Path) -> None:
     files = {"README.md": "```\npip install pytorch3d\n```\n", "setup.py": 'setup(name="pytorch3d")\n'}
     assert made(tmp_path, files)[1] == []
     assert len(made(tmp_path, {**files, "setup.py": 'setup(name="other")\n'})[1]) == 1
+
+
+def test_options_kept_in_quoted_variables_stay_quoted() -> None:
+    text = (
+        'OLD="--runtime=nvidia"\nWHICH="-e NVIDIA_VISIBLE_DEVICES=${DEVICES}"\n'
+        'NEW="--gpus ${DEVICES}"\ndocker run $OLD $WHICH $NEW image\n'
+    )
+    twin, _ = script_twin("run.sh", text, {})
+    assert twin == f'OLD="{DEVICES}"\nWHICH=""\nNEW="{DEVICES}"\ndocker run $OLD $WHICH $NEW image\n'

@@ -19,6 +19,8 @@ ARCHITECTURES = """if(NOT DEFINED CMAKE_HIP_ARCHITECTURES AND DEFINED GPU_TARGET
 elseif(NOT DEFINED CMAKE_HIP_ARCHITECTURES AND DEFINED AMDGPU_TARGETS)
   set(CMAKE_HIP_ARCHITECTURES "${AMDGPU_TARGETS}")
 endif()"""
+# CMake's HIP language does not define it, and the gates of ported sources ask for it.
+PLATFORM = "add_compile_definitions(__HIP_PLATFORM_AMD__=1)"
 SOURCES = """
 if(USE_HIP)
   # The .cu files of this folder's targets are HIP sources.
@@ -28,6 +30,20 @@ if(USE_HIP)
     if(kpt_sources)
       list(FILTER kpt_sources INCLUDE REGEX "\\\\.cu$")
       set_source_files_properties(${kpt_sources} PROPERTIES LANGUAGE HIP)
+    endif()
+  endforeach()
+endif()
+"""
+# The same for the copy layout.
+TWIN_SOURCES = """
+if(USE_HIP)
+  # The .hip twins of this folder's .cu files are built.
+  get_property(kpt_targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(kpt_target IN LISTS kpt_targets)
+    get_target_property(kpt_sources ${kpt_target} SOURCES)
+    if(kpt_sources)
+      list(TRANSFORM kpt_sources REPLACE "\\\\.cu$" ".hip")
+      set_property(TARGET ${kpt_target} PROPERTY SOURCES ${kpt_sources})
     endif()
   endforeach()
 endif()
@@ -74,6 +90,16 @@ def gated(file: CMakeFile, command: Command, instead: str, before: str = "") -> 
     return (_insert(start, head), _insert(end, f"{newline}{indent}endif()"))
 
 
+def left_out(file: CMakeFile, command: Command) -> tuple[Edit, ...]:
+    """`if(NOT USE_HIP) command endif()`."""
+    indent, newline = indent_of(file, command), newline_of(file)
+    start = command.start - len(indent)
+    return (
+        _insert(start, f"{indent}if(NOT USE_HIP){newline}"),
+        _insert(_line_end(file, command), f"{newline}{indent}endif()"),
+    )
+
+
 def added(file: CMakeFile, command: Command, addition: str) -> tuple[Edit, ...]:
     """`if(USE_HIP) addition endif()` after a command."""
     indent, newline = indent_of(file, command), newline_of(file)
@@ -95,6 +121,14 @@ def _line_end(file: CMakeFile, command: Command) -> int:
 
 def _insert(position: int, text: str) -> Edit:
     return Edit(Span(position, position), text.encode("latin-1"))
+
+
+def with_twins(after: bytes) -> bytes:
+    """A ported file for the copy layout, whose .cu sources have .hip twins."""
+    for newline in ("\n", "\r\n"):
+        mine, twins = (text.replace("\n", newline).encode() for text in (SOURCES, TWIN_SOURCES))
+        after = after.replace(mine, twins)
+    return after
 
 
 def finding(rule: Rule, file: CMakeFile, command: Command, message: str, edits: tuple[Edit, ...] = ()) -> Finding:

@@ -26,6 +26,7 @@ class Command:
     end: int
     arguments: tuple[Argument, ...]
     conditions: tuple[str, ...]
+    is_in_function: bool = False
 
     def words(self) -> tuple[str, ...]:
         """The arguments' texts."""
@@ -44,6 +45,7 @@ def commands(text: str) -> tuple[Command, ...]:
     """The commands of a file, in order."""
     found: list[Command] = []
     stack: list[str] = []
+    functions = 0
     position = 0
     while position < len(text):
         skipped = _SKIP.match(text, position)
@@ -61,7 +63,8 @@ def commands(text: str) -> tuple[Command, ...]:
             stack.pop()
         if command in ("else", "elseif") and stack:
             stack[-1] = f"{stack[-1]} | {command} {condition}"
-        found.append(Command(command, name.start(), end, tuple(arguments), tuple(stack)))
+        functions += (command == "function") - (command == "endfunction")
+        found.append(Command(command, name.start(), end, tuple(arguments), tuple(stack), functions > 0))
         if command == "if":
             stack.append(condition)
         position = end

@@ -10,6 +10,7 @@ from functools import cache
 from kernel_pytorch.port.tables import read_table
 
 HIP_ARCH = "--offload-arch=$(HIP_ARCH)"
+WERROR_KINDS = ("all-warnings", "cross-execution-space-call", "reorder", "deprecated-declarations")
 _CUDA_FOLDER = re.compile(
     r"(?:^|[/({])cuda(?:[-/.\d]|$)|CUDA_(?:HOME|PATH|ROOT|DIR|INC|LIB|INSTALL|TOOLKIT)|CUDAPATH|CUDAHOME|CUDADIR",
     re.IGNORECASE,
@@ -91,11 +92,7 @@ def _one(words: Sequence[str], index: int, result: Mapped, arch_flag: str) -> in
     elif row.value == "nvcc-kind":
         # nvcc: -Werror all-warnings; everywhere else -Werror stands alone
         following = words[index + 1] if index + 1 < len(words) else ""
-        used = (
-            2
-            if following in ("all-warnings", "cross-execution-space-call", "reorder", "deprecated-declarations")
-            else 1
-        )
+        used = 2 if following in WERROR_KINDS else 1
         if joined:
             result.words.append(word)
             return 1

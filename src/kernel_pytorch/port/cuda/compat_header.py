@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.port.cuda.headers import RUNTIME_HEADER
 from kernel_pytorch.port.cuda.shims import Shim, shims
-from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, Translation
+from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, Translation, goes_into_compat_header
 
 _TOP = """\
 // Made by `kpt hipify --layout single-source`: CUDA's names on AMD, those this project uses.
@@ -35,9 +36,19 @@ class Needs:
 
 def needs_of(result: Translation) -> Needs:
     """The wants of one translated file."""
-    includes = (*(path for _, path in result.headers if path), *result.implicit)
+    includes = (*(path for _, path in result.headers if path and goes_into_compat_header(path)), *result.implicit)
     names = tuple((name.cuda, name.hip) for name in result.names if name.hip or name.cuda.encode() in shims())
     return Needs(includes, names, result.shims)
+
+
+def needs_in(text: str) -> Needs:
+    """What a header made before gives: a file ported then shows less of it now, behind its own gates."""
+    guards = set(re.findall(r"^#ifndef (KPT_SHIM_\w+)$", text, re.MULTILINE))
+    given = {shim.guard: shim for shim in shims().values() if shim.guard.decode() in guards}
+    includes = re.findall(r"^#include <(.+)>$", text.partition("#ifndef KPT_SHIM_")[0], re.MULTILINE)
+    last = re.search(r"((?:^#define \w+ \S.*\n)*)#endif\n\Z", text, re.MULTILINE)
+    names = re.findall(r"^#define (\w+) (\S.*)$", last.group(1) if last else "", re.MULTILINE)
+    return Needs(tuple(includes), tuple(names), tuple(given.values()))
 
 
 def compat_header(needs: Iterable[Needs]) -> str:
@@ -55,7 +66,12 @@ def compat_header(needs: Iterable[Needs]) -> str:
         shim = shims().get(cuda.encode())
         if shim is not None:
             given[shim.guard.decode()] = shim
-    lines += [given[guard].guarded() for guard in sorted(given)]
+    texts = {guard: given[guard].guarded() for guard in sorted(given)}
+    lines += [text for text in texts.values() if not _is_for_devices(text)]
+    for_devices = [text for text in texts.values() if _is_for_devices(text)]
+    if for_devices:
+        # The host's compiler includes the header too, and knows no builtins of the device.
+        lines += ["#if defined(__HIPCC__)\n", *for_devices, "#endif\n"]
     lines += [f"#define {cuda} {hip}\n" for cuda, hip in sorted(names.items()) if hip]
     lines.append("#endif\n")
     return "".join(lines)
@@ -81,3 +97,7 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
         lines += [given[guard].guarded(beside_host_compiler=True) for guard in sorted(given)]
         made[path] = (before, "".join([*lines, "#endif\n"]).encode())
     return made
+
+
+def _is_for_devices(text: str) -> bool:
+    return "__device__" in text and "__host__" not in text

@@ -36,6 +36,8 @@ class HeaderChange:
 
 def header_change(include: Include) -> HeaderChange | None:
     """What to do about an #include that did not resolve inside the project; None to leave it."""
+    if include.name.startswith("thrust/system/cuda/experimental/"):
+        return None  # not in rocThrust: KP263 says so
     row = header_rows().get(include.name)
     if row is not None:
         return _by_row(include.name, row)

@@ -151,7 +151,7 @@ def _changed(data: bytes, stretch: Stretch) -> bytes:
 
 
 def _stretches(src: SourceFile, items: list[tuple[int, int, bytes]]) -> list[Stretch]:
-    """Whole logical lines around each edit, merged where they meet."""
+    """Whole logical lines around each edit, merged where they meet: neighbouring lines stand behind one gate."""
     result: list[Stretch] = []
     blocks = _unsplittable(src)
     for item in items:
@@ -169,7 +169,7 @@ def _goes_on(data: bytes, before: Stretch, start: int, end: int) -> bool:
     """Whether lines follow others straight on, so that one gate serves both. A condition has a gate of its own kind."""
     if start != before.end or start == end or before.start == before.end:
         return False
-    return not any(_CONDITIONAL.match(data, at) for at in (before.start, start))
+    return not _CONDITIONAL.search(data[before.start : before.end]) and not _CONDITIONAL.search(data[start:end])
 
 
 def _widened(src: SourceFile, first: int, last: int, blocks: list[tuple[int, int]]) -> tuple[int, int]:

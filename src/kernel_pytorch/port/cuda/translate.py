@@ -236,11 +236,17 @@ def _rendered(
         gated = single_source(src, edits)
         return gated.data, gated.dropped
     if options.layout == "single-source":
-        for include, change in naming.headers:
-            if change.path is not None and not is_dead(src, include.start):
-                text = f'"{COMPAT_HEADER}"'.encode()
-                edits.add([Edit(Span(include.start, include.end), text)])
-        if _needs_compat_line(src, naming, is_local):
+        is_first = _needs_compat_line(src, naming, is_local)
+        changed = [(include, change.path) for include, change in naming.headers if change.path is not None]
+        alive = [(include, path) for include, path in changed if not is_dead(src, include.start)]
+        reaches = is_first or any(goes_into_compat_header(path) for _, path in alive)
+        for include, path in alive:
+            text = f'"{COMPAT_HEADER}"'.encode()
+            if not goes_into_compat_header(path):
+                text = f"<{path}>".encode() + (b"" if reaches else newline_of(src) + b"#include " + text)
+                reaches = True
+            edits.add([Edit(Span(include.start, include.end), text)])
+        if is_first:
             place = top_of_file(src)
             line = f'#include "{COMPAT_HEADER}"'.encode() + newline_of(src)
             edits.add([Edit(Span(place, place), line)])
@@ -275,6 +281,14 @@ def _given_beside(src: SourceFile, unit: Unit) -> bytes:
         return b""
     beside = unit.file((PurePosixPath(src.path).parent / COMPAT_HEADER).as_posix())
     return beside.data if beside is not None else b""
+
+
+def goes_into_compat_header(path: str) -> bool:
+    """Whether a header may be included by every file, C++ files of the host compiler too: HIP's own are made for that.
+
+    A library's header stays where CUDA's was: it may need HIP's compiler (hipCUB), or stand behind an option.
+    """
+    return path.startswith("hip/")
 
 
 def _needs_compat_line(src: SourceFile, naming: Naming, is_local: IsLocal) -> bool:

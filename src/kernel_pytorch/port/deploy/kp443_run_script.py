@@ -17,9 +17,11 @@ from kernel_pytorch.port.deploy.places import twin_path
 
 CODE = "KP443"
 DEVICES = "--device /dev/kfd --device /dev/dri --group-add video --group-add render --security-opt seccomp=unconfined"
-_GPUS = re.compile(r"--gpus(?:=|\s+)(?:'\"[^\"]*\"'|\"[^\"]*\"|'[^']*'|[^\s\\]+)")
-_RUNTIME = re.compile(r"--runtime(?:=|\s+)nvidia\b[ \t]*")
-_ENVIRONMENT = re.compile(r"(?:-e|--env)(?:=|\s+)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES)=\S+[ \t]*")
+_GPUS = re.compile(r"--gpus(?:=|\s+)(?:'\"[^\"]*\"'|\"[^\"]*\"|'[^']*'|[^\s\\\"']+)")
+_RUNTIME = re.compile(r"--runtime(?:=|\s+)nvidia\b([ \t]*)")
+_ENVIRONMENT = re.compile(
+    r"(?:-e|--env)(?:=|\s+)NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES)=(?:\"[^\"]*\"|'[^']*'|[^\s\"']+)[ \t]*"
+)
 _COMMAND = re.compile(r"\b(?:docker|podman|nvidia-docker)\b[^\n]*\b(?:run|create)\b")
 
 
@@ -40,7 +42,7 @@ def script_twin(path: str, text: str, dockerfiles: dict[str, str]) -> tuple[str 
             out.append(line)
             continue
         asked = _GPUS.search(line)
-        new = _RUNTIME.sub("", line) if asked else _RUNTIME.sub(DEVICES + " ", line)
+        new = _RUNTIME.sub("", line) if asked else _RUNTIME.sub(DEVICES + r"\1", line)
         new = _ENVIRONMENT.sub("", _GPUS.sub(DEVICES, new)).replace("nvidia-docker", "docker")
         if asked and not re.search(r"--gpus[=\s]+[\"']?all", asked[0]):
             message = f"{asked[0]}: the twin gives all GPUs; -e ROCR_VISIBLE_DEVICES=... chooses"

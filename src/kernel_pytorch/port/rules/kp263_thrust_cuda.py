@@ -2,7 +2,8 @@
 
 What: `thrust::cuda::par`, other members of thrust::cuda, and includes of thrust's CUDA back end.
 Why: rocThrust's back end is called hip.
-Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm.
+Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is not in rocThrust,
+  nor in current Thrust: an allocator over hipHostMalloc, or a plain std::vector, is a person's choice.
 Source: rules catalogue row 59; https://rocm.docs.amd.com/projects/rocThrust/en/latest/
 """
 
@@ -32,11 +33,18 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             at += 2
         if text_at(src, at - 1) == b"::" and text_at(src, at) == b"cuda" and text_at(src, at + 1) in (b"::", b";"):
             span = Span(src.code[at].start, src.code[at].end)
+            if text_at(src, at + 2) == b"experimental":
+                name = text_at(src, at + 4).decode("latin-1")
+                yield RULE.finding(src, span, f"thrust::cuda::experimental::{name}: rocThrust does not have it")
+                continue
             yield RULE.finding(src, span, "thrust::cuda: rocThrust's back end is thrust::hip", [Edit(span, b"hip")])
     for one in directives(src):
         if one.name == b"include" and one.tokens and _FOLDER in src.text(one.tokens[0]):
             start = one.tokens[0].start + src.text(one.tokens[0]).index(_FOLDER) + len(b"thrust/system/")
             span = Span(start, start + len(b"cuda"))
+            if src.text(one.tokens[0])[1:].startswith(_FOLDER + b"experimental/"):
+                yield RULE.finding(src, one.span, "an experimental header of thrust's CUDA back end: not in rocThrust")
+                continue
             yield RULE.finding(
                 src, one.span, "a header of thrust's CUDA back end: rocThrust has it under hip", [Edit(span, b"hip")]
             )

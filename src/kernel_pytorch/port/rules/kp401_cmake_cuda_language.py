@@ -3,7 +3,8 @@
 What: `project(... CUDA)`, `enable_language(CUDA)`, and folders whose targets have .cu sources.
 Why: without nvcc the configuration fails, and .cu files are compiled as CUDA.
 Fix: an option USE_HIP, off by default. On: project or enable_language with HIP in CUDA's place, the .cu files marked
-  as HIP sources, GPU_TARGETS or AMDGPU_TARGETS honoured where CMAKE_HIP_ARCHITECTURES is not set. Off: the original
+  as HIP sources, GPU_TARGETS or AMDGPU_TARGETS honoured where CMAKE_HIP_ARCHITECTURES is not set, and the macro
+  __HIP_PLATFORM_AMD__ that ported sources ask for, which CMake's HIP language does not define. Off: the original
   lines, untouched.
 Source: rules catalogue row 74; https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-hip/CMakeLists.txt
 """
@@ -29,6 +30,8 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
     file = cmake.cmake_file(src)
     if file is None:
         return
+    by_project = any(command.name == "project" and "CUDA" in command.words()[1:] for command in file.commands)
+    declared = cmake.OPTION in file.text
     for command in cmake.open_commands(file, "project", "enable_language", "check_language"):
         words = list(command.words())
         if "CUDA" not in words[1 if command.name == "project" else 0 :]:
@@ -38,8 +41,9 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             twin = " ".join("HIP" if word == "CUDA" else word for word in words)
         instead = f"{command.name}({twin})"
         before = ""
-        if command.name == "project":
-            before, instead = cmake.OPTION, f"{cmake.ARCHITECTURES}\n{instead}"
+        if command.name == "project" or (command.name == "enable_language" and not by_project):
+            before = cmake.OPTION if not declared and not command.is_in_function else ""
+            instead, declared = f"{cmake.ARCHITECTURES}\n{instead}\n{cmake.PLATFORM}", True
         message = f"{command.name} asks for the CUDA language, which needs nvcc"
         yield cmake.finding(RULE, file, command, message, cmake.gated(file, command, instead, before))
     yield from _sources(file)
@@ -49,7 +53,13 @@ def _sources(file: cmake.CMakeFile) -> Iterator[Finding]:
     if "kpt_targets" in file.text:
         return
     creators = list(cmake.open_commands(file, "add_library", "add_executable", "target_sources"))
-    named = any(word.endswith(".cu") for command in file.commands for word in command.words())
+    # The sources of cuda_add_library and its like are marked by the file that stands for FindCUDA (KP402).
+    named = any(
+        word.endswith(".cu")
+        for command in file.commands
+        if not command.name.startswith("cuda_")
+        for word in command.words()
+    )
     if not creators or not named:
         return
     end = len(file.text)

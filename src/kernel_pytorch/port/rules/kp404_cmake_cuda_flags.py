@@ -3,7 +3,8 @@
 What: `$<$<COMPILE_LANGUAGE:CUDA>:...>` in options and definitions, CMAKE_CUDA_FLAGS, CMAKE_CUDA_STANDARD, and the
   feature cuda_std_NN.
 Why: HIP sources get none of them, and nvcc's spellings are unknown to clang.
-Fix: a twin for HIP under USE_HIP, from the flag table (tables/nvcc_flags.csv); the CUDA expression stays.
+Fix: a twin for HIP under USE_HIP, from the flag table (tables/nvcc_flags.csv); the CUDA expression stays. A C++
+  standard below 17 becomes 17: rocThrust and hipCUB of ROCm 7 refuse an older one.
   --use_fast_math never becomes -ffast-math, which also reorders sums and assumes that there is no NaN.
 Source: rules catalogue rows 77 and 81; https://github.com/facebookresearch/xformers/issues/1162
 """
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 RULE = Rule("KP404", "cmake-cuda-flags", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b"cuda_std"))
 
+_STANDARD = 17
 _OPTIONS = ("target_compile_options", "add_compile_options", "target_compile_definitions", "add_compile_definitions")
 _EXPRESSION = re.compile(r"\$<\$<(?:COMPILE_LANGUAGE|COMPILE_LANG_AND_ID):[^>]*\bCUDA\b[^>]*>:(.*)>\Z", re.DOTALL)
 
@@ -86,6 +88,16 @@ def _joined(command: Command) -> list[str]:
     return words
 
 
+def _setting(name: str, value: str) -> str:
+    """The twin's line; a standard below the one that ROCm's libraries ask for is raised to it."""
+    if not name.endswith("_STANDARD") or (value.isdigit() and value != "98" and int(value) >= _STANDARD):
+        return f"set({name} {value})"
+    why = "# rocThrust and hipCUB ask for it"
+    if value.isdigit():
+        return f"set({name} {_STANDARD}) {why}"
+    return f"set({name} {value})\nif({name} LESS {_STANDARD})\n  set({name} {_STANDARD}) {why}\nendif()"
+
+
 def _variables(file: cmake.CMakeFile, command: Command) -> Iterator[Finding]:
     words = list(command.words())
     at = 0 if command.name == "set" else 1
@@ -102,7 +114,7 @@ def _variables(file: cmake.CMakeFile, command: Command) -> Iterator[Finding]:
             file,
             command,
             f"{name} is not read for HIP sources",
-            cmake.added(file, command, f"set({twin_name} {words[at + 1]})"),
+            cmake.added(file, command, _setting(twin_name, words[at + 1])),
         )
         return
     text = " ".join(word for word in words[at + 1 :] if word not in ("CACHE", "STRING", "FORCE"))

@@ -476,3 +476,136 @@ template <typename T, thread_scope Scope = thread_scope_system> class atomic_ref
   }
 };
 }  // namespace cuda
+//: surf1Dread surf1Dwrite
+// HIP has no boundary mode: beyond the edge its hardware reads zero and drops what is written (cudaBoundaryModeZero).
+template <typename T>
+static __device__ __hip_img_chk__ inline T surf1Dread(hipSurfaceObject_t s, int x,
+                                                      hipSurfaceBoundaryMode = hipBoundaryModeZero) {
+  T value;
+  surf1Dread(&value, s, x);
+  return value;
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void surf1Dread(T* value, hipSurfaceObject_t s, int x, hipSurfaceBoundaryMode) {
+  surf1Dread(value, s, x);
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void surf1Dwrite(T value, hipSurfaceObject_t s, int x, hipSurfaceBoundaryMode) {
+  surf1Dwrite(value, s, x);
+}
+//: surf2Dread surf2Dwrite
+// HIP has no boundary mode: beyond the edge its hardware reads zero and drops what is written (cudaBoundaryModeZero).
+template <typename T>
+static __device__ __hip_img_chk__ inline T surf2Dread(hipSurfaceObject_t s, int x, int y,
+                                                      hipSurfaceBoundaryMode = hipBoundaryModeZero) {
+  T value;
+  surf2Dread(&value, s, x, y);
+  return value;
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void surf2Dread(T* value, hipSurfaceObject_t s, int x, int y,
+                                                         hipSurfaceBoundaryMode) {
+  surf2Dread(value, s, x, y);
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void surf2Dwrite(T value, hipSurfaceObject_t s, int x, int y,
+                                                          hipSurfaceBoundaryMode) {
+  surf2Dwrite(value, s, x, y);
+}
+//: surf3Dread surf3Dwrite
+// HIP has no boundary mode: beyond the edge its hardware reads zero and drops what is written (cudaBoundaryModeZero).
+template <typename T>
+static __device__ __hip_img_chk__ inline T surf3Dread(hipSurfaceObject_t s, int x, int y, int z,
+                                                      hipSurfaceBoundaryMode = hipBoundaryModeZero) {
+  T value;
+  surf3Dread(&value, s, x, y, z);
+  return value;
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void surf3Dread(T* value, hipSurfaceObject_t s, int x, int y, int z,
+                                                         hipSurfaceBoundaryMode) {
+  surf3Dread(value, s, x, y, z);
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void surf3Dwrite(T value, hipSurfaceObject_t s, int x, int y, int z,
+                                                          hipSurfaceBoundaryMode) {
+  surf3Dwrite(value, s, x, y, z);
+}
+//: surf2DLayeredread surf2DLayeredwrite
+// HIP's own functions of these names (ROCm 7.2) take the layer for a mip level, and have no boundary mode: beyond the
+// edge the hardware reads zero and drops what is written (cudaBoundaryModeZero).
+template <typename T>
+static __device__ __hip_img_chk__ inline void kpt_surf2DLayeredread(T* value, hipSurfaceObject_t s, int x, int y,
+                                                                    int layer,
+                                                                    hipSurfaceBoundaryMode = hipBoundaryModeZero) {
+  auto* i = (unsigned int __attribute__((address_space(4)))*)s;
+  x = __hipGetPixelAddr(x, __ockl_image_channel_data_type_2Da(i), __ockl_image_channel_order_2Da(i));
+  int4 at{x, y, layer, 0};
+  *value = __hipMapFrom<T>(__ockl_image_load_2Da(i, get_native_vector(at)));
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline T kpt_surf2DLayeredread(hipSurfaceObject_t s, int x, int y, int layer,
+                                                                 hipSurfaceBoundaryMode mode = hipBoundaryModeZero) {
+  T value;
+  kpt_surf2DLayeredread(&value, s, x, y, layer, mode);
+  return value;
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void kpt_surf2DLayeredwrite(T value, hipSurfaceObject_t s, int x, int y,
+                                                                     int layer,
+                                                                     hipSurfaceBoundaryMode = hipBoundaryModeZero) {
+  auto* i = (unsigned int __attribute__((address_space(4)))*)s;
+  x = __hipGetPixelAddr(x, __ockl_image_channel_data_type_2Da(i), __ockl_image_channel_order_2Da(i));
+  int4 at{x, y, layer, 0};
+  __ockl_image_store_2Da(i, get_native_vector(at), __hipMapTo<float4::Native_vec_>(value));
+}
+#define surf2DLayeredread kpt_surf2DLayeredread
+#define surf2DLayeredwrite kpt_surf2DLayeredwrite
+//: __fadd_rd __fsub_rd __fmul_rd __fmaf_rd __dadd_rd __dsub_rd __dmul_rd __fma_rd
+// Rounding down: HIP's device library has it, and clang's header leaves it out without a macro of its own.
+extern "C" __device__ __attribute__((const)) float __ocml_add_rtn_f32(float, float);
+extern "C" __device__ __attribute__((const)) float __ocml_mul_rtn_f32(float, float);
+extern "C" __device__ __attribute__((const)) float __ocml_fma_rtn_f32(float, float, float);
+static __device__ inline float __fadd_rd(float a, float b) { return __ocml_add_rtn_f32(a, b); }
+static __device__ inline float __fsub_rd(float a, float b) { return __ocml_add_rtn_f32(a, -b); }
+static __device__ inline float __fmul_rd(float a, float b) { return __ocml_mul_rtn_f32(a, b); }
+static __device__ inline float __fmaf_rd(float a, float b, float c) { return __ocml_fma_rtn_f32(a, b, c); }
+extern "C" __device__ __attribute__((const)) double __ocml_add_rtn_f64(double, double);
+extern "C" __device__ __attribute__((const)) double __ocml_mul_rtn_f64(double, double);
+extern "C" __device__ __attribute__((const)) double __ocml_fma_rtn_f64(double, double, double);
+static __device__ inline double __dadd_rd(double a, double b) { return __ocml_add_rtn_f64(a, b); }
+static __device__ inline double __dsub_rd(double a, double b) { return __ocml_add_rtn_f64(a, -b); }
+static __device__ inline double __dmul_rd(double a, double b) { return __ocml_mul_rtn_f64(a, b); }
+static __device__ inline double __fma_rd(double a, double b, double c) { return __ocml_fma_rtn_f64(a, b, c); }
+//: __fadd_ru __fsub_ru __fmul_ru __fmaf_ru __dadd_ru __dsub_ru __dmul_ru __fma_ru
+// Rounding up: HIP's device library has it, and clang's header leaves it out without a macro of its own.
+extern "C" __device__ __attribute__((const)) float __ocml_add_rtp_f32(float, float);
+extern "C" __device__ __attribute__((const)) float __ocml_mul_rtp_f32(float, float);
+extern "C" __device__ __attribute__((const)) float __ocml_fma_rtp_f32(float, float, float);
+static __device__ inline float __fadd_ru(float a, float b) { return __ocml_add_rtp_f32(a, b); }
+static __device__ inline float __fsub_ru(float a, float b) { return __ocml_add_rtp_f32(a, -b); }
+static __device__ inline float __fmul_ru(float a, float b) { return __ocml_mul_rtp_f32(a, b); }
+static __device__ inline float __fmaf_ru(float a, float b, float c) { return __ocml_fma_rtp_f32(a, b, c); }
+extern "C" __device__ __attribute__((const)) double __ocml_add_rtp_f64(double, double);
+extern "C" __device__ __attribute__((const)) double __ocml_mul_rtp_f64(double, double);
+extern "C" __device__ __attribute__((const)) double __ocml_fma_rtp_f64(double, double, double);
+static __device__ inline double __dadd_ru(double a, double b) { return __ocml_add_rtp_f64(a, b); }
+static __device__ inline double __dsub_ru(double a, double b) { return __ocml_add_rtp_f64(a, -b); }
+static __device__ inline double __dmul_ru(double a, double b) { return __ocml_mul_rtp_f64(a, b); }
+static __device__ inline double __fma_ru(double a, double b, double c) { return __ocml_fma_rtp_f64(a, b, c); }
+//: __fadd_rz __fsub_rz __fmul_rz __fmaf_rz __dadd_rz __dsub_rz __dmul_rz __fma_rz
+// Rounding toward zero: HIP's device library has it, and clang's header leaves it out without a macro of its own.
+extern "C" __device__ __attribute__((const)) float __ocml_add_rtz_f32(float, float);
+extern "C" __device__ __attribute__((const)) float __ocml_mul_rtz_f32(float, float);
+extern "C" __device__ __attribute__((const)) float __ocml_fma_rtz_f32(float, float, float);
+static __device__ inline float __fadd_rz(float a, float b) { return __ocml_add_rtz_f32(a, b); }
+static __device__ inline float __fsub_rz(float a, float b) { return __ocml_add_rtz_f32(a, -b); }
+static __device__ inline float __fmul_rz(float a, float b) { return __ocml_mul_rtz_f32(a, b); }
+static __device__ inline float __fmaf_rz(float a, float b, float c) { return __ocml_fma_rtz_f32(a, b, c); }
+extern "C" __device__ __attribute__((const)) double __ocml_add_rtz_f64(double, double);
+extern "C" __device__ __attribute__((const)) double __ocml_mul_rtz_f64(double, double);
+extern "C" __device__ __attribute__((const)) double __ocml_fma_rtz_f64(double, double, double);
+static __device__ inline double __dadd_rz(double a, double b) { return __ocml_add_rtz_f64(a, b); }
+static __device__ inline double __dsub_rz(double a, double b) { return __ocml_add_rtz_f64(a, -b); }
+static __device__ inline double __dmul_rz(double a, double b) { return __ocml_mul_rtz_f64(a, b); }
+static __device__ inline double __fma_rz(double a, double b, double c) { return __ocml_fma_rtz_f64(a, b, c); }

@@ -7,6 +7,7 @@ if(USE_HIP)
     set(CMAKE_HIP_ARCHITECTURES "${AMDGPU_TARGETS}")
   endif()
   project(solver VERSION 1.2 LANGUAGES CXX HIP)
+  add_compile_definitions(__HIP_PLATFORM_AMD__=1)
 else()
 project(solver VERSION 1.2 LANGUAGES CXX CUDA)  # needs nvcc
 endif()

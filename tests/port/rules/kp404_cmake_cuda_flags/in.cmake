@@ -6,3 +6,5 @@ target_compile_options(parts PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall>)
 target_compile_definitions(parts PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:ON_GPU>)
 target_compile_features(parts PUBLIC cuda_std_17)
+set(CMAKE_CUDA_STANDARD 14)
+set(CMAKE_CUDA_STANDARD ${PARTS_STANDARD})

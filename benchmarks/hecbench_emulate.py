@@ -177,9 +177,7 @@ def try_sizes(folder: Path, executable: Path, words: list[str], bench: Bench, fo
         return replace(found, status=status, detail=detail, arguments=" ".join(chosen), launches=count)
 
     if folder.name in bench.known:
-        known = attempt(bench.known[folder.name].split(), 3)
-        if known.status != "slow":
-            return known
+        return attempt(bench.known[folder.name].split(), 3)
     given = arguments(folder, words)
     candidates = downwards(given)
     for number, chosen in enumerate(candidates, 1):

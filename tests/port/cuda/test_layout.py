@@ -87,7 +87,7 @@ def test_torch_renames_cudacc_itself_and_not_nvcc() -> None:
     assert b"#ifdef __CUDACC__\n" in after
     data = b"#ifndef __NVCC__\nint host_only();\n#endif\n__device__ int f() { return 1; }\n"
     after = translate(source_file("a.cu", data), None, options).after
-    assert b"#if !defined(__HIPCC__) && !defined(__NVCC__)\n" in after
+    assert b"#if !defined(__NVCC__) && !defined(__HIPCC__)\n" in after
     assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
 
 

@@ -105,8 +105,8 @@ def _both_questions(old: bytes, new: bytes, newline: bytes) -> bytes | None:
     if b"?" in elsewhere:
         return None
     if _NEVER_NVIDIA.fullmatch(rocm) and _NEVER_ROCM.fullmatch(elsewhere):
-        # Each is a matter of course on the other side: `!defined(__HIPCC__) && !defined(__NVCC__)`.
-        return before.group(1) + head + b" " + rocm + b" && " + elsewhere + (before.group(4) or newline)
+        # Each is a matter of course on the other side: `!defined(__NVCC__) && !defined(__HIPCC__)`.
+        return before.group(1) + head + b" " + elsewhere + b" && " + rocm + (before.group(4) or newline)
     question = rocm if _IMPLIES_ROCM.fullmatch(rocm) else b"(" + ON_ROCM + b") && (" + rocm + b")"
     if not _FALSE_ON_ROCM.fullmatch(elsewhere):
         # Part by part, so that what is left with the macros undefined is the old condition as it was written.

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
+from kernel_pytorch.port.build_files.setup_macros import declared_macros
 from kernel_pytorch.port.cuda.include_search import inferred_folders
 from kernel_pytorch.port.cuda.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
 from kernel_pytorch.port.cuda.unit import include_closure
@@ -55,7 +56,8 @@ def build_ported(
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
         if of_torch:
             sources = _reaching(root, ported, [*project.of("cuda", "c++"), *sorted(ported)], folders)
-            build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target)
+            macros = declared_macros(project.root / "setup.py")
+            build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target, macros)
         else:
             options = CompileOptions(include_dirs=folders)
             made = {
@@ -74,12 +76,12 @@ def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Seque
 
 
 def _extension_build(
-    root: Path, folders: tuple[Path, ...], toolchain: Toolchain, target: str
+    root: Path, folders: tuple[Path, ...], toolchain: Toolchain, target: str, macros: tuple[str, ...]
 ) -> Callable[[str], CheckResult]:
     tree: TorchExtension | None = None
     reason = ""
     try:
-        tree = renamed_extension(root, root, folders)
+        tree = renamed_extension(root, root, folders, macros)
     except TorchHeadersError as error:
         reason = str(error)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
+from kernel_pytorch.port.build_files.setup_macros import declared_macros
 from kernel_pytorch.port.cuda.project import run_tasks, tasks_of
 from kernel_pytorch.port.cuda.translate import TranslateOptions
 from kernel_pytorch.port.cuda.translated_tree import line_map
@@ -58,7 +59,8 @@ def reaches_torch(source: Path, root: Path, folders: Sequence[Path] = ()) -> boo
 class TorchExtension:
     """Sources in a folder of their own, renamed as torch's ROCm build renames them.
 
-    `original` is the folder whose lines messages are about; paths are relative to it. `folders` are the -I folders.
+    `original` is the folder whose lines messages are about; paths are relative to it. `folders` are the -I folders,
+    `macros` what setup.py defines.
     """
 
     top: Path
@@ -67,6 +69,7 @@ class TorchExtension:
     headers: Path
     folders: tuple[Path, ...]
     renamed: dict[Path, Path]
+    macros: tuple[str, ...] = ()
 
     def source(self, path: str) -> Path:
         """The file that torch's build compiles for a source."""
@@ -84,7 +87,8 @@ class TorchExtension:
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
         kernels = not path.endswith(HOST_SUFFIXES)
-        return extension_options(CompileOptions(include_dirs=self.folders), self.torch, self.headers, kernels)
+        options = CompileOptions(include_dirs=self.folders, defines=self.macros)
+        return extension_options(options, self.torch, self.headers, kernels)
 
     def outcome(self, path: str, failure: CompileFailed, toolchain: Toolchain) -> tuple[Status, str]:
         """What a failure means: not run where a foreign header is missing, else the errors on the user's lines."""
@@ -133,7 +137,9 @@ class TorchExtension:
         return replace(message, path=str(name), line=lines.get(message.line, message.line))
 
 
-def renamed_extension(top: Path, original: Path, folders: Sequence[Path] = ()) -> TorchExtension:
+def renamed_extension(
+    top: Path, original: Path, folders: Sequence[Path] = (), macros: tuple[str, ...] = ()
+) -> TorchExtension:
     """Renames translated sources below `top` as torch's build does. `folders` of `original` are sought in `top` first.
 
     Raises TorchHeadersError where no torch is installed or its headers cannot be made.
@@ -144,7 +150,8 @@ def renamed_extension(top: Path, original: Path, folders: Sequence[Path] = ()) -
     inside = [top / one.resolve().relative_to(original) for one in folders if one.resolve().is_relative_to(original)]
     own = [one for one in dict.fromkeys(inside) if one.is_dir()]
     renamed = hipify(torch, top, "extension", [f"{top}/*"], own)
-    return TorchExtension(top, original, torch, headers, (*own, *(one for one in folders if one not in own)), renamed)
+    every = (*own, *(one for one in folders if one not in own))
+    return TorchExtension(top, original, torch, headers, every, renamed, macros)
 
 
 @contextmanager
@@ -161,7 +168,7 @@ def torch_extension(root: Path, paths: Sequence[str], folders: Sequence[Path] = 
         for _ in run_tasks(tasks, TranslateOptions("torch-extension"), translated):
             pass
         shutil.copytree(translated, top, dirs_exist_ok=True)
-        yield renamed_extension(top, root, folders)
+        yield renamed_extension(top, root, folders, declared_macros(root / "setup.py"))
 
 
 def _is_inside(folder: Path, root: Path) -> bool:

@@ -38,12 +38,14 @@ def _macros(node: ast.AST) -> Iterator[str]:
 
 def _lists(node: ast.AST) -> Iterator[ast.AST]:
     """What goes into a list of macros: `define_macros=`, `define_macros = / +=`, `define_macros.append(...)`."""
-    if (
+    named = (
         (isinstance(node, ast.keyword) and node.arg == "define_macros")
         or (isinstance(node, ast.Assign) and any(_is_macros(target) for target in node.targets))
-        or (isinstance(node, (ast.AugAssign, ast.AnnAssign)) and _is_macros(node.target) and node.value is not None)
-    ):
-        yield node.value
+        or (isinstance(node, (ast.AugAssign, ast.AnnAssign)) and _is_macros(node.target))
+    )
+    value = getattr(node, "value", None)
+    if named and isinstance(value, ast.AST):
+        yield value
     elif (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)

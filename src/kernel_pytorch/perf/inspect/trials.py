@@ -69,12 +69,13 @@ class Trial:
 
 def run_side_by_side(trials: list[Trial], tell: Callable[[str], None] = lambda text: None) -> None:
     """As many at a time as there are cores. `tell` hears of the progress, not of every kernel."""
-    waiting, running, heard = list(trials), list[Trial](), time.monotonic()
+    waiting, running, heard, said = list(trials), list[Trial](), time.monotonic(), 0
     while waiting or running:
         running = [trial for trial in running if not trial.has_ended()]
-        if time.monotonic() - heard > NEWS_EVERY_S:
-            heard = time.monotonic()
-            tell(f"{len(trials) - len(waiting) - len(running)} of {len(trials)} kernels done")
+        done = len(trials) - len(waiting) - len(running)
+        if done != said and time.monotonic() - heard > NEWS_EVERY_S:
+            heard, said = time.monotonic(), done
+            tell(f"{done} of {len(trials)} kernels done")
         while waiting and len(running) < len(os.sched_getaffinity(0)):
             trial = waiting.pop(0)
             trial.start()

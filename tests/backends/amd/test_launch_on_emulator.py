@@ -37,13 +37,13 @@ def device(request: pytest.FixtureRequest) -> Iterator[EmulatedDevice]:
 
 def test_results_come_back_at_the_width_of_the_gpu(device: EmulatedDevice, compile_once: Compile) -> None:
     target = device.gpu.target
-    kernel = compile_once(ADD, "add", target=target.name)
+    kernel = compile_once(ADD, "add", target=target.name, keep_assembly=True)
     a, b = numpy.arange(300, dtype=numpy.float32), numpy.full(300, 2, dtype=numpy.float32)
     c = numpy.zeros(300, dtype=numpy.float32)
     events = kernel.launch(2, 256, [a, b, c, 290], on=device)
     assert (c[:290] == a[:290] + 2).all() and (c[290:] == 0).all()
     assert [one.grid for one in events.launches] == [(2, 1, 1)]
-    several = compile_once(WIDTH, "kernels", target=target.name)
+    several = compile_once(WIDTH, "kernels", target=target.name, keep_assembly=True)
     lanes, seen = numpy.zeros(128, dtype=numpy.int32), numpy.zeros(1, dtype=numpy.uint64)
     several.launch(1, 128, [lanes, seen], shared_bytes=16, kernel="width", on=device)
     assert (lanes == target.wave_size).all()
@@ -52,7 +52,7 @@ def test_results_come_back_at_the_width_of_the_gpu(device: EmulatedDevice, compi
 
 def test_torch_tensors_are_updated_in_place(device: EmulatedDevice, compile_once: Compile) -> None:
     torch = pytest.importorskip("torch")
-    kernel = compile_once(ADD, "add", target=device.gpu.target.name)
+    kernel = compile_once(ADD, "add", target=device.gpu.target.name, keep_assembly=True)
     a, b, c = torch.randn(100), torch.randn(100), torch.zeros(100)
     kernel.launch((1,), (128, 1, 1), (a, b, c, 100), on=device)
     assert torch.equal(c, a + b)
@@ -91,7 +91,7 @@ def test_what_does_not_fit_is_refused(compile_once: Compile) -> None:
             kernel.launch(1, 64, [x, x, x, 8], on=mi300x)
         with pytest.raises(ValueError, match="no stream= and no device="):
             kernel.launch(1, 64, [x, x, x, 8], stream=7, on=mi300x)
-        faulty = compile_once(WIDTH, "kernels")
+        faulty = compile_once(WIDTH, "kernels", keep_assembly=True)
         with pytest.raises(EmulatedKernelFault) as caught:
             faulty.launch(1, 64, [x], kernel="past", on=mi300x)
         assert caught.value.faults[0].kind == "bounds"

@@ -51,8 +51,12 @@ def compiled_text(src: SourceFile) -> bytes:
     """The file as a ROCm build reads it, offsets unchanged: comments, strings and what is left out are blank."""
     blank = [(token.start, token.end) for token in src.tokens if token.kind in ("comment", "string")]
     text = bytearray(src.data)
-    for start, end in (*blank, *left_out_regions(src)):
-        text[start:end] = _VISIBLE.sub(b" ", src.data[start:end])
+    done = 0  # branches lie inside branches: each byte is blanked once
+    for start, end in sorted((*blank, *left_out_regions(src))):
+        start = max(start, done)
+        if start < end:
+            text[start:end] = _VISIBLE.sub(b" ", src.data[start:end])
+            done = end
     return bytes(text)
 
 

@@ -261,3 +261,11 @@ def test_a_breakpoint_in_the_runtime(modes: Path, kpt: Kpt) -> None:
 def test_what_under_refuses(modes: Path, kpt: Kpt, words: list[str], why: str) -> None:
     said = kpt(modes, *words)
     assert said.status == 2 and why in said.err
+
+
+@pytest.mark.parametrize("verb", ["emulate", "build"])
+def test_a_binary_called_a_source_is_one_line(tmp_path: Path, verb: str, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "picture.cu").write_bytes(b"\x89PNG\r\n\0\0\0\xff")
+    assert main([verb, str(tmp_path / "picture.cu")]) == 2
+    said = capfd.readouterr().err
+    assert "picture.cu: not a text file" in said and said.count("\n") == 1

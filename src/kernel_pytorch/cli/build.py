@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.cli.arguments.commands import keep_words_after_dashes
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cuda.translated_tree import TranslatedTree
@@ -184,6 +185,8 @@ def _kind(text: str) -> str:
         raise UsageError(f"{path}: no such file")
     if path.is_dir():
         raise UsageError(f"{path}: a directory; name the files to build")
+    if is_binary_source(path):
+        raise UsageError(f"{path}: not a text file: nothing a compiler could read")
     if named:
         return "triton"
     try:

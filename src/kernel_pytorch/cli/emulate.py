@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_pytorch.cli.arguments.commands import command_words, keep_words_after_dashes
 from kernel_pytorch.cli.emulate_source import add_source_arguments
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
     from kernel_pytorch.core.hardware import GPU
@@ -120,6 +121,8 @@ def _emulate(args: argparse.Namespace) -> int:
     for path in args.files:
         if not path.is_file():
             raise UsageError(f"{path}: no such file")
+        if is_binary_source(path):
+            raise UsageError(f"{path}: not a text file: nothing a compiler could read")
     if any(path.suffix == ".hsaco" for path in args.files):
         return _translate_only(args)
     settings = _settings(args)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.text_file import is_text
 from kernel_pytorch.emulate.libraries import host_cxx
 from kernel_pytorch.emulate.source.hip_names import hip_names
 from kernel_pytorch.emulate.source.rewrite import rewrite
@@ -78,7 +79,7 @@ def build_source(
         (work / "kpt_hip_names.h").write_text(hip_names((INCLUDE / "kpt").glob("api*.h")))
         objects = []
         for index, source in enumerate(sources):
-            if b"\0" in source.read_bytes()[:8192]:
+            if not is_text(source):
                 raise SourceBuildFailed(f"{source}: not a text file")
             written, files = _rewritten(source, compiler, options, work, index)
             user_files |= files

@@ -30,6 +30,8 @@ for rows, columns, has_norm, has_bias, has_residual in (
     ([32], 100, False, True, True),
     ([20], 3000, True, True, True),
     ([4], 9000, True, False, False),
+    ([16, 8, 8], 1024, True, False, False),
+    ([6], 4608, False, False, True),
 ):
     x = torch.randn(1, columns)
     weights = [torch.randn(count, columns) / columns**0.5 for count in rows]
@@ -38,12 +40,13 @@ for rows, columns, has_norm, has_bias, has_residual in (
     residual = torch.randn(1, sum(rows)) if has_residual else None
     args = (x, weights, norm, 1e-5, bias, residual, False)
     close(launch.row_products(*args), operators.row_products(*args))
-for columns in (100, 2500):
+for columns in (100, 2048, 2500):
     gate, up = torch.randn(21, columns) / columns**0.5, torch.randn(21, columns) / columns**0.5
     for norm in (None, torch.rand(columns)):
         args = (torch.randn(1, columns), gate, up, norm, 1e-5, False)
         close(launch.row_gated(*args), operators.row_gated(*args))
-for length in (5, 128, 300):
+for length, held in ((5, 1 << 15), (300, 1 << 15), (5, 0), (128, 0), (300, 0)):  # by one program, and in parts
+    launch.HELD_KEYS = held
     q = torch.randn(2, 1, 6, 16).transpose(1, 2)
     k, v = (torch.randn(2, 1, 2, 16).transpose(1, 2) for _ in range(2))
     keys, values = torch.randn(2, 2, length, 16), torch.randn(2, 2, length, 16)
@@ -125,15 +128,27 @@ ATTENTION = (
 
 
 def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
-    from kernel_pytorch.perf.decode.attention_kernel import one_query_attention
+    from kernel_pytorch.perf.decode.attention_kernel import one_head_attention, one_query_attention
     from kernel_pytorch.perf.decode.row_kernels import row_times_gated, row_times_matrices
 
-    block = {"OVERLAPS": overlaps, "BLOCK_ROWS": 4, "BLOCK": 1024, "BLOCKS": 2, "EVEN": True, "HAS_NORM": True}
-    shape = {"SHARED": 4, "GROUP": 8, "GROUP_BLOCK": 16, "SIZE": 64, "BLOCK": 128, "PARTS": 4, "OVERLAPS": overlaps}
+    block = {
+        "OVERLAPS": overlaps,
+        "BLOCK_ROWS": 4,
+        "BLOCK": 1024,
+        "BLOCKS": 3,
+        "EARLY": 2,
+        "EVEN": True,
+        "HAS_NORM": True,
+    }
+    shape = {"GROUP": 8, "SIZE": 64, "OVERLAPS": overlaps, "ROTATES": True, "WRITES": True, "HAS_BIAS": True}
+    parts = {"SHARED": 4, "GROUP_BLOCK": 16, "BLOCK": 128, "PARTS": 4}
+    apart = ("totals_ptr", "weights_ptr", "arrived_ptr")
+    whole = {name: kind for name, kind in ATTENTION.items() if name not in apart}
     return [
         (row_times_matrices, MATRICES, {**block, "HAS_BIAS": False, "HAS_RESIDUAL": True, "MATRICES": 3}),
         (row_times_gated, GATED, block),
-        (one_query_attention, ATTENTION, {**shape, "ROTATES": True, "WRITES": True, "HAS_BIAS": True}),
+        (one_query_attention, ATTENTION, {**shape, **parts}),
+        (one_head_attention, whole, {**shape, "BLOCK": 512}),
     ]
 
 

@@ -156,3 +156,86 @@ def one_query_attention(
                 piece = tl.load(totals_ptr + (slot + other) * GROUP_BLOCK * SIZE + rows, cache_modifier=".cg")
                 result += piece * share[:, None]
             tl.store(place, (result / below[:, None]).to(out_ptr.dtype.element_ty), mask=in_group[:, None])
+
+
+@triton.jit
+def one_head_attention(
+    q_ptr,
+    k_ptr,
+    v_ptr,
+    cos_ptr,
+    sin_ptr,
+    keys_ptr,
+    values_ptr,
+    position_ptr,
+    bias_ptr,
+    out_ptr,
+    q_batch,
+    q_head,
+    k_batch,
+    k_head,
+    v_batch,
+    v_head,
+    cache_batch,
+    cache_head,
+    bias_batch,
+    bias_head,
+    bias_key,
+    length,
+    scale,
+    ROTATES: tl.constexpr,
+    WRITES: tl.constexpr,
+    HAS_BIAS: tl.constexpr,
+    GROUP: tl.constexpr,
+    SIZE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    OVERLAPS: tl.constexpr,
+):
+    """The same where one program can hold all keys and values of a head: nothing to put together at the end.
+
+    Keys and values are read once per query head, from the cache after the first."""
+    head = tl.program_id(0)
+    batch = tl.program_id(1).to(tl.int64)
+    shared = head // GROUP
+    column = tl.arange(0, SIZE)[None, :]
+    at = tl.arange(0, BLOCK)
+    base = batch * cache_batch + shared * cache_head
+    place = base + at[:, None] * SIZE + column
+    if OVERLAPS:
+        gdc_launch_dependents()
+    there = (at < length)[:, None]
+    keys = tl.load(keys_ptr + place, mask=there, other=0.0)
+    values = tl.load(values_ptr + place, mask=there, other=0.0)
+    if OVERLAPS:
+        gdc_wait()
+    alone = tl.arange(0, 1)
+    always = tl.full((1,), 1, tl.int1)
+    q = _rotated(q_ptr + batch * q_batch, q_head, head + alone, always, cos_ptr, sin_ptr, SIZE, ROTATES)
+    q = q.to(keys.dtype).to(tl.float32) * scale
+    scores = tl.sum(keys.to(tl.float32) * q, axis=1)
+    if WRITES:
+        position = tl.load(position_ptr)
+        k_new = _rotated(k_ptr + batch * k_batch, k_head, shared + alone, always, cos_ptr, sin_ptr, SIZE, ROTATES)
+        k_new = k_new.to(keys.dtype)
+        v_new = tl.load(v_ptr + batch * v_batch + shared * v_head + column)
+        if head % GROUP == 0:
+            tl.store(keys_ptr + base + position * SIZE + column, k_new)
+            tl.store(values_ptr + base + position * SIZE + column, v_new)
+        # What was read there may be the entry of before or of now: it counts for nothing.
+        own = at == position
+        scores = tl.where(own, tl.sum(tl.sum(k_new.to(tl.float32) * q, axis=1), axis=0), scores)
+    if HAS_BIAS:
+        shift = bias_ptr + batch * bias_batch + head * bias_head + at * bias_key
+        scores += tl.load(shift, mask=at < length, other=0.0).to(tl.float32)
+    scores = tl.where(at < length, scores, float("-inf"))
+    top = tl.max(scores, axis=0)
+    shares = tl.exp(scores - tl.where(top == float("-inf"), 0.0, top))
+    weight = tl.sum(shares, axis=0)
+    if WRITES:
+        share = tl.sum(tl.where(own, shares, 0.0), axis=0)
+        shares = tl.where(own, 0.0, shares)
+    total = tl.sum(shares[:, None] * values.to(tl.float32), axis=0)[None, :]
+    if WRITES:
+        total += share * v_new.to(tl.float32)
+    heads = tl.num_programs(0)
+    tl.store(out_ptr + (batch * heads + head) * SIZE + column, (total / weight).to(out_ptr.dtype.element_ty))

@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-# Columns of a block: narrow ones where two of them hold the row, wide ones where three have to.
-NARROW, WIDE = 1024, 2048
-# Rows per program and warps, by measurement on an H200 over the shapes of a 1.1B decoder.
-ROWS, FEW_ROWS, WARPS, ATTENTION_WARPS = 4, 2, 4, 4
+# Bytes of weights that a thread asks for before it waits: more do not fit its registers.
+MOST_HELD = 704
+# From so many rows on there is work enough for wide programs.
 MANY = 16384
-KEYS, MOST_PARTS = 128, 16
+KEYS, MOST_PARTS, ATTENTION_WARPS = 128, 16, 4
+# Elements of the keys that one program holds, with as many of the values, and its warps.
+HELD_KEYS, HOLDING_WARPS = 512 * 64, 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a product is cut: rows and columns of a block, warps, and how many blocks are asked for before the wait."""
+
+    rows: int
+    block: int
+    warps: int
+    early: int
+
+
+def plan_for(rows: list[int], columns: int, element_size: int) -> Plan:
+    """By measurement on an H200 over the shapes of a 1.1B decoder: few threads that hold much."""
+    if len(rows) > 1:
+        return _plan(8, 512, 8, columns, element_size)
+    if max(rows) >= MANY:
+        return _plan(4, 1024, 4, columns, element_size)
+    return _plan(4 if columns <= 4096 else 2, 256, 1, columns, element_size)
+
+
+def gated_plan(columns: int, element_size: int) -> Plan:
+    """The same for the two matrices of a gate."""
+    return _plan(1, 1024, 1, columns, 2 * element_size)
+
+
+def _plan(rows: int, block: int, warps: int, columns: int, element_size: int) -> Plan:
+    import triton
+
+    while columns % block and block > 256:  # a last block that is full needs no masks
+        block //= 2
+    block = min(block, int(triton.next_power_of_2(columns)))
+    held = rows * block * element_size // (32 * warps)
+    return Plan(rows, block, warps, max(1, min(MOST_HELD // held, triton.cdiv(columns, block))))
 
 
 @lru_cache(maxsize=8)
@@ -26,12 +62,6 @@ def _extra(overlaps: bool) -> dict[str, Any]:
     return {"launch_pdl": True} if overlaps else {}
 
 
-def _block(columns: int) -> int:
-    import triton
-
-    return min(NARROW if columns <= 2 * NARROW else WIDE, int(triton.next_power_of_2(columns)))
-
-
 def row_products(
     x: Any, weights: list[Any], norm: Any, epsilon: float, bias: Any, residual: Any, overlaps: bool
 ) -> Any:
@@ -44,13 +74,11 @@ def row_products(
     columns = x.shape[-1]
     out = x.new_empty((1, sum(rows)))
     overlaps = overlaps and can_overlap(x.device)
-    block_rows = FEW_ROWS if max(rows) >= MANY else ROWS
-    block = _block(columns)
+    plan = plan_for(rows, columns, x.element_size())
     counts = [*rows, *[0] * (3 - len(rows))]
     # In elements, from the first matrix.
     distances = [(one.data_ptr() - weights[0].data_ptr()) // one.element_size() for one in weights[1:]]
-    blocks = triton.cdiv(columns, block)
-    row_times_matrices[(sum(triton.cdiv(count, block_rows) for count in rows),)](
+    row_times_matrices[(sum(triton.cdiv(count, plan.rows) for count in rows),)](
         x,
         x if norm is None else norm,
         weights[0],
@@ -67,11 +95,12 @@ def row_products(
         HAS_RESIDUAL=residual is not None,
         MATRICES=len(weights),
         OVERLAPS=overlaps,
-        BLOCK_ROWS=block_rows,
-        BLOCK=block,
-        BLOCKS=blocks,
-        EVEN=columns % block == 0 and all(count % block_rows == 0 for count in rows),
-        num_warps=WARPS,
+        BLOCK_ROWS=plan.rows,
+        BLOCK=plan.block,
+        BLOCKS=triton.cdiv(columns, plan.block),
+        EARLY=plan.early,
+        EVEN=columns % plan.block == 0 and all(count % plan.rows == 0 for count in rows),
+        num_warps=plan.warps,
         **_extra(overlaps),
     )
     return out
@@ -86,8 +115,8 @@ def row_gated(x: Any, gate: Any, up: Any, norm: Any, epsilon: float, overlaps: b
     rows, columns = gate.shape
     out = x.new_empty((1, rows))
     overlaps = overlaps and can_overlap(x.device)
-    block = _block(columns)
-    row_times_gated[(triton.cdiv(rows, FEW_ROWS),)](
+    plan = gated_plan(columns, x.element_size())
+    row_times_gated[(triton.cdiv(rows, plan.rows),)](
         x,
         x if norm is None else norm,
         gate,
@@ -98,11 +127,12 @@ def row_gated(x: Any, gate: Any, up: Any, norm: Any, epsilon: float, overlaps: b
         epsilon,
         HAS_NORM=norm is not None,
         OVERLAPS=overlaps,
-        BLOCK_ROWS=FEW_ROWS,
-        BLOCK=block,
-        BLOCKS=triton.cdiv(columns, block),
-        EVEN=columns % block == 0 and rows % FEW_ROWS == 0,
-        num_warps=WARPS,
+        BLOCK_ROWS=plan.rows,
+        BLOCK=plan.block,
+        BLOCKS=triton.cdiv(columns, plan.block),
+        EARLY=plan.early,
+        EVEN=columns % plan.block == 0 and rows % plan.rows == 0,
+        num_warps=plan.warps,
         **_extra(overlaps),
     )
     return out
@@ -146,7 +176,7 @@ def _attend(
     import torch
     import triton
 
-    from kernel_pytorch.perf.decode.attention_kernel import one_query_attention
+    from kernel_pytorch.perf.decode.attention_kernel import one_head_attention, one_query_attention
 
     batch, heads, _, size = q.shape
     shared, length = keys.shape[1], keys.shape[2]
@@ -155,13 +185,7 @@ def _attend(
     overlaps = overlaps and can_overlap(q.device)
     writes = k is not None
     shift = None if bias is None else bias.expand(batch, heads, 1, length)
-    block = min(KEYS, max(16, triton.next_power_of_2(length)))
-    group_block = max(16, triton.next_power_of_2(group))
-    parts = min(MOST_PARTS, triton.next_power_of_2(triton.cdiv(length, block)))
-    pieces = batch * shared * parts
-    totals = torch.empty(pieces * group_block * size if parts > 1 else 1, dtype=torch.float32, device=q.device)
-    tops = torch.empty(pieces * 2 * group_block if parts > 1 else 1, dtype=torch.float32, device=q.device)
-    one_query_attention[(shared, parts, batch)](
+    pointers = (
         q,
         k if writes else q,
         v if writes else q,
@@ -172,9 +196,8 @@ def _attend(
         position if writes else q,
         q if shift is None else shift,
         out,
-        totals,
-        tops,
-        _arrived(keys, parts),
+    )
+    sizes = (
         q.stride(0),
         q.stride(1),
         k.stride(0) if writes else 0,
@@ -188,20 +211,41 @@ def _attend(
         0 if shift is None else shift.stride(3),
         length,
         scale,
-        ROTATES=cos is not None,
-        WRITES=writes,
-        HAS_BIAS=shift is not None,
+    )
+    options = {"ROTATES": cos is not None, "WRITES": writes, "HAS_BIAS": shift is not None, "OVERLAPS": overlaps}
+    options |= {"GROUP": group, "SIZE": size, **_extra(overlaps)}
+    whole = max(16, triton.next_power_of_2(length))
+    if whole * size <= HELD_KEYS and batch * heads <= _compute_units(q.device):
+        grid = (heads, batch)
+        one_head_attention[grid](*pointers, *sizes, BLOCK=whole, num_warps=HOLDING_WARPS, **options)
+        return out
+    block = min(KEYS, whole)
+    group_block = max(16, triton.next_power_of_2(group))
+    parts = min(MOST_PARTS, triton.next_power_of_2(triton.cdiv(length, block)))
+    pieces = batch * shared * parts
+    totals = torch.empty(pieces * group_block * size if parts > 1 else 1, dtype=torch.float32, device=q.device)
+    tops = torch.empty(pieces * 2 * group_block if parts > 1 else 1, dtype=torch.float32, device=q.device)
+    one_query_attention[(shared, parts, batch)](
+        *pointers,
+        totals,
+        tops,
+        _arrived(keys, parts),
+        *sizes,
         SHARED=shared,
-        GROUP=group,
         GROUP_BLOCK=group_block,
-        SIZE=size,
         BLOCK=block,
         PARTS=parts,
-        OVERLAPS=overlaps,
         num_warps=ATTENTION_WARPS,
-        **_extra(overlaps),
+        **options,
     )
     return out
+
+
+@lru_cache(maxsize=8)
+def _compute_units(device: Any) -> int:
+    import torch
+
+    return int(torch.cuda.get_device_properties(device).multi_processor_count) if device.type == "cuda" else 64
 
 
 _counters: dict[Any, Any] = {}

@@ -8,8 +8,8 @@ Several matrices are one base pointer and distances to it: a pointer chosen by a
 its alignment, and with it the wide loads.
 """
 
-# mypy: disable-error-code="no-untyped-def,untyped-decorator,misc"
-# ruff: noqa: N803
+# mypy: disable-error-code="no-untyped-def,untyped-decorator,misc,assignment"
+# ruff: noqa: N803, RUF005
 from __future__ import annotations
 
 import triton
@@ -31,6 +31,16 @@ def _values(ptr, column, columns, EVEN: tl.constexpr):
     if EVEN:
         return tl.load(ptr + column).to(tl.float32)
     return tl.load(ptr + column, mask=column < columns, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def _normed(x_ptr, norm_ptr, column, columns, squares, HAS_NORM: tl.constexpr, EVEN: tl.constexpr):
+    """A piece of the row times the norm's weight, and its squares added to those before it."""
+    x = _values(x_ptr, column, columns, EVEN)
+    squares += x * x
+    if HAS_NORM:
+        x = x * _values(norm_ptr, column, columns, EVEN)
+    return x, squares
 
 
 @triton.jit
@@ -56,6 +66,7 @@ def row_times_matrices(
     BLOCK_ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
     BLOCKS: tl.constexpr,
+    EARLY: tl.constexpr,
     EVEN: tl.constexpr,
 ):
     """out[n] = residual[n] + bias[n] + weight[n] . rms_norm(x), for the rows of up to three matrices."""
@@ -79,40 +90,20 @@ def row_times_matrices(
     if OVERLAPS:
         gdc_launch_dependents()
     # On their way before the wait: nobody writes to weights between the first kernel of a call and this one.
-    part = _part(place, in_rows, column, columns, EVEN)
-    if BLOCKS > 1:
-        part1 = _part(place, in_rows, column + BLOCK, columns, EVEN)
-    if BLOCKS > 2:
-        part2 = _part(place, in_rows, column + 2 * BLOCK, columns, EVEN)
-    if HAS_NORM:
-        scale = _values(norm_ptr, column, columns, EVEN)
+    parts = ()
+    for number in tl.static_range(EARLY):
+        parts = parts + (_part(place, in_rows, number * BLOCK + column, columns, EVEN),)
     if OVERLAPS:
         gdc_wait()
-    x = _values(x_ptr, column, columns, EVEN)
-    squares = x * x
-    if HAS_NORM:
-        x = x * scale
-    total = part.to(tl.float32) * x[None, :]
-    if BLOCKS > 1:
-        x = _values(x_ptr, column + BLOCK, columns, EVEN)
-        squares += x * x
-        if HAS_NORM:
-            x = x * _values(norm_ptr, column + BLOCK, columns, EVEN)
-        total += part1.to(tl.float32) * x[None, :]
-    if BLOCKS > 2:
-        x = _values(x_ptr, column + 2 * BLOCK, columns, EVEN)
-        squares += x * x
-        if HAS_NORM:
-            x = x * _values(norm_ptr, column + 2 * BLOCK, columns, EVEN)
-        total += part2.to(tl.float32) * x[None, :]
-    if BLOCKS > 3:
-        for number in range(3, BLOCKS):
-            there = number * BLOCK + column
-            x = _values(x_ptr, there, columns, EVEN)
-            squares += x * x
-            if HAS_NORM:
-                x = x * _values(norm_ptr, there, columns, EVEN)
-            total += _part(place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
+    total = tl.zeros((BLOCK_ROWS, BLOCK), tl.float32)
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for number in tl.static_range(EARLY):
+        x, squares = _normed(x_ptr, norm_ptr, number * BLOCK + column, columns, squares, HAS_NORM, EVEN)
+        total += parts[number].to(tl.float32) * x[None, :]
+    for number in range(EARLY, BLOCKS):
+        there = number * BLOCK + column
+        x, squares = _normed(x_ptr, norm_ptr, there, columns, squares, HAS_NORM, EVEN)
+        total += _part(place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
     result = tl.sum(total, axis=1)
     if HAS_NORM:  # a factor of the whole row: it can wait until after the sum
         result = result * tl.rsqrt(tl.sum(squares, axis=0) / columns + epsilon)
@@ -138,6 +129,7 @@ def row_times_gated(
     BLOCK_ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
     BLOCKS: tl.constexpr,
+    EARLY: tl.constexpr,
     EVEN: tl.constexpr,
 ):
     """out[n] = silu(gate[n] . rms_norm(x)) * (up[n] . rms_norm(x))."""
@@ -147,27 +139,26 @@ def row_times_gated(
     column = tl.arange(0, BLOCK)
     if OVERLAPS:
         gdc_launch_dependents()
-    gate_part = _part(gate_ptr + place, in_rows, column, columns, EVEN)
-    up_part = _part(up_ptr + place, in_rows, column, columns, EVEN)
-    if HAS_NORM:
-        scale = _values(norm_ptr, column, columns, EVEN)
+    gate_parts = ()
+    up_parts = ()
+    for number in tl.static_range(EARLY):
+        there = number * BLOCK + column
+        gate_parts = gate_parts + (_part(gate_ptr + place, in_rows, there, columns, EVEN),)
+        up_parts = up_parts + (_part(up_ptr + place, in_rows, there, columns, EVEN),)
     if OVERLAPS:
         gdc_wait()
-    x = _values(x_ptr, column, columns, EVEN)
-    squares = x * x
-    if HAS_NORM:
-        x = x * scale
-    gates = gate_part.to(tl.float32) * x[None, :]
-    ups = up_part.to(tl.float32) * x[None, :]
-    if BLOCKS > 1:
-        for number in range(1, BLOCKS):
-            there = number * BLOCK + column
-            x = _values(x_ptr, there, columns, EVEN)
-            squares += x * x
-            if HAS_NORM:
-                x = x * _values(norm_ptr, there, columns, EVEN)
-            gates += _part(gate_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
-            ups += _part(up_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
+    gates = tl.zeros((BLOCK_ROWS, BLOCK), tl.float32)
+    ups = tl.zeros((BLOCK_ROWS, BLOCK), tl.float32)
+    squares = tl.zeros((BLOCK,), tl.float32)
+    for number in tl.static_range(EARLY):
+        x, squares = _normed(x_ptr, norm_ptr, number * BLOCK + column, columns, squares, HAS_NORM, EVEN)
+        gates += gate_parts[number].to(tl.float32) * x[None, :]
+        ups += up_parts[number].to(tl.float32) * x[None, :]
+    for number in range(EARLY, BLOCKS):
+        there = number * BLOCK + column
+        x, squares = _normed(x_ptr, norm_ptr, there, columns, squares, HAS_NORM, EVEN)
+        gates += _part(gate_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
+        ups += _part(up_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
     gate = tl.sum(gates, axis=1)
     up = tl.sum(ups, axis=1)
     if HAS_NORM:

@@ -73,6 +73,13 @@ def released() -> None:
         torch.cuda.reset_peak_memory_stats()
 
 
+def _forget_inductors_graphs() -> None:
+    """They are recorded again by the next call."""
+    from torch._inductor.cudagraph_trees import reset_cudagraph_trees
+
+    reset_cudagraph_trees()
+
+
 def peak_gib() -> float | None:
     import torch
 
@@ -125,6 +132,7 @@ class Case:
             self.functions[name] = function
             self.facts[name] = {"made_s": time.perf_counter() - began, "peak_gib": peak_gib()}
         if "failed" in self.facts[name]:
+            _forget_inductors_graphs()  # one that was broken off while recording breaks those of the others
             say(f"  {name}: {self.facts[name]['failed']}")
 
     def compiled(self, **arguments: Any) -> Callable[[], Callable[..., Any]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from kernel_pytorch.perf.bench.device import Device, Sample
 from kernel_pytorch.perf.bench.history import append, load_result
 from kernel_pytorch.perf.bench.inputs import input_notes, rotated_calls
 from kernel_pytorch.perf.bench.result import BenchReport, TargetResult
-from kernel_pytorch.perf.bench.run import Settings, measure
+from kernel_pytorch.perf.bench.run import Settings, in_turn, measure
 from kernel_pytorch.perf.bench.sensors import Sensors
 from kernel_pytorch.perf.bench.target import Target, as_target, load_target, looks_like_target
 
@@ -200,3 +201,18 @@ def test_targets_in_every_form(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=words):
             load_target(text)
     assert looks_like_target("a.b:c") and not looks_like_target(str(path)) and not looks_like_target("C:/x.json")
+
+
+@pytest.mark.parametrize("count", [2, 3, 6])
+def test_every_target_comes_after_every_other_as_often(count: int) -> None:
+    names = list(range(count))
+    rounds = [in_turn(names, number) for number in range(1200)]
+    assert all(sorted(one) == names for one in rounds)
+    flat = [name for one in rounds for name in one]
+    pairs = Counter(pairwise(flat))
+    after_itself = [pairs[one, one] for one in names]  # at the border of two rounds
+    after_others = [pairs[a, b] for a in names for b in names if a != b]
+    for found in (after_itself, after_others):
+        mean = sum(found) / len(found)
+        assert all(abs(one - mean) <= 0.25 * mean + 3 for one in found)
+    assert in_turn(names, 7) == in_turn(names, 7)

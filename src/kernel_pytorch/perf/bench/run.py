@@ -1,17 +1,19 @@
 """Measures one or more targets in turns and judges them.
 
 Order: first call (compilation, reported apart), warm-up until times settle, then rounds. In a round every target gets
-one sample; the order alternates, so that whoever goes first is not always the same. Rounds go on until the verdicts
+one sample; the order changes (`in_turn`), so that nobody always comes after the same. Rounds go on until the verdicts
 stand or the noise allows no more, or time is up.
 """
 
 from __future__ import annotations
 
 import math
+import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kernel_pytorch.core.entry_point import blaming
 from kernel_pytorch.core.errors import UsageError
@@ -26,6 +28,8 @@ from kernel_pytorch.perf.bench.verdict import MARGIN, Verdict, judge
 
 MIN_WARMUP = 3
 MIN_SAMPLES = 10
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -135,15 +139,15 @@ def _rounds(runners: list[_Runner], timer: Timer, sensors: Sensors, settings: Se
     next_look = settings.samples
     number = 0
     while True:
-        order = runners if number % 2 == 0 else runners[::-1]
-        taken = [(runner, timer.sample(runner.many(), runner.calls_per_sample)) for runner in order]
+        order = in_turn(runners, number)
+        taken = {id(runner): timer.sample(runner.many(), runner.calls_per_sample) for runner in order}
         number += 1
         if sensors.throttled is not None and sensors.throttled():
-            for runner, _ in taken:
+            for runner in runners:
                 runner.dropped += 1
         else:
-            for runner, sample in taken:
-                runner.samples.append(sample)
+            for runner in runners:
+                runner.samples.append(taken[id(runner)])
         if sensors.power_capped is not None and sensors.power_capped():
             for runner in runners:
                 runner.power_capped += 1
@@ -155,6 +159,16 @@ def _rounds(runners: list[_Runner], timer: Timer, sensors: Sensors, settings: Se
             next_look = math.ceil(max(next_look, count) * 1.6)
             if out_of_time or _is_enough(runners, settings, looks):
                 return looks
+
+
+def in_turn(runners: Sequence[_T], number: int) -> list[_T]:
+    """The order of one round. What runs before a target matters (caches, clocks): each must come after each as often.
+
+    Two take turns at being first. More are shuffled, always in the same way: there and back again would put the first
+    and the last after themselves, and has shown them 3 % faster than their like."""
+    if len(runners) <= 2:
+        return list(runners) if number % 2 == 0 else list(reversed(runners))
+    return random.Random(number).sample(runners, len(runners))
 
 
 def _is_enough(runners: list[_Runner], settings: Settings, looks: int) -> bool:

@@ -74,7 +74,7 @@ def released() -> None:
 
 
 def _forget_inductors_graphs() -> None:
-    """They are recorded again by the next call."""
+    """One that was broken off while it was recorded would break those that come after it."""
     from torch._inductor.cudagraph_trees import reset_cudagraph_trees
 
     reset_cudagraph_trees()
@@ -132,7 +132,7 @@ class Case:
             self.functions[name] = function
             self.facts[name] = {"made_s": time.perf_counter() - began, "peak_gib": peak_gib()}
         if "failed" in self.facts[name]:
-            _forget_inductors_graphs()  # one that was broken off while recording breaks those of the others
+            _forget_inductors_graphs()
             say(f"  {name}: {self.facts[name]['failed']}")
 
     def compiled(self, **arguments: Any) -> Callable[[], Callable[..., Any]]:
@@ -184,11 +184,13 @@ class Case:
         self.add(EAGER, lambda: self.model, 60)
         self.add(DEFAULT, self.compiled(), 120)
         if on_gpu:
+            if self.args.search_seconds:
+                # First of those with Inductor's graphs: broken off, it takes the graphs of those before it with it.
+                limit = min(self.args.search_seconds, self.left() - RESERVE_S)
+                self.add(SEARCH, self.compiled(mode="max-autotune"), limit)
             self.add(REDUCE, self.compiled(mode="reduce-overhead"), 120)
             if OURS in self.functions:
                 self.add(ALLOWED, self.with_inductor_graphs(), 120)
-            if self.args.search_seconds:
-                self.add(SEARCH, self.compiled(mode="max-autotune"), self.args.search_seconds)
         wait_for_all(self.args)
         with alone(self.args.side_by_side):
             return self.measured()
@@ -239,6 +241,12 @@ class Case:
         from kernel_pytorch.perf.bench.sensors import sensors_of
         from kernel_pytorch.perf.bench.target import Target
 
+        for name in list(self.functions):
+            try:
+                self.inputs.call(self.functions[name])
+            except Exception as error:  # one variant's failure is a row, not the end
+                del self.functions[name]
+                self.facts[name] = {"failed": f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}"}
         names = [name for name in (OURS, ALLOWED, DEFAULT, EAGER, REDUCE, SEARCH) if name in self.functions]
         targets = [Target(name, self.functions[name], self.inputs.args, self.inputs.kwargs) for name in names]
         device = current_device(force_cpu=not self.inputs_on_gpu())

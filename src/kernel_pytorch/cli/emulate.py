@@ -57,6 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     look = parser.add_argument_group("what to look for")
     look.add_argument("--check", default="", metavar="LIST", help="memory (bounds, freed, unwritten), races")
     look.add_argument("--profile", action="store_true", help="count instructions, divergence, memory traffic by line")
+    look.add_argument(
+        "--whole-pages", action="store_true", help="buffers as drivers give them: a small overrun goes on, unseen"
+    )
     look.add_argument("--shuffle-blocks", action="store_true", help="run blocks in random order")
     add_source_arguments(parser)
     how = parser.add_argument_group("building")
@@ -169,6 +172,8 @@ def _settings(args: argparse.Namespace) -> Settings:
         value = getattr(args, name)
         if value is not None and not value > 0:
             raise UsageError(f"--{name} {value:g}: expected more than 0")
+    if args.whole_pages and wanted:
+        raise UsageError("--whole-pages lets small overruns go unseen, which --check is to find: leave one of them out")
     under = command_words("--under", args.under)
     if under and (args.compare or args.json):
         raise UsageError("--under gives the terminal to one run of the program: leave --compare and --json out")
@@ -177,6 +182,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         races="races" in wanted,
         counted=args.profile,
         shuffle_blocks=args.shuffle_blocks,
+        whole_pages=args.whole_pages,
         threads=args.threads,
         watchdog_s=args.watchdog if not under else _A_DAY_S,
         under=under,

@@ -41,6 +41,7 @@ class Settings:
     devices: int = 1
     timeout_s: float | None = None
     cpu_s: float | None = None  # of the program itself, all its threads together; not of translating its kernels
+    whole_pages: bool = False  # what a driver gives: an overrun within the last page of a buffer goes unseen
     quiet_faults: bool = False  # the caller shows the faults of the report: the runtime need not say them too
     under: tuple[str, ...] = ()  # a debugger or checker that the program is started with: gdb --args, valgrind
 
@@ -52,6 +53,7 @@ class Settings:
             "races": self.races,
             "counted": self.counted,
             "shuffle-blocks": self.shuffle_blocks,
+            "whole-pages": self.whole_pages,
             "quiet-faults": self.quiet_faults,
         }
         return ",".join(name for name, on in chosen.items() if on)

@@ -40,7 +40,7 @@ from kernel_pytorch.toolchain.elf import ElfFile
 
 FLAGS = ("checked", "counted")
 # Of the runtime: they ask nothing of the code.
-_RUNTIME_FLAGS = ("races", "shuffle-blocks", "unwritten", "quiet-faults")
+_RUNTIME_FLAGS = ("races", "shuffle-blocks", "unwritten", "whole-pages", "quiet-faults")
 _SECTION_RELOCATIONS = 4
 
 

@@ -108,6 +108,24 @@ def test_store_past_the_end_is_reported(run: Run) -> None:
     assert "global_store_dword" in ran.err
 
 
+def test_in_whole_pages_a_small_overrun_goes_unseen_and_a_large_one_does_not(run: Run) -> None:
+    ran = run(
+        """
+        k = function(module(), "store")
+        a = malloc(4000)
+        assert a % 4096 == 0
+        assert launch(k, (1, 1, 1), (64, 1, 1), pointer_and_number(a, 4096 - 256)) == 0
+        good("hipDeviceSynchronize")
+        assert launch(k, (1, 1, 1), (64, 1, 1), pointer_and_number(a, 4096 - 252)) == 0
+        assert call("hipDeviceSynchronize") == ILLEGAL_ADDRESS
+        """,
+        env={"KPT_EMULATE_FLAGS": "whole-pages"},
+    )
+    assert ran.code == 0, ran.err
+    (fault,) = ran.faults
+    assert "96 bytes past the end of device buffer #1 of 4000 bytes" in fault["detail"]
+
+
 def test_use_after_free_is_reported(run: Run) -> None:
     ran = run(
         """

@@ -85,6 +85,7 @@ Config read() {
         else if (flag == "counted") out.counted = true;
         else if (flag == "races") out.races = out.checked = true;
         else if (flag == "shuffle-blocks") out.shuffle_blocks = true;
+        else if (flag == "whole-pages") out.whole_pages = true;
         else if (flag == "quiet-faults") out.quiet_faults = true;
         else if (!flag.empty()) say("KPT_EMULATE_FLAGS: %s is not a flag and is ignored", flag.c_str());
     }

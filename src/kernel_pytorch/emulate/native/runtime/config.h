@@ -27,6 +27,7 @@ struct Config {
     uint64_t memory_limit = 0;   /* what may be allocated here */
     bool checked = false, counted = false, races = false, shuffle_blocks = false;
     uint64_t seed = 0;
+    bool whole_pages = false;  /* buffers start with a page, as drivers give them, and do not end with one */
     bool quiet_faults = false; /* whoever started the program shows them from the report */
     std::string cache, translate, compile, report;
     unsigned threads = 1;

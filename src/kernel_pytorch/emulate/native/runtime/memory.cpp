@@ -164,7 +164,7 @@ Allocation *allocate(Kind kind, uint64_t bytes, int device, unsigned flags, hipE
     if (span_bytes >= HUGE_SPAN) madvise(got, span_bytes, MADV_HUGEPAGE); /* one fault for 2 MiB, not for 4 KiB */
     auto *a = new Allocation;
     a->base = (span + span_bytes - bytes) / align * align;
-    if (align > PAGE || s.live.size() > GUARDED_COUNT) a->base = span;
+    if (align > PAGE || s.live.size() > GUARDED_COUNT || config().whole_pages) a->base = span;
     a->bytes = bytes;
     a->kind = kind;
     a->device = device;

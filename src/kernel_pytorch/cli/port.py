@@ -290,6 +290,8 @@ def _talk(
     verb = "written" if args.write or args.out else "to write (--write or --out DIR)"
     # In the copy layout the headers of the copy are HIP's: there the original keeps the NVIDIA path, not the copy.
     proof = "the original is untouched" if layout == "copy" else "NVIDIA path proven unchanged in all of them"
+    if not proven:
+        proof = "nothing could be proven" if refused else "nothing to change"
     print(f"{args.path}: {len(proven)} files {verb}, layout {layout}; {proof}", file=out)
     for verdict in refused:
         print(f"left as it was, not proven: {verdict}", file=out)

@@ -10,6 +10,7 @@ from kernel_pytorch.backends.amd import CompiledKernel, hip_driver
 from kernel_pytorch.backends.amd.amd_exceptions import AMDDeviceError
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernelFault
+from kernel_pytorch.toolchain.disassemble import DisassemblerNotFoundError
 
 from .conftest import ADD
 
@@ -72,7 +73,10 @@ def test_with_the_assembly_kept_no_disassembler_is_needed(
     with EmulatedDevice("mi300x") as mi300x:
         kernel.launch(1, 64, [x], on=mi300x)
     assert (x == 91).all()
-    assert compiler.compile_kernel(source, "fill_with_91", target="gfx942").assembly is None  # type: ignore[attr-defined]
+    without = compiler.compile_kernel(source.replace("91", "92"), "fill_with_92", target="gfx942")  # type: ignore[attr-defined]
+    assert without.assembly is None
+    with EmulatedDevice("mi300x") as mi300x, pytest.raises(DisassemblerNotFoundError, match="keep_assembly=True"):
+        without.launch(1, 64, [x], on=mi300x)
 
 
 def test_it_is_never_chosen_silently(compile_once: Compile, monkeypatch: pytest.MonkeyPatch) -> None:

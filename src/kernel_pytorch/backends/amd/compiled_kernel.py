@@ -102,6 +102,7 @@ class CompiledKernel:
             stream_handle,
             tensor_device,
         )
+        from kernel_pytorch.toolchain.disassemble import DisassemblerNotFoundError
         from kernel_pytorch.toolchain.kernel_arguments import pack_arguments
 
         chosen, parameters = self._chosen(kernel)
@@ -112,15 +113,20 @@ class CompiledKernel:
         if on is not None:
             if stream is not None or device is not None:
                 raise ValueError("on= names another device: it has no stream= and no device= of this machine")
-            return on.launch_code_object(
-                self.binary,
-                chosen.symbol,
-                grid_size,
-                block_size,
-                args,
-                shared_bytes=shared,
-                assembly=self.assembly,
-            )
+            try:
+                return on.launch_code_object(
+                    self.binary,
+                    chosen.symbol,
+                    grid_size,
+                    block_size,
+                    args,
+                    shared_bytes=shared,
+                    assembly=self.assembly,
+                )
+            except DisassemblerNotFoundError as error:
+                raise DisassemblerNotFoundError(
+                    f"{error}. Nor does a kernel that keeps its assembly: compile_kernel(..., keep_assembly=True)"
+                ) from None
         runtime = hip_runtime()
         packed = pack_arguments(chosen.name, parameters, args)
         where = tensor_device(args)

@@ -105,6 +105,22 @@ def test_names_that_rocm_never_sees_are_not_reported() -> None:
     assert [one.code for one in translated(old).findings] == ["KP202"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "is_seen"),
+    [
+        ("__CUDA_ARCH__ >= 900", False),
+        ("defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900", False),
+        ("900 <= __CUDA_ARCH__", False),
+        ("__CUDA_ARCH__ < 900", True),
+        ("__CUDA_ARCH__ >= 700", True),  # rewritten: AMD takes it
+        ("__CUDA_ARCH__ >= 900 || defined(MINE)", True),
+    ],
+)
+def test_names_behind_a_capability_that_amd_gpus_do_not_claim_are_not_reported(condition: str, is_seen: bool) -> None:
+    text = f"#if {condition}\nint x = f(cudaGraphConditionalHandleCreate);\n#else\nint x = 1;\n#endif\n"
+    assert ("KP202" in {one.code for one in translated(text).findings}) is is_seen
+
+
 def test_a_name_that_a_rule_replaced_is_not_reported() -> None:
     text = "void f(cublasLtMatmulDesc_t d, int8_t x) {\n"
     text += "  cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &x, sizeof(x));\n}\n"

@@ -32,7 +32,7 @@ from kernel_pytorch.port.rules.conditions import (
     parse_condition,
 )
 from kernel_pytorch.port.rules.reading import Conditional, conditionals, directive_at, is_in_directive, words
-from kernel_pytorch.port.rules.regions import ROCM_MACROS
+from kernel_pytorch.port.rules.regions import CAPABILITY, MATCHED_CAPABILITY, ROCM_MACROS
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cuda.unit import Unit
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 RULE = Rule("KP220", "cuda-arch", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__CUDA_ARCH__",))
 
-_MACRO = b"__CUDA_ARCH__"
+_MACRO = CAPABILITY
 _DEVICE = b"defined(__HIP_DEVICE_COMPILE__)"
-# The last capability whose features all AMD GPUs have in HIP; 700 itself is also where tensor cores begin.
-_MATCHED = 700
+# All AMD GPUs have its features in HIP; it is also where tensor cores begin.
+_MATCHED = MATCHED_CAPABILITY
 # A CUDA of today: beside a capability, a version test asks whether the toolkit is old.
 _VERSIONS = {b"CUDA_VERSION": 12000, b"CUDART_VERSION": 12000, b"__CUDACC_VER_MAJOR__": 12}
 _TENSOR = re.compile(rb"\bnvcuda\b|\bwmma\b|\bmma\.sync|\bldmatrix|\bwgmma|\bcp\.async")

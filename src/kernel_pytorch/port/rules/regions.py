@@ -21,10 +21,18 @@ VERSION_MACROS = frozenset({
 })  # fmt: skip
 
 
+# A capability HIP does not define either. Up to this one a test for it is rewritten (KP220): AMD GPUs have what it asks
+# for. Above, it stays as it is, and is 0.
+CAPABILITY = b"__CUDA_ARCH__"
+MATCHED_CAPABILITY = 700
+
+
 def value_on_rocm(atom: Atom) -> bool | None:
     """What a part of a condition is where HIP compiles; None for a macro we know nothing about."""
     if atom.macro in ROCM_MACROS:
         return True if atom.operator in ("defined", "value") else None
+    if atom.macro == CAPABILITY and atom.operator not in ("defined", "value") and atom.number > MATCHED_CAPABILITY:
+        return compare(0, atom.operator, atom.number)
     if atom.macro not in VERSION_MACROS:
         return None
     return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)
@@ -32,9 +40,9 @@ def value_on_rocm(atom: Atom) -> bool | None:
 
 @lru_cache(maxsize=4)
 def left_out_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
-    """Branches that a ROCm build leaves out, for a gate or for a version of NVIDIA's that is not defined there."""
+    """Branches that a ROCm build leaves out, for a gate, a version or a capability of NVIDIA's not defined there."""
     left_out = list(dead_regions(src))
-    if not any(macro in src.data for macro in VERSION_MACROS):
+    if not any(macro in src.data for macro in (*VERSION_MACROS, CAPABILITY)):
         return tuple(left_out)
     for conditional in conditionals(src):
         is_taken = False

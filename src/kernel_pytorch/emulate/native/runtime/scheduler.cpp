@@ -24,6 +24,8 @@ namespace {
 /* Back edges between two looks at the other waves. Small, so that a wave that spins does not hold up the one it waits
  * for; large enough that a loop that works is not slowed down. */
 const int64_t BUDGET = 2048;
+/* What is left to a wave that comes back to states it has been in: it waits for another, and only looks again. */
+const int64_t LEAST_BUDGET = 64;
 /* Rounds a working group keeps its worker before other blocks may start beside it. */
 const unsigned ROUNDS = 16, SLICES = 8;
 const double STUCK_S = 5;
@@ -119,7 +121,9 @@ bool start_wave(Worker &worker, Group &group, WaveSlot &slot, uint32_t index, co
     w.counters = &worker.counters;
     w.owner = &slot;
     slot.group = &group;
-    slot.digest = 0;
+    memset(slot.digests, 0, sizeof slot.digests);
+    slot.yields = 0;
+    slot.budget = BUDGET;
     slot.state = WaveState::ready;
     return true;
 }
@@ -181,10 +185,23 @@ uint64_t state_digest(const Launch &launch, const WaveSlot &slot) {
     return hash ? hash : 1;
 }
 
+/* Notes the state a wave yielded in; whether it is a new one. A loop that waits need not have the same state at every
+ * yield: its rounds and the budget have different lengths. */
+bool new_state(Launch &launch, WaveSlot &slot) {
+    const uint64_t digest = state_digest(launch, slot);
+    const uint32_t kept = sizeof slot.digests / sizeof *slot.digests;
+    if (digest != slot.digests[(slot.yields + kept - 1) % kept]) launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
+    bool seen = false;
+    for (uint64_t one : slot.digests) seen = seen || one == digest;
+    slot.digests[slot.yields++ % kept] = digest;
+    slot.budget = seen ? std::max(LEAST_BUDGET, slot.budget / 2) : BUDGET;
+    return !seen;
+}
+
 /* Runs one wave until it stops; false when it faulted and the launch is over. */
 bool run_wave(Worker &worker, WaveSlot &slot, int &stop) {
     worker.running = &slot;
-    slot.wave.budget = BUDGET;
+    slot.wave.budget = slot.budget;
     slot.slept = false;
     if (sigsetjmp(worker.jump, 0) != 0) {
         worker.in_kernel = 0;
@@ -267,12 +284,7 @@ Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
                 at_barrier++;
                 moved = true;
             } else if (slot.state != WaveState::gws) {
-                uint64_t digest = state_digest(launch, slot);
-                if (digest != slot.digest) {
-                    launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
-                    moved = moved || !slot.slept;
-                }
-                slot.digest = digest;
+                if (new_state(launch, slot)) moved = moved || !slot.slept;
             }
         }
         if (group.live == 0) return Outcome::finished;

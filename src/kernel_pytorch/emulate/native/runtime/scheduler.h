@@ -21,7 +21,9 @@ struct WaveSlot {
     KptWave wave;
     Group *group = nullptr;
     uint8_t *storage = nullptr; /* registers and scratch; back to the worker when the wave ends */
-    uint64_t digest = 0;        /* of the state at the last yield */
+    uint64_t digests[32] = {};  /* of the states at the last yields */
+    uint32_t yields = 0;
+    int64_t budget = 0;         /* back edges it may take until it yields */
     uint64_t gws_epoch = 0;
     WaveState state = WaveState::fresh;
     bool slept = false;         /* s_sleep or a message since it was last resumed */

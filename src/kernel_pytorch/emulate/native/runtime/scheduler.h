@@ -58,6 +58,13 @@ struct Worker {
 /* The worker this thread is, while it runs blocks; null otherwise. */
 extern thread_local Worker *this_worker;
 
+/* Back edges between two looks at the other waves. Small, so that a wave that spins does not hold up the one it waits
+ * for; large enough that a loop that works is not slowed down. */
+const int64_t BUDGET = 2048;
+
+/* Notes the state a wave yielded in, and sets its next budget; whether the state is a new one. */
+bool new_state(Launch &launch, WaveSlot &slot);
+
 /* What kernels call: faults, checks, messages, clocks. */
 const KptServices *services();
 

@@ -8,8 +8,11 @@
 #define KPT_EXPONENT32(x) ((int32_t)(kpt_u32(x) >> 23 & 0xffu))
 #define KPT_EXPONENT64(x) ((int32_t)(kpt_u64(x) >> 52 & 0x7ffu))
 
-KPT_INLINE uint32_t kpt_denormal_f32(float x) { return KPT_EXPONENT32(x) == 0 && x != 0.0f; }
-KPT_INLINE uint32_t kpt_denormal_f64(double x) { return KPT_EXPONENT64(x) == 0 && x != 0.0; }
+KPT_INLINE uint32_t kpt_denormal_f32(float x) { return (KPT_EXPONENT32(x) == 0) & (x != 0.0f); }
+KPT_INLINE uint32_t kpt_denormal_f64(double x) { return (KPT_EXPONENT64(x) == 0) & (x != 0.0); }
+
+/* Bits of one value or the other, without a branch: a branch would keep a whole run from the vector units. */
+#define KPT_EITHER(yes, x, y) ((0 - (__typeof__(x))((yes) != 0) & (x)) | ~(0 - (__typeof__(x))((yes) != 0)) & (y))
 
 /* The operand `a` (which is the denominator `b` or the numerator `c`), moved by 2^64 (2^128) where the plain steps
  * would overflow or lose bits. *post: v_div_fmas has to move the quotient back. */
@@ -18,28 +21,36 @@ KPT_INLINE float kpt_div_scale_f32(float a, float b, float c, uint32_t *post) {
     const uint32_t far = KPT_EXPONENT32(c) - KPT_EXPONENT32(b) >= 96;
     const uint32_t tiny_reciprocal = kpt_denormal_f32(1.0f / b), tiny_quotient = kpt_denormal_f32(c / b);
     const float up = kpt_ldexp_f32(a, 64), down = kpt_ldexp_f32(a, -64);
-    *post = b != 0.0f && c != 0.0f && (far || (!kpt_denormal_f32(b) && tiny_quotient));
-    if (c == 0.0f || b == 0.0f) return kpt_f32(0x7fc00000u);
-    if (far) return is_b ? up : a;
-    if (kpt_denormal_f32(b)) return up;
-    if (tiny_reciprocal && tiny_quotient) return is_b ? down : a;
-    if (tiny_reciprocal) return down;
-    if (tiny_quotient) return is_c ? up : a;
-    return KPT_EXPONENT32(c) <= 23 ? up : a;
+    const uint32_t none = (b == 0.0f) | (c == 0.0f), tiny_b = kpt_denormal_f32(b);
+    *post = !none & (far | (!tiny_b & tiny_quotient));
+    const uint32_t same = kpt_u32(a), raised = kpt_u32(up), lowered = kpt_u32(down);
+    /* What counts most comes last. */
+    uint32_t found = KPT_EITHER(KPT_EXPONENT32(c) <= 23, raised, same);
+    found = KPT_EITHER(tiny_quotient, KPT_EITHER(is_c, raised, same), found);
+    found = KPT_EITHER(tiny_reciprocal, lowered, found);
+    found = KPT_EITHER(tiny_reciprocal & tiny_quotient, KPT_EITHER(is_b, lowered, same), found);
+    found = KPT_EITHER(tiny_b, raised, found);
+    found = KPT_EITHER(far, KPT_EITHER(is_b, raised, same), found);
+    found = KPT_EITHER(none, 0x7fc00000u, found);
+    return kpt_f32(found);
 }
 KPT_INLINE double kpt_div_scale_f64(double a, double b, double c, uint32_t *post) {
     const uint32_t is_b = kpt_u64(a) == kpt_u64(b), is_c = kpt_u64(a) == kpt_u64(c);
     const uint32_t far = KPT_EXPONENT64(c) - KPT_EXPONENT64(b) >= 768;
     const uint32_t tiny_reciprocal = kpt_denormal_f64(1.0 / b), tiny_quotient = kpt_denormal_f64(c / b);
-    const double up = kpt_ldexp_f64(a, 128), down = kpt_ldexp_f64(a, -128);
-    *post = b != 0.0 && c != 0.0 && (far || (!kpt_denormal_f64(b) && tiny_quotient));
-    if (c == 0.0 || b == 0.0) return kpt_f64(UINT64_C(0x7ff8000000000000));
-    if (far) return is_b ? up : a;
-    if (kpt_denormal_f64(b)) return up;
-    if (tiny_reciprocal && tiny_quotient) return is_b ? down : a;
-    if (tiny_reciprocal) return down;
-    if (tiny_quotient) return is_c ? up : a;
-    return KPT_EXPONENT64(c) <= 53 ? up : a;
+    const double up = a * 0x1p128, down = a * 0x1p-128;
+    const uint32_t none = (b == 0.0) | (c == 0.0), tiny_b = kpt_denormal_f64(b);
+    *post = !none & (far | (!tiny_b & tiny_quotient));
+    const uint64_t same = kpt_u64(a), raised = kpt_u64(up), lowered = kpt_u64(down);
+    /* What counts most comes last. */
+    uint64_t found = KPT_EITHER(KPT_EXPONENT64(c) <= 53, raised, same);
+    found = KPT_EITHER(tiny_quotient, KPT_EITHER(is_c, raised, same), found);
+    found = KPT_EITHER(tiny_reciprocal, lowered, found);
+    found = KPT_EITHER(tiny_reciprocal & tiny_quotient, KPT_EITHER(is_b, lowered, same), found);
+    found = KPT_EITHER(tiny_b, raised, found);
+    found = KPT_EITHER(far, KPT_EITHER(is_b, raised, same), found);
+    found = KPT_EITHER(none, UINT64_C(0x7ff8000000000000), found);
+    return kpt_f64(found);
 }
 /* a * b + c; where the operands were moved, the sum goes back by 2^64 or 2^-64, whichever brings it towards 1. */
 KPT_INLINE float kpt_div_fmas_f32(float a, float b, float c, uint32_t moved) {
@@ -50,21 +61,25 @@ KPT_INLINE float kpt_div_fmas_f32(float a, float b, float c, uint32_t moved) {
     return moved && exact - exact == 0 ? back : plain;
 }
 KPT_INLINE double kpt_div_fmas_f64(double a, double b, double c, uint32_t moved) {
-    double plain = __builtin_fma(a, b, c);
-    if (!moved || a - a != 0 || b - b != 0 || c - c != 0) return plain;
-    if (KPT_EXPONENT64(c) > 1023) return plain * 0x1p128;
+    const double plain = __builtin_fma(a, b, c);
+    const uint32_t whole = (a - a == 0) & (b - b == 0) & (c - c == 0);
     /* Only the sum overflows, not what it comes down to. */
-    if (plain - plain != 0) return fabs(a) > 1.0 ? __builtin_fma(a * 0x1p-128, b, c * 0x1p-128) : plain;
-    if (KPT_EXPONENT64(plain) > 128) return plain * 0x1p-128;
+    const uint32_t over_the_top = plain - plain != 0, large = fabs(a) > 1.0;
+    const uint64_t shrunk = kpt_u64(__builtin_fma(a * 0x1p-128, b, c * 0x1p-128));
     /* The result is denormal: round the exact sum (sum + rest) to its last place, 2^-946 before the move, at once. */
-    double product = a * b, low = __builtin_fma(a, b, -product);
-    double sum = product + c, of_product = sum - c, error = (product - of_product) + (c - (sum - of_product));
-    double rest = sum < 0 ? -(error + low) : error + low, size = fabs(sum);
-    double held = (size + 0x1p-894) - 0x1p-894, over = size - held;
+    const double product = a * b, low = __builtin_fma(a, b, -product);
+    const double sum = product + c, of_product = sum - c, error = (product - of_product) + (c - (sum - of_product));
+    const double rest = sum < 0 ? -(error + low) : error + low, size = fabs(sum);
+    const double held = (size + 0x1p-894) - 0x1p-894, over = size - held;
     /* `rest` is too small to matter except where `size` lay in the middle. */
-    if (over == 0x1p-947 && rest > 0) held += 0x1p-946;
-    if (over == -0x1p-947 && rest < 0) held -= 0x1p-946;
-    return __builtin_copysign(held * 0x1p-128, sum);
+    const uint32_t more = (over == 0x1p-947) & (rest > 0), less = (over == -0x1p-947) & (rest < 0);
+    const double rounded = held + (double)(int32_t)(more - less) * 0x1p-946;
+    uint64_t found = kpt_u64(__builtin_copysign(rounded * 0x1p-128, sum));
+    found = KPT_EITHER(KPT_EXPONENT64(plain) > 128, kpt_u64(plain * 0x1p-128), found);
+    found = KPT_EITHER(over_the_top, KPT_EITHER(large, shrunk, kpt_u64(plain)), found);
+    found = KPT_EITHER(KPT_EXPONENT64(c) > 1023, kpt_u64(plain * 0x1p128), found);
+    found = KPT_EITHER((moved != 0) & whole, found, kpt_u64(plain));
+    return kpt_f64(found);
 }
 #define KPT_DIV_FIXUP(name, type, bits_of, value_of, quiet, infinity, nan, top, exponent, lowest) \
     KPT_INLINE type name(type a, type b, type c) { \

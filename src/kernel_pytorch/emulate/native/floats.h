@@ -218,28 +218,26 @@ static inline double kpt_fract_f64(double x) {
     double held = part < 0x1.fffffffffffffp-1 ? part : 0x1.fffffffffffffp-1;
     return x - x != 0 ? kpt_f64(UINT64_C(0x7ff8000000000000)) : held;
 }
-/* v_cmp_class: one bit per kind of number. */
-static inline uint32_t kpt_class_bits(uint32_t negative, uint32_t nan, uint32_t quiet, uint32_t infinite,
-                                      uint32_t zero, uint32_t denormal) {
-    uint32_t of_nan = quiet ? 2u : 1u;
-    uint32_t of_number = infinite ? (negative ? 1u << 2 : 1u << 9)
-                       : zero     ? (negative ? 1u << 5 : 1u << 6)
-                       : denormal ? (negative ? 1u << 4 : 1u << 7)
-                                  : (negative ? 1u << 3 : 1u << 8);
-    return nan ? of_nan : of_number;
+/* v_cmp_class: the number of the bit for a kind of number. Zeros are among the `denormal` too. Sums, not branches:
+ * one branch would keep a whole run of instructions from the vector units. */
+static inline uint32_t kpt_class_bit(uint32_t negative, uint32_t nan, uint32_t quiet, uint32_t infinite, uint32_t zero,
+                                     uint32_t denormal) {
+    uint32_t of_negative = 3u - infinite + denormal + zero, of_positive = 11u - of_negative;
+    uint32_t of_number = of_positive + negative * (of_negative - of_positive);
+    return of_number + nan * (quiet - of_number);
 }
 static inline uint32_t kpt_class_f32(float x, uint32_t mask) {
     uint32_t bits = kpt_u32(x), m = bits & 0x7fffffffu;
-    return (kpt_class_bits(bits >> 31, m > 0x7f800000u, m >> 22 & 1u, m == 0x7f800000u, m == 0, m < 0x00800000u) & mask) != 0;
+    return mask >> kpt_class_bit(bits >> 31, m > 0x7f800000u, m >> 22 & 1u, m == 0x7f800000u, m == 0, m < 0x00800000u) & 1u;
 }
 static inline uint32_t kpt_class_f64(double x, uint32_t mask) {
     uint32_t low = (uint32_t)kpt_u64(x), high = (uint32_t)(kpt_u64(x) >> 32), m = high & 0x7fffffffu;
-    uint32_t infinite = m == 0x7ff00000u && low == 0, nan = m >= 0x7ff00000u && !infinite;
-    return (kpt_class_bits(high >> 31, nan, m >> 19 & 1u, infinite, m == 0 && low == 0, m < 0x00100000u) & mask) != 0;
+    uint32_t infinite = (m == 0x7ff00000u) & (low == 0), nan = (m >= 0x7ff00000u) & !infinite, zero = (m | low) == 0;
+    return mask >> kpt_class_bit(high >> 31, nan, m >> 19 & 1u, infinite, zero, m < 0x00100000u) & 1u;
 }
 static inline uint32_t kpt_class_half(uint16_t x, uint32_t mask) {
     uint32_t m = x & 0x7fffu;
-    return (kpt_class_bits(x >> 15, m > 0x7c00u, m >> 9 & 1u, m == 0x7c00u, m == 0, m < 0x0400u) & mask) != 0;
+    return mask >> kpt_class_bit(x >> 15, m > 0x7c00u, m >> 9 & 1u, m == 0x7c00u, m == 0, m < 0x0400u) & 1u;
 }
 
 /* ---- functions the hardware approximates ---- */
@@ -292,9 +290,13 @@ static inline double kpt_log2_wide(double x) {
     return (double)e + 2.0 * z * p * 1.4426950408889634074;
 }
 static inline float kpt_log2_f32(float x) {
-    float found = (float)kpt_log2_wide((double)x);
-    float invalid = kpt_f32(0x7fc00000u), infinite = kpt_f32(0x7f800000u);
-    return x != x ? x : x < 0.0f ? invalid : x == 0.0f ? -infinite : x == infinite ? x : found;
+    const float infinite = kpt_f32(0x7f800000u);
+    uint32_t found = kpt_u32((float)kpt_log2_wide((double)x));
+    found = x == infinite ? 0x7f800000u : found;
+    found = x == 0.0f ? 0xff800000u : found;
+    found = x < 0.0f ? 0x7fc00000u : found;
+    found = x != x ? kpt_u32(x) : found;
+    return kpt_f32(found);
 }
 /* sin(2 pi x): exact reduction first, so whole and half turns give exact zeros. */
 static inline double kpt_sin_turns(double x) {

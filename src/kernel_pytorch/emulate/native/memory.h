@@ -1,7 +1,8 @@
 /* Loads and stores of a whole wave: global, flat, LDS, private memory and buffers.
  *
- * The common case, every lane on and their addresses one behind the other, is one copy. All else goes lane by lane.
- * In checked builds every lane's access is shown to the runtime first. */
+ * The common case, every lane on and their addresses one behind the other, is one copy; else 16 lanes at a time are
+ * looked at (chunks.h), and what is left goes lane by lane. In checked builds every lane's access is shown to the
+ * runtime first. */
 #ifndef KPT_MEMORY_H
 #define KPT_MEMORY_H
 
@@ -146,28 +147,7 @@ KPT_INLINE void kpt_take_lane(const uint32_t *s, uint32_t l, uint8_t *p, const i
         for (int k = 0; k <= kind - KPT_W1; k++) memcpy(p + 4 * k, &s[k * WAVE + l], 4);
     }
 }
-/* 16 lanes of an LDS load: tiles are read row by row or broadcast, less than a wave's width at a time. */
-KPT_INLINE void kpt_load_chunk(KptWave *w, uint32_t *d, KptAddress a, uint32_t at, const int kind) {
-    const uint32_t size = kpt_bytes_of(kind);
-    const int words = kind >= KPT_W1 && kind <= KPT_W4 ? kind - KPT_W1 + 1 : 0;
-    int how = words ? kpt_chunk(a.lo + at, size) : KPT_APART;
-    uint32_t first = (uint32_t)kpt_lane_address(a, at);
-    if (how == KPT_BEHIND && first + (uint64_t)KPT_CHUNK * size <= w->lds_bytes) {
-        uint32_t held[4 * KPT_CHUNK];
-        memcpy(held, w->lds + first, KPT_CHUNK * size);
-        for (int k = 0; k < words; k++)
-            for (uint32_t l = 0; l < KPT_CHUNK; l++) d[k * WAVE + at + l] = held[l * words + k];
-    } else if (how == KPT_SAME && first + (uint64_t)size <= w->lds_bytes) {
-        for (int k = 0; k < words; k++) {
-            uint32_t word;
-            memcpy(&word, w->lds + first + 4 * k, 4);
-            for (uint32_t l = 0; l < KPT_CHUNK; l++) d[k * WAVE + at + l] = word;
-        }
-    } else {
-        for (uint32_t l = at; l < at + KPT_CHUNK; l++)
-            kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, KPT_LDS), kind);
-    }
-}
+#include "chunks.h"
 #ifdef KPT_COUNT
 KPT_OUTLINE void kpt_count_access(KptWave *w, KptAddress a, uint64_t ex, uint32_t size, uint32_t how, int space) {
     uint64_t at[WAVE];
@@ -199,8 +179,11 @@ KPT_INLINE void kpt_load(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex, con
         return;
     }
 #ifndef KPT_CHECK
-    if (ex == KPT_FULL && space == KPT_LDS && a.lo) {
-        for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK) kpt_load_chunk(w, d, a, at, kind);
+    if (kind >= KPT_W1 && kind <= KPT_W4 && space != KPT_PRIVATE && a.lo) {
+        for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK) {
+            uint32_t on = (uint32_t)(ex >> at) & ((1u << KPT_CHUNK) - 1);
+            if (on) kpt_load_chunk(w, d, a, at, on, kind, space);
+        }
         return;
     }
 #endif
@@ -220,6 +203,15 @@ KPT_INLINE void kpt_store(KptWave *w, const uint32_t *s, KptAddress a, uint64_t 
         else for (uint32_t l = 0; l < WAVE; l++) kpt_take_lane(s, l, run + l * size, kind);
         return;
     }
+#ifndef KPT_CHECK
+    if (kind >= KPT_W1 && kind <= KPT_W4 && space != KPT_PRIVATE && a.lo) {
+        for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK) {
+            uint32_t on = (uint32_t)(ex >> at) & ((1u << KPT_CHUNK) - 1);
+            if (on) kpt_store_chunk(w, s, a, at, on, kind, space);
+        }
+        return;
+    }
+#endif
     KPT_EACH_LANE(l, ex) kpt_take_lane(s, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_WRITE, space), kind);
 }
 /* ds_read2 and ds_write2: two places per lane, offsets apart. */

@@ -21,9 +21,6 @@ thread_local Worker *this_worker = nullptr;
 
 namespace {
 
-/* Back edges between two looks at the other waves. Small, so that a wave that spins does not hold up the one it waits
- * for; large enough that a loop that works is not slowed down. */
-const int64_t BUDGET = 2048;
 /* Rounds a working group keeps its worker before other blocks may start beside it. */
 const unsigned ROUNDS = 16, SLICES = 8;
 const double STUCK_S = 5;
@@ -119,7 +116,9 @@ bool start_wave(Worker &worker, Group &group, WaveSlot &slot, uint32_t index, co
     w.counters = &worker.counters;
     w.owner = &slot;
     slot.group = &group;
-    slot.digest = 0;
+    memset(slot.digests, 0, sizeof slot.digests);
+    slot.yields = 0;
+    slot.budget = BUDGET;
     slot.state = WaveState::ready;
     return true;
 }
@@ -169,22 +168,10 @@ void end_wave(Worker &worker, WaveSlot &slot) {
     worker.launch->hard_progress.fetch_add(1, std::memory_order_relaxed);
 }
 
-uint64_t state_digest(const Launch &launch, const WaveSlot &slot) {
-    const KptWave &w = slot.wave;
-    uint64_t hash = w.resume * 0x9e3779b97f4a7c15ull + w.exec;
-    auto mix = [&hash](const uint32_t *words, size_t count) {
-        for (size_t i = 0; i < count; i++) hash = (hash ^ words[i]) * 0x100000001b3ull;
-    };
-    mix(w.s, KPT_SGPRS);
-    mix(w.v, size_t(launch.kernel->vgprs) * launch.wave_size);
-    hash ^= uint64_t(w.scc) << 1;
-    return hash ? hash : 1;
-}
-
 /* Runs one wave until it stops; false when it faulted and the launch is over. */
 bool run_wave(Worker &worker, WaveSlot &slot, int &stop) {
     worker.running = &slot;
-    slot.wave.budget = BUDGET;
+    slot.wave.budget = slot.budget;
     slot.slept = false;
     if (sigsetjmp(worker.jump, 0) != 0) {
         worker.in_kernel = 0;
@@ -267,12 +254,7 @@ Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
                 at_barrier++;
                 moved = true;
             } else if (slot.state != WaveState::gws) {
-                uint64_t digest = state_digest(launch, slot);
-                if (digest != slot.digest) {
-                    launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
-                    moved = moved || !slot.slept;
-                }
-                slot.digest = digest;
+                if (new_state(launch, slot)) moved = moved || !slot.slept;
             }
         }
         if (group.live == 0) return Outcome::finished;

@@ -21,7 +21,9 @@ struct WaveSlot {
     KptWave wave;
     Group *group = nullptr;
     uint8_t *storage = nullptr; /* registers and scratch; back to the worker when the wave ends */
-    uint64_t digest = 0;        /* of the state at the last yield */
+    uint64_t digests[32] = {};  /* of the states at the last yields */
+    uint32_t yields = 0;
+    int64_t budget = 0;         /* back edges it may take until it yields */
     uint64_t gws_epoch = 0;
     WaveState state = WaveState::fresh;
     bool slept = false;         /* s_sleep or a message since it was last resumed */
@@ -55,6 +57,13 @@ struct Worker {
 
 /* The worker this thread is, while it runs blocks; null otherwise. */
 extern thread_local Worker *this_worker;
+
+/* Back edges between two looks at the other waves. Small, so that a wave that spins does not hold up the one it waits
+ * for; large enough that a loop that works is not slowed down. */
+const int64_t BUDGET = 2048;
+
+/* Notes the state a wave yielded in, and sets its next budget; whether the state is a new one. */
+bool new_state(Launch &launch, WaveSlot &slot);
 
 /* What kernels call: faults, checks, messages, clocks. */
 const KptServices *services();

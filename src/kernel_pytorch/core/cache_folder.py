@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 
@@ -12,3 +13,8 @@ def default_cache() -> Path:
         return Path(own)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "kernel_pytorch"
+
+
+def unfinished(path: Path) -> Path:
+    """A name beside `path` to make it under before it is renamed: other processes and threads may be making it too."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")

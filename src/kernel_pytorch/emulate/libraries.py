@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.cache_folder import default_cache, unfinished
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
 
@@ -96,7 +96,7 @@ def library_directory(needed: Sequence[str] | None = None, cache: Path | None = 
             build_library(library, built[library], compiler)
         for name in (library.soname, f"lib{library.name}.so"):
             # Another process may be doing the same: a rename is atomic, and both results are the same.
-            link = directory / f"{name}.{os.getpid()}"
+            link = unfinished(directory / name)
             link.symlink_to(built[library] / library.soname)
             link.replace(directory / name)
     return directory
@@ -137,7 +137,7 @@ def host_blas() -> Path | None:
 
 def build_library(library: Library, directory: Path, compiler: Sequence[str]) -> Path:
     """Compile and link one stand-in into `directory`; returns its path."""
-    work = directory / f"build-{os.getpid()}"
+    work = unfinished(directory / "build")
     work.mkdir(parents=True, exist_ok=True)
     try:
         sources = [NATIVE / source for source in (*COMMON, *library.sources)]
@@ -153,13 +153,13 @@ def build_library(library: Library, directory: Path, compiler: Sequence[str]) ->
         ]  # fmt: skip
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
             list(pool.map(_run, commands))
-        unfinished, exports = work / library.soname, work / "exports.map"
+        made, exports = work / library.soname, work / "exports.map"
         # Nothing but the real library's names: the stand-ins share C++ code that differs in status codes.
         exports.write_text(f"{{ global: {'; '.join(declared_names(library))}; local: *; }};\n")
         _run([*compiler, *LINK_FLAGS, f"-Wl,-soname,{library.soname}", f"-Wl,--version-script={exports}",
-              "-o", str(unfinished),
+              "-o", str(made),
               *map(str, objects), "-ldl"])  # fmt: skip
-        unfinished.replace(directory / library.soname)
+        made.replace(directory / library.soname)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return directory / library.soname

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.cache_folder import default_cache, unfinished
 from kernel_pytorch.emulate.libraries import host_cxx
 
 NATIVE = Path(__file__).parent / "native"
@@ -68,19 +68,19 @@ def build_runtime(directory: Path, compiler: Sequence[str], objects: Path | None
                     strict=True,
                 )
             )
-        unfinished = work / "out"
-        unfinished.mkdir()
-        _link(compiler, list(compiled.values()), unfinished / RUNTIME_NAMES[-1], work / "versions.map")
+        result = work / "out"
+        result.mkdir()
+        _link(compiler, list(compiled.values()), result / RUNTIME_NAMES[-1], work / "versions.map")
         alone = [path for name, path in compiled.items() if name in HIPRTC_SOURCES]
-        _link(compiler, alone, unfinished / HIPRTC_NAMES[-1], None)
+        _link(compiler, alone, result / HIPRTC_NAMES[-1], None)
         for names in (RUNTIME_NAMES, HIPRTC_NAMES):
             for name in names[:-1]:
-                (unfinished / name).symlink_to(names[-1])
+                (result / name).symlink_to(names[-1])
         if directory.exists():
             return
         # A rename: another process sees the whole directory or none. The other one may have been faster.
         try:
-            unfinished.rename(directory)
+            result.rename(directory)
         except OSError:
             if not (directory / RUNTIME_NAMES[0]).exists():
                 raise
@@ -129,9 +129,9 @@ def _object(source: Path, headers: bytes, compiler: Sequence[str], store: Path) 
     identity = hashlib.sha256("\0".join([*compiler, *FLAGS]).encode() + headers + source.read_bytes()).hexdigest()
     target = store / f"{source.stem}-{identity[:24]}.o"
     if not target.exists():
-        unfinished = target.with_suffix(f".{os.getpid()}.tmp")
-        _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(unfinished)])
-        unfinished.replace(target)
+        made = unfinished(target)
+        _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(made)])
+        made.replace(target)
     return target
 
 

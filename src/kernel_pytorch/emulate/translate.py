@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.cache_folder import default_cache, unfinished
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
 from kernel_pytorch.emulate.assembly.disassembly import disassembly
@@ -118,7 +118,7 @@ def translate(
             path = directory / file.name
             path.write_text(file.text)
             sources.append((path, file.optimization))
-        built = destination.parent / f".{destination.name}.{os.getpid()}.tmp"
+        built = unfinished(destination)
         try:
             build_shared_library(compiler, sources, NATIVE, built, defines, os.cpu_count() or 1)
             built.replace(destination)
@@ -156,7 +156,7 @@ def keep_assembly(code_object: bytes, assembly: str, cache: Path) -> None:
     """Store the compiler's text of a code object, so that it can be translated later without a disassembler."""
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"{hashlib.sha256(code_object).hexdigest()}.s"
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary = unfinished(path)
     temporary.write_text(assembly)
     temporary.replace(path)
 

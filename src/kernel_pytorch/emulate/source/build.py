@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.cache_folder import default_cache, unfinished
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.text_file import is_text
 from kernel_pytorch.emulate.libraries import host_cxx
@@ -103,12 +103,12 @@ def runtime_objects(compiler: Sequence[str]) -> list[Path]:
         ).hexdigest()
         target = store / f"{source.stem}-{key[:24]}.o"
         if not target.exists():
-            unfinished = target.with_suffix(f".{os.getpid()}.tmp")
-            command = [*compiler, *_RUNTIME_FLAGS, *_machine(compiler), "-c", str(source), "-o", str(unfinished)]
+            made = unfinished(target)
+            command = [*compiler, *_RUNTIME_FLAGS, *_machine(compiler), "-c", str(source), "-o", str(made)]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 raise SourceBuildFailed(f"{compiler[0]} refused the source-level runtime:\n{done.stderr[:3000]}")
-            unfinished.replace(target)
+            made.replace(target)
         return target
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:

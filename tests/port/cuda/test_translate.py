@@ -204,7 +204,9 @@ def test_prefetch_and_advice_with_a_location_get_the_form_hip_keeps_apart() -> N
 
 def test_an_event_made_with_flags_in_one_call() -> None:
     plain = run("void f(cudaEvent_t e) { cudaEventCreate(&e); }\n").after.decode()
-    flags = run("void f(cudaEvent_t *e) { check(cudaEventCreate(&e[at(0)], cudaEventDisableTiming)); }\n").after.decode()
+    flags = run(
+        "void f(cudaEvent_t *e) { check(cudaEventCreate(&e[at(0)], cudaEventDisableTiming)); }\n"
+    ).after.decode()
     assert "hipEventCreateWithFlags" not in plain
     assert "return hipEventCreateWithFlags(event, flags);" in flags
     assert "hipEventCreate(&e[at(0)], hipEventDisableTiming)" in flags

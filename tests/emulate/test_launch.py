@@ -110,6 +110,22 @@ def test_a_race_is_found_when_asked_for() -> None:
     assert {fault.line for fault in events.faults} <= {3, 4}
 
 
+@pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
+def test_the_first_load_of_a_compare_and_swap_loop_is_no_race(gpu: str) -> None:
+    """A float atomic at system scope is such a loop; a plain read beside the atomics of other blocks stays a race."""
+    source = """__global__ void sum(float *out, float *seen) { atomicAdd_system(&out[threadIdx.x % 4], 1.0f); }
+    __global__ void peek(float *out, float *seen) {
+      seen[blockIdx.x * 64 + threadIdx.x] = out[(threadIdx.x + 1) % 4];
+      atomicAdd_system(&out[threadIdx.x % 4], 1.0f);
+    }"""
+    for kernel, kinds in (("sum", set()), ("peek", {"race"})):
+        out, seen = numpy.zeros(4, dtype=numpy.float32), numpy.zeros(128, dtype=numpy.float32)
+        with EmulatedDevice(gpu, Settings(races=True)) as device:
+            events = load(device, source, kernel).launch(2, 64, out, seen)
+        assert out.tolist() == [32.0] * 4
+        assert {fault.kind for fault in events.faults} == kinds
+
+
 def test_what_cannot_be_right_is_refused(device: EmulatedDevice, tmp_path: Path) -> None:
     x = numpy.zeros(4, dtype=numpy.float32)
     kernel = load(device, SCALE, "scale")

@@ -118,3 +118,19 @@ def test_races_in_lds_and_between_blocks(run: Run) -> None:
         assert [fault for fault in quiet.faults if fault["kind"] == "race"] == [], (flags, quiet.err)
     between = run(script.format(blocks=2, threads=64, where="a", flags=2), env=RACES)
     assert {fault["kind"] for fault in between.faults} == {"race"}
+
+
+def test_a_launch_comes_after_the_one_before(run: Run) -> None:
+    """What one launch writes the next may read, whichever block of it."""
+    ran = run(
+        """
+        k = function(module(), "checked")
+        a = malloc(256)
+        for flags, blocks in ((2, 1), (1, 2), (2, 1), (1, 2)):
+            assert launch(k, (blocks, 1, 1), (64, 1, 1), pointer_and_number(a, flags)) == 0
+        good("hipDeviceSynchronize")
+        """,
+        env=RACES,
+    )
+    assert ran.code == 0, ran.err
+    assert [fault for fault in ran.faults if fault["kind"] == "race"] == [], ran.err

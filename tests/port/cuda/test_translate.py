@@ -202,6 +202,16 @@ def test_prefetch_and_advice_with_a_location_get_the_form_hip_keeps_apart() -> N
     assert "hipMemPrefetchAsync(p, 4, l, 0);" in new
 
 
+def test_an_event_made_with_flags_in_one_call() -> None:
+    plain = run("void f(cudaEvent_t e) { cudaEventCreate(&e); }\n").after.decode()
+    flags = run(
+        "void f(cudaEvent_t *e) { check(cudaEventCreate(&e[at(0)], cudaEventDisableTiming)); }\n"
+    ).after.decode()
+    assert "hipEventCreateWithFlags" not in plain
+    assert "return hipEventCreateWithFlags(event, flags);" in flags
+    assert "hipEventCreate(&e[at(0)], hipEventDisableTiming)" in flags
+
+
 def test_a_header_that_brings_the_runtime_brings_what_nvcc_brings_too() -> None:
     text = "#include <cmath>\n#include <cuda_runtime.h>\ninline bool good(float x) { return isfinite(x); }\n"
     assert run(text, "common.h").after.decode().startswith("#include <math.h>\n#include <cmath>\n")

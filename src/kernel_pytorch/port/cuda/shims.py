@@ -95,6 +95,8 @@ def mixes_signs(data: bytes) -> bool:
 # CUDA 13 gave these two names the arguments of its _v2 functions; HIP keeps both forms apart.
 _TAKES_LOCATION = re.compile(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(")
 _LOCATION = re.compile(rb"\bcudaMemLocation\b")
+# CUDA's C++ header has this name with flags as well; HIP calls that hipEventCreateWithFlags.
+_EVENT_WITH_FLAGS = re.compile(rb"\bcudaEventCreate\s*\((?:[^(),;{}]|\([^();{}]*\))*,")
 # nvcc's math functions that the host has too; HIP's are the device's alone.
 _HOST_MATH = re.compile(rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(")
 # HIP has these for bfloat162 alone.
@@ -129,6 +131,8 @@ def overloads_needed(
         needed.append(shims()[b"min(mixed)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):
         needed.append(shims()[b"hipMemPrefetchAsync(location)"])
+    if _EVENT_WITH_FLAGS.search(data):
+        needed.append(shims()[b"hipEventCreate(flags)"])
     on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
     defined = {name for name in on_host if any(_defines(name, text) for text in project)}
     needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]

@@ -308,6 +308,8 @@ static inline hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, h
 static inline hipError_t hipMemAdvise(const void* memory, size_t bytes, hipMemoryAdvise advice, hipMemLocation place) {
   return hipMemAdvise_v2(memory, bytes, advice, place);
 }
+//: hipEventCreate(flags)
+static inline hipError_t hipEventCreate(hipEvent_t* event, unsigned flags) { return hipEventCreateWithFlags(event, flags); }
 //: CubDebugExit < cstdlib hipcub/hipcub.hpp
 #define CubDebugExit(call) do { if (HipcubDebug((call)) != hipSuccess) { exit(1); } } while (0)
 //: rsqrtf(host) < cmath

@@ -246,7 +246,9 @@ hipError_t execute_launch(const LaunchRequest &r) {
     std::lock_guard<std::mutex> lock(launching);
     Space *s = space();
     if (!s) return hipErrorOutOfMemory;
+    static uint64_t launches = 0;
     Launch launch;
+    launch.number = ++launches;
     const KptKernel &k = *r.function->kernel;
     launch.request = &r;
     launch.kernel = &k;

@@ -42,6 +42,7 @@ size_t device_limit(int limit);
 uint32_t units(const KptKernel &kernel);
 
 struct Launch {
+    uint64_t number = 0; /* from 1; a later launch may lie at the same address */
     const LaunchRequest *request = nullptr;
     const KptKernel *kernel = nullptr;
     uint32_t wave_size = 64, waves = 1, lds_bytes = 0, scratch_lane_bytes = 0, id_registers = 1;

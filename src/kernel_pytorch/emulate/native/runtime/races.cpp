@@ -1,8 +1,10 @@
 /* Races: two accesses to a byte, at least one a plain write, that nothing orders. In LDS a barrier orders; in global
  * memory inside one launch, an atomic by the first workgroup after its access and one by the second before its own do
- * too (a flag, a counter, a lock). Lanes of one wave run in step and are not compared. */
+ * too (a flag, a counter, a lock). Lanes of one wave run in step and are not compared. Launches follow each other. */
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -30,7 +32,7 @@ const uint64_t PAGE = 4096;
 
 /* One thread runs blocks while races are looked for, so this needs no lock. */
 struct History {
-    const Launch *launch = nullptr;
+    uint64_t launch = 0;
     std::unordered_map<uint64_t, std::unique_ptr<Byte[]>> pages;
     std::unordered_map<uint64_t, uint32_t> last_atomic; /* by workgroup */
     uint32_t atomics = 0, grid_barrier = 0;
@@ -67,6 +69,27 @@ bool is_coherent(const KptWave &wave) {
     return strstr(text, " sc0") || strstr(text, " sc1") || strstr(text, " glc") || strstr(text, "scope:");
 }
 
+/* The last vector register of an operand, by its place in the disassembly: 35 for v35 and for v[34:35]; -1 for others. */
+int last_register(const char *text, int operand) {
+    const char *at = strchr(text, ' ');
+    while (at && operand-- > 0) at = strchr(at + 1, ',');
+    if (!at) return -1;
+    at += strspn(at, " ,");
+    if (*at != 'v') return -1;
+    const char *number = at[1] == '[' ? strchr(at, ':') : at;
+    return number ? atoi(number + 1) : -1;
+}
+
+/* Whether a plain load is the first guess of a compare-and-swap loop, which is what the compiler makes of an atomic the
+ * GPU has no instruction for: the swap comes next and compares with what was loaded. */
+bool is_first_guess(const KptWave &wave) {
+    const KptKernel &kernel = *wave.kernel;
+    if (wave.at + 1 >= kernel.place_count) return false;
+    const char *load = kernel.places[wave.at].text, *next = kernel.places[wave.at + 1].text;
+    if (!strstr(load, "_load_") || !strstr(next, "_atomic_cmpswap")) return false;
+    return last_register(load, 0) >= 0 && last_register(load, 0) == last_register(next, 2);
+}
+
 std::string who(const Access &a, const char *did) {
     return std::string(did) + " by block number " + std::to_string(a.group) + ", wave " + std::to_string(a.wave) + ", lane " +
            std::to_string(a.lane);
@@ -78,6 +101,7 @@ void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uin
     bool writes = flags & (KPT_WRITE | KPT_ATOMIC), reads = flags & (KPT_READ | KPT_ATOMIC);
     bool write_write = writes && conflict(h, byte.writer, now), read_write = writes && conflict(h, byte.reader, now);
     bool write_read = reads && conflict(h, byte.writer, now);
+    if (write_read && byte.writer.atomic && !writes && is_first_guess(*wave)) write_read = false;
     if ((write_write || read_write || write_read) && !said) {
         said = true;
         const Access &other = read_write && !write_write && !write_read ? byte.reader : byte.writer;
@@ -94,11 +118,11 @@ void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uin
 
 void races_group_started(Group &group) {
     History &h = history();
-    if (this_worker && h.launch != this_worker->launch) {
+    if (this_worker && h.launch != this_worker->launch->number) {
         h.pages.clear();
         h.last_atomic.clear();
         h.atomics = h.grid_barrier = 0;
-        h.launch = this_worker->launch;
+        h.launch = this_worker->launch->number;
     }
     delete static_cast<LdsHistory *>(group.lds_history);
     auto *lds = new LdsHistory;

@@ -63,7 +63,8 @@ def train(kind: str, precision: str) -> None:
 
 def fail(how: str) -> None:
     backend = AMDBackend()
-    with joined(backend, **LIMITS) as job:
+    limits = {**LIMITS, "silence_limit_s": 8.0} if how == "hangs" else LIMITS
+    with joined(backend, **limits) as job:
         backend.prepare_model(nn.Linear(2, 2), parallel="ddp")
         if job.rank == 1:
             if how == "raises":

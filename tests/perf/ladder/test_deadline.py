@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +85,37 @@ def test_in_another_thread_nothing_is_interrupted() -> None:
     thread.start()
     thread.join()
     assert said == [False, "done"]
+
+
+SLOW_MODULE = """
+import time
+began = time.monotonic()
+while time.monotonic() - began < 0.3:
+    pass
+whole = True
+"""
+
+
+def test_an_import_comes_to_its_end_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a package in sys.modules would break whoever imports it next."""
+    (tmp_path / "slow_to_import").mkdir()
+    (tmp_path / "slow_to_import" / "__init__.py").write_text("from slow_to_import.inner import whole\n")
+    (tmp_path / "slow_to_import" / "inner.py").write_text(SLOW_MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(OutOfTime), time_limit(0.05):
+        importlib.import_module("slow_to_import")
+        while True:
+            pass
+    assert sys.modules["slow_to_import"].whole
+    assert sys.modules["slow_to_import.inner"].whole
+
+
+def test_an_import_around_the_limit_is_no_excuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that is imported and measures something while it is: what it began is interrupted as ever."""
+    (tmp_path / "measures_at_import.py").write_text(
+        "from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit\n"
+        "try:\n    with time_limit(0.05):\n        while True:\n            pass\n"
+        "except OutOfTime:\n    ended = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    assert importlib.import_module("measures_at_import").ended

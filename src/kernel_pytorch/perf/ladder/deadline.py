@@ -7,6 +7,7 @@ A compile is one long call. A timer signal interrupts it between two steps of th
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,10 +17,21 @@ from types import FrameType
 _LEAST = 0.001
 # What is raised inside a destructor or a weak reference's callback is lost: it rings again until it was heard.
 _AGAIN = 5.0
+# An import that is broken off leaves half of its modules behind, and the next one fails: it is let come to its end.
+_SOON, _LONGEST_IMPORT = 0.02, 20.0
 
 
 class OutOfTime(BaseException):
     """The time for this piece of work is over."""
+
+
+def _imports_under_way(frame: FrameType | None) -> int:
+    """How many import statements the frame and its callers are in."""
+    count = 0
+    while frame is not None:
+        count += frame.f_code.co_filename.startswith("<frozen importlib")
+        frame = frame.f_back
+    return count
 
 
 def can_interrupt() -> bool:
@@ -34,8 +46,14 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
+    outside = _imports_under_way(sys._getframe())
+    last = time.monotonic() + seconds + _LONGEST_IMPORT
+
     def ring(number: int, frame: FrameType | None) -> None:
-        raise OutOfTime
+        if _imports_under_way(frame) > outside and time.monotonic() < last:
+            signal.setitimer(signal.ITIMER_REAL, _SOON, _AGAIN)
+        else:
+            raise OutOfTime
 
     # A caller's own alarm, which may be a limit around this one, comes back with what it has left. If that is less, the
     # block ends then, and the caller's alarm rings right after.

@@ -5,7 +5,8 @@ VENV   ?= .venv
 PY     := $(VENV)/bin/python
 TORCH  ?= torch==2.13.0
 ROCM   ?= .rocm
-WORKERS ?= auto
+# One more than cores: many a test waits, for a rank that hangs or a download.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fixtures test-slow test-amd test-nvidia test-vendor rocm-debian docs bench clean

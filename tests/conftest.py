@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import shutil
 from pathlib import Path
 
 import pytest
-
-# Inductor imports it late, and it puts its own distutils in place of Python's, which failed where certain tests had run
-# in the process before.
-with contextlib.suppress(ImportError):
-    import setuptools  # noqa: F401
 
 # Tests run one process per core: threads inside each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -48,6 +48,19 @@ __global__ void race(int *x) {
 __global__ void order(int *x) {
   if (threadIdx.x == 0) x[1 + atomicAdd(x, 1)] = blockIdx.x;
 }
+__global__ void waits(volatile int *x) {
+  if (threadIdx.x < 64) {
+    int turn = 0;
+    while (x[0] == 0) turn = turn == 2 ? 0 : turn + 1;  // LINE waits
+    x[2 + threadIdx.x] = turn;
+  } else {
+    int sum = 0;
+#pragma unroll 1
+    for (int i = 0; i < 200000; i++) sum = sum * 3 + x[1];  // LINE works
+    x[100] = sum;
+    x[0] = 1;
+  }
+}
 int main(int argc, char **argv) {
   const char *mode = argc > 1 ? argv[1] : "twice";
   int host[256] = {0}, *x, *y;
@@ -56,6 +69,8 @@ int main(int argc, char **argv) {
   if (!strcmp(mode, "twice")) twice<<<1, 256>>>(x);
   if (!strcmp(mode, "unwritten")) unwritten<<<1, 64>>>(y, x);
   if (!strcmp(mode, "race")) race<<<1, 256>>>(x);
+  if (!strcmp(mode, "past")) twice<<<1, 260>>>(x);
+  if (!strcmp(mode, "waits")) waits<<<1, 128>>>(x);
   if (!strcmp(mode, "order")) order<<<32, 64>>>(x);
   if (hipMemcpy(host, x, sizeof host, hipMemcpyDeviceToHost)) return 8;
   if (!strcmp(mode, "order"))
@@ -205,6 +220,23 @@ def test_blocks_run_in_order_unless_shuffled(modes: Path, kpt: Kpt, monkeypatch:
     shuffled = kpt(modes, "--threads", "1", "--shuffle-blocks", "--", "order").out.split()
     assert plain == [str(n) for n in range(32)]
     assert shuffled != plain and sorted(shuffled) == sorted(plain)
+
+
+def test_a_small_overrun_ends_the_program_unless_buffers_are_whole_pages(modes: Path, kpt: Kpt) -> None:
+    stopped = kpt(modes, "--", "past")
+    assert stopped.status == 1 and "0 bytes past the end of device buffer #1 of 1024 bytes" in stopped.out + stopped.err
+    assert kpt(modes, "--whole-pages", "--", "past").status == 0
+    both = kpt(modes, "--whole-pages", "--check", "memory", "--", "past")
+    assert both.status == 2 and "leave one of them out" in both.err
+
+
+def test_a_wave_that_waits_leaves_the_time_to_the_one_it_waits_for(modes: Path, kpt: Kpt) -> None:
+    """Its loop has three states, none of them twice in a row at its yields."""
+    said = kpt(modes, "--profile", "--json", "--", "waits")
+    rounds: dict[int, int] = {}
+    for one in json.loads(said.out)["runs"][0]["events"]["hot_lines"]:
+        rounds[one["line"]] = max(rounds.get(one["line"], 0), one["count"])
+    assert rounds[_line("works")] == 200_000 and 0 < rounds[_line("waits")] < 50_000
 
 
 def test_a_source_that_does_not_compile_or_has_no_main(tmp_path: Path, kpt: Kpt) -> None:

@@ -81,6 +81,7 @@ def test_a_program_that_depends_on_lockstep_is_called_that(tmp_path: Path, capsy
     ("words", "said"),
     [
         (["--profile"], "--profile has no meaning with --source"),
+        (["--whole-pages"], "--whole-pages has no meaning with --source"),
         (["--gpu", "mi300x"], "--gpu has no meaning with --source"),
         (["-l", "hipblas"], "-l has no meaning with --source"),
         (["--untranslated"], "--untranslated has no meaning with --source alone"),

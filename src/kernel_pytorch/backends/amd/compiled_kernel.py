@@ -125,7 +125,7 @@ class CompiledKernel:
                 )
             except DisassemblerNotFoundError as error:
                 raise DisassemblerNotFoundError(
-                    f"{error}. Nor does a kernel that keeps its assembly: compile_kernel(..., keep_assembly=True)"
+                    f"{error}; for a kernel, compile_kernel(..., keep_assembly=True) needs none either"
                 ) from None
         runtime = hip_runtime()
         packed = pack_arguments(chosen.name, parameters, args)

@@ -36,7 +36,8 @@ class SourceRun:
 
 def _check_arguments(args: argparse.Namespace) -> None:
     """What has no meaning from source is an error, not a silence."""
-    for name, given in (("--profile", args.profile), ("-l", args.libraries), ("--gpu", args.gpu is not None)):
+    refused = {"--profile": args.profile, "--whole-pages": args.whole_pages, "-l": args.libraries}
+    for name, given in (*refused.items(), ("--gpu", args.gpu is not None)):
         if given:
             raise UsageError(f"{name} has no meaning with --source; --compare names GPUs to compare with")
     if args.untranslated and not args.compare:

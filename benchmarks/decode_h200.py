@@ -3,9 +3,10 @@
     python benchmarks/decode_h200.py [--layers 22]
 
 All kernels that one token of a Llama-shaped decoder needs (TinyLlama 1.1B: 2048 wide, 5632 in the MLP, 32 heads over 4
-key-value heads, a cache of 512), launched one after another with random weights and recorded as one graph, without a
-model around them. Printed are the time of a replay with and without the overlap of a kernel's loads with the kernel
-before it, the bandwidth at which weights were read, and its share of a large copy's, measured in the same run.
+key-value heads, a cache of 512), with random weights and recorded as one graph, without a
+model around them: five kernels a layer, without and with the overlap of a kernel's loads with the kernel before it, and
+one kernel for all. Printed are the time of a replay, the bandwidth at which weights were read, and its share of a large
+copy's, measured in the same run; for the one kernel also how far its results are from those of the five.
 """
 
 from __future__ import annotations
@@ -59,35 +60,46 @@ def random_layer() -> Layer:
     return Layer(*(random_matrix(*shape) for shape in shapes), norms, cache)  # type: ignore[arg-type]
 
 
-def one_token(layers: list[Layer], head: Any, overlaps: bool) -> Callable[[], Any]:
-    """The launches of one token."""
-    import torch
+@dataclass(frozen=True)
+class Token:
+    """What goes in with one token."""
 
-    from kernel_pytorch.perf.decode import launch
+    start: Any
+    norm: Any
+    place: Any
+    mask: Any
+    cos: Any
+    sin: Any
+
+
+def random_token() -> Token:
+    import torch
 
     start = torch.randn(1, HIDDEN, device="cuda", dtype=torch.bfloat16)
     norm = torch.ones(HIDDEN, device="cuda", dtype=torch.bfloat16)
-    place = torch.tensor([PLACE], device="cuda")
-    cos, sin = (torch.randn(SIZE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     mask = torch.zeros(1, 1, 1, LENGTH, device="cuda", dtype=torch.bfloat16)
     mask[..., PLACE + 1 :] = float("-inf")
-    few = SHARED * SIZE
+    angles = torch.rand(SIZE // 2, device="cuda") * 6
+    cos, sin = (torch.cat([turn(angles)] * 2).bfloat16() for turn in (torch.cos, torch.sin))
+    return Token(start, norm, torch.tensor([PLACE], device="cuda"), mask, cos, sin)
 
-    def run() -> Any:
-        x = start
-        for number, layer in enumerate(layers):
-            first = overlaps and number > 0
-            qkv = launch.row_products(x, [layer.q, layer.k, layer.v], layer.norms[0], 1e-5, None, None, first)
-            q = qkv[:, :HIDDEN].view(1, HEADS, 1, SIZE)
-            k = qkv[:, HIDDEN : HIDDEN + few].view(1, SHARED, 1, SIZE)
-            v = qkv[:, HIDDEN + few :].view(1, SHARED, 1, SIZE)
-            seen = launch.attend_and_store(q, k, v, *layer.cache, place, mask, cos, sin, SIZE**-0.5, overlaps)
-            x = launch.row_products(seen.view(1, HIDDEN), [layer.o], None, 0.0, None, x, overlaps)
-            middle = launch.row_gated(x, layer.gate, layer.up, layer.norms[1], 1e-5, overlaps)
-            x = launch.row_products(middle, [layer.down], None, 0.0, None, x, overlaps)
-        return launch.row_products(x, [head], norm, 1e-5, None, None, overlaps)
 
-    return run
+def ways(layers: list[Layer], head: Any, token: Token) -> dict[str, Callable[[], Any]]:
+    """The same token in three ways."""
+    from kernel_pytorch.perf.decode import decoder_launch, launch
+    from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+
+    weights = [one for each in layers for one in (each.q, each.k, each.v, each.o, each.gate, each.up, each.down)]
+    norms = [*(one for each in layers for one in each.norms), token.norm]
+    caches = [one for each in layers for one in each.cache]
+    rest = (head, token.place, token.mask, token.cos, token.sin, SIZE**-0.5, 1e-5)
+    given = (token.start, weights, norms, caches, *rest)
+    steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
+    return {
+        "five kernels a layer": lambda: in_steps(steps, *given),
+        "five kernels a layer, overlapping": lambda: in_steps(steps, *given, overlaps=True),
+        "one kernel": lambda: decoder_launch.decoder(*given),
+    }
 
 
 def milliseconds(call: Callable[[], object], repeats: int) -> float:
@@ -149,11 +161,16 @@ def main() -> int:
     print(
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}, copy {copy:.0f} GB/s, weights {size / 1e9:.2f} GB"
     )
-    for overlaps in (False, True):
-        time = milliseconds(recorded(one_token(layers, head, overlaps)), 20)
+    all_ways = ways(layers, head, random_token())
+    expected = all_ways["five kernels a layer"]().float()
+    for name, call in all_ways.items():
+        away = (call().float() - expected).abs().max().item()
+        time = milliseconds(recorded(call), 20)
         rate = size / time / 1e6
-        label = "on" if overlaps else "off"
-        print(f"overlap {label}: {time * 1e3:.1f} us, {rate:.0f} GB/s, {100 * rate / copy:.1f} % of a copy")
+        print(
+            f"{name}: {time * 1e3:.1f} us, {rate:.0f} GB/s, {100 * rate / copy:.1f} % of a copy, "
+            f"at most {away:.3f} away in scores up to {expected.abs().max().item():.1f}"
+        )
     return 0
 
 

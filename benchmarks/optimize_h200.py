@@ -37,7 +37,15 @@ from optimize_table import ALLOWED, DEFAULT, EAGER, OURS, REDUCE, SEARCH, shown,
 
 GIB = 2**30
 LEAST_S, RESERVE_S, GRACE_S = 6.0, 60.0, 30.0
-TUNED = {"coordinate_descent", "gemm_search", "kernel_search", "one_row_kernels", "tf32", "graph_breaks"}
+TUNED = {
+    "coordinate_descent",
+    "gemm_search",
+    "kernel_search",
+    "one_row_kernels",
+    "one_kernel_decoder",
+    "tf32",
+    "graph_breaks",
+}
 # Every rewrite of a decoder costs a compile of half a minute: left out where other rungs do what these do.
 _KERNELS = ("add_norm_kernels", "norm_kernels", "gated_kernels", "rope_kernel")
 _SURGERY = ("qkv_fusion", "gate_up_fusion", "sdpa", "causal_mask", "repeat_kv", "dtype_copies", "skipped_padding")

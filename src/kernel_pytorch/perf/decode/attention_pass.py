@@ -16,6 +16,14 @@ FUSED = (
 )
 
 
+# Without side effects or chance: computed in the same way, they are the same.
+MAKES_MASKS = (
+    "where.self", "expand", "full", "scalar_tensor", "clone", "constant_pad_nd", "slice.Tensor", "unsqueeze", "view",
+    "reshape", "add.Tensor", "sub.Tensor", "le.Tensor", "lt.Tensor", "ge.Tensor", "gt.Tensor", "eq.Tensor",
+    "logical_and", "logical_or", "logical_not", "bitwise_and.Tensor", "bitwise_or.Tensor", "bitwise_not",
+)  # fmt: skip
+
+
 def attention(graph: Any, operators: Any) -> int:
     """Replace what can be; gives how many."""
     masks: dict[Any, Any] = {}
@@ -31,9 +39,16 @@ def _way(node: Any) -> Any:
     """How a mask comes about, down to what is not made for masks."""
     if isinstance(node, (list, tuple)):
         return tuple(map(_way, node))
-    if not is_call(node, "where.self", "expand", "full", "clone", "constant_pad_nd", "slice.Tensor", "unsqueeze"):
+    if not is_call(node, *MAKES_MASKS) and not _counts(node):
         return node
     return (node.target, _way(node.args), tuple((name, str(item)) for name, item in sorted(node.kwargs.items())))
+
+
+def _counts(node: Any) -> bool:
+    """0, 1, 2 and so on."""
+    import torch
+
+    return getattr(node, "op", "") == "call_function" and node.target is torch.ops.prims.iota.default
 
 
 def arguments(node: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The custom operators of decoding: what the passes put into a graph. On a CPU they compute the same in plain torch.
 
-Names: torch.ops.kpt_decode.row_products, .row_gated, .attend and .attend_and_store. Importing this module registers
-nothing; `register` does, once.
+Names: torch.ops.kpt_decode.row_products, .row_gated, .attend, .attend_and_store and .decoder. Importing this module
+registers nothing; `register` does, once.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ def register() -> Any:
     import torch
     from torch import Tensor
 
+    from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+
     library = torch.library.Library(NAMESPACE, "DEF")
     library.define(
         "row_products(Tensor x, Tensor[] weights, Tensor? norm, float epsilon, Tensor? bias, Tensor? residual, "
@@ -32,6 +34,10 @@ def register() -> Any:
     library.define(
         "attend_and_store(Tensor q, Tensor k, Tensor v, Tensor(a!) keys, Tensor(b!) values, Tensor position, "
         "Tensor? bias, Tensor? cos, Tensor? sin, float scale, bool overlaps) -> Tensor"
+    )
+    library.define(
+        "decoder(Tensor x, Tensor[] weights, Tensor[] norms, Tensor(a!)[] caches, Tensor head, Tensor position, "
+        "Tensor? bias, Tensor cos, Tensor sin, float scale, float epsilon) -> Tensor"
     )
 
     def normed(x: Tensor, norm: Tensor | None, epsilon: float) -> Tensor:
@@ -98,13 +104,31 @@ def register() -> Any:
         values.index_copy_(2, position.view(1), v)
         return attend(q, keys, values, bias, cos, sin, scale, overlaps)
 
-    from kernel_pytorch.perf.decode import launch
+    def decoder(
+        x: Tensor,
+        weights: list[Tensor],
+        norms: list[Tensor],
+        caches: list[Tensor],
+        head: Tensor,
+        position: Tensor,
+        bias: Tensor | None,
+        cos: Tensor,
+        sin: Tensor,
+        scale: float,
+        epsilon: float,
+    ) -> Tensor:
+        steps = Steps(row_products, row_gated, attend_and_store)
+        made: Tensor = in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon)
+        return made
+
+    from kernel_pytorch.perf.decode import decoder_launch, launch
 
     for name, on_cpu, on_gpu in (
         ("row_products", row_products, launch.row_products),
         ("row_gated", row_gated, launch.row_gated),
         ("attend", attend, launch.attend),
         ("attend_and_store", attend_and_store, launch.attend_and_store),
+        ("decoder", decoder, decoder_launch.decoder),
     ):
         library.impl(name, on_cpu, "CPU")
         library.impl(name, on_gpu, "CUDA")
@@ -117,6 +141,7 @@ def register() -> Any:
         "row_gated": lambda x, gate, *rest: one_row(x, gate.shape[0]),
         "attend": lambda q, *rest: q.new_empty(q.shape),
         "attend_and_store": lambda q, *rest: q.new_empty(q.shape),
+        "decoder": lambda x, weights, norms, caches, head, *rest: one_row(x, head.shape[0]),
     }
     for name, fake in fakes.items():
         torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)

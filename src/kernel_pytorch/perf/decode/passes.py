@@ -9,6 +9,7 @@ from typing import Any
 
 from kernel_pytorch.perf.decode.ops import MOST_MATRICES, register
 from kernel_pytorch.perf.decode.patterns import (
+    aten,
     is_call,
     is_input,
     rms_norm,
@@ -19,7 +20,7 @@ from kernel_pytorch.perf.decode.patterns import (
 )
 
 # Part of the key of Inductor's cache of compiled graphs: to be raised with every change of what the pass does.
-VERSION = 1
+VERSION = 2
 ONE_ROW = "one row"
 
 
@@ -27,8 +28,9 @@ def known_passes() -> dict[str, Callable[[Any], int]]:
     """Passes by the name that a recipe has for them."""
     from kernel_pytorch.perf.aiter.attention_pass import NAME as AITER_ATTENTION
     from kernel_pytorch.perf.aiter.attention_pass import aiter_attention
+    from kernel_pytorch.perf.decode.decoder_pass import ONE_KERNEL, one_kernel
 
-    return {ONE_ROW: one_row, AITER_ATTENTION: aiter_attention}
+    return {ONE_ROW: one_row, ONE_KERNEL: one_kernel, AITER_ATTENTION: aiter_attention}
 
 
 @lru_cache(maxsize=8)
@@ -40,6 +42,7 @@ def pass_named(names: tuple[str, ...]) -> Any:
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ValueError(f"no pass {unknown[0]!r}; there are {', '.join(known)}")
+    register()  # a graph from Inductor's cache calls the operators without the pass having run
 
     class Ours(CustomGraphPass):  # type: ignore[misc]
         def __call__(self, graph: Any) -> None:
@@ -58,6 +61,7 @@ def one_row(graph: Any) -> int:
     from kernel_pytorch.perf.decode.attention_pass import attention
 
     operators = register()
+    _outer(graph)
     placed = _gated(graph, operators) + _with_residual(graph, operators) + _joined(graph, operators)
     placed += attention(graph, operators)
     graph.eliminate_dead_code()
@@ -73,6 +77,18 @@ def _let_overlap(graph: Any) -> None:
             if first:
                 node.args = (*node.args[:-1], False)
             first = False
+
+
+def _outer(graph: Any) -> None:
+    """A product over a single column is a multiplication, which Inductor can join with its neighbours: the angles of a
+    rotary embedding need a library's kernel otherwise."""
+    for node in list(graph.nodes):
+        if not is_call(node, "bmm", "mm") or value(node) is None:
+            continue
+        left, right = node.args
+        if value(left).shape[-1] == 1 and value(left).dtype == value(right).dtype == value(node).dtype:
+            with graph.inserting_before(node):
+                node.replace_all_uses_with(_call(graph, aten("mul.Tensor"), (left, right), value(node)))
 
 
 def products(graph: Any) -> list[Any]:

@@ -54,7 +54,7 @@ def is_convert(node: Any) -> bool:
 
 def through_views(node: Any) -> Any:
     """The node behind reshapes, which move nothing."""
-    while is_call(node, "reshape", "view", "_unsafe_view", "unsqueeze", "squeeze.dim"):
+    while is_call(node, "reshape", "view", "_unsafe_view", "unsqueeze", "squeeze.dim", "alias"):
         node = node.args[0]
     return node
 

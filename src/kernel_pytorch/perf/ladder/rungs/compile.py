@@ -4,7 +4,7 @@ The options of every rung in the compile slot have one form, so that a later run
 
     inductor  {"coordinate_descent_tuning": True}   Inductor's options for this compile alone
     dynamo    {"capture_scalar_outputs": True}      Dynamo's settings, in force during calls, restored after each
-    passes    ["one row"]                           our own passes over Inductor's graph
+    passes    ["one row", "one kernel"]             our own passes over Inductor's graph
     dynamic   [["x", 1]]                            sizes that vary between calls: argument (place or name), axis
     on_new_shape  "compile" (default), "eager", "fail"   what a call does that would compile again
     enable    ["layers.0"]                          modules whose torch.compiler.disable is passed over
@@ -255,7 +255,9 @@ def kept_compile(kept: Recipe) -> Options | None:
 
 
 # Names of the rungs that add Inductor settings; inductor_tuning.py checks that they are these.
-TUNED = frozenset({"coordinate_descent", "gemm_search", "kernel_search", "freezing", "one_row_kernels"})
+TUNED = frozenset(
+    {"coordinate_descent", "gemm_search", "kernel_search", "freezing", "one_row_kernels", "one_kernel_decoder"}
+)
 
 
 def why_not_compiled(model: nn.Module) -> None:

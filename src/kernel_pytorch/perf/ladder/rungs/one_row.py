@@ -1,5 +1,6 @@
 """Level 4: decoding one token. Products of one row with a weight, and attention of one query over a cache, as kernels
-of our own with all that stands around them: five kernels a layer, which read their weights ahead of their turn.
+of our own with all that stands around them: five kernels a layer, which read their weights ahead of their turn. Then,
+where the GPU and the shapes allow, all of them as one kernel.
 
 Found in Inductor's graph by structure (`perf.decode`), so it needs a compile of the whole model.
 """
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.perf.profile import Profile
 
 PASS = "one row"
+WHOLE = "one kernel"
 
 
 def one_row_work(model: nn.Module, inputs: Inputs) -> tuple[int, int]:
@@ -83,4 +85,39 @@ ONE_ROW = WrapRung(
     "one_row_kernels", 4, "decoding kernels: five a layer, weights read ahead", SLOT, _find, _wrap, _predict, _choices
 )
 
-RUNGS = (ONE_ROW,)
+
+def _find_whole(model: nn.Module, inputs: Inputs) -> str:
+    import torch
+
+    from kernel_pytorch.perf.decode.decoder_launch import why_not_here
+
+    found = _find(model, inputs)
+    reason = why_not_here(next(item.device for item in model.parameters() if item.device.type == "cuda"))
+    if reason is not None:
+        raise NotApplicable(reason)
+    others = {item.dtype for item in model.parameters()} - {torch.bfloat16}
+    if others:
+        raise NotApplicable(f"the kernel multiplies bfloat16; there are parameters in {sorted(map(str, others))[0]}")
+    return f"{found}, all in one kernel if they are a decoder that it can take"
+
+
+def _whole_choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
+    options = kept_compile(kept)
+    if options is None or PASS not in options.get("passes", ()):
+        raise NotApplicable("the decoding kernels were not kept: this makes one of them")
+    options["passes"] = [*options["passes"], WHOLE]
+    return (options,)
+
+
+ONE_KERNEL = WrapRung(
+    "one_kernel_decoder",
+    4,
+    "the whole decoder as one kernel: weights arrive while programs wait for each other",
+    SLOT,
+    _find_whole,
+    _wrap,
+    _predict,
+    _whole_choices,
+)
+
+RUNGS = (ONE_ROW, ONE_KERNEL)

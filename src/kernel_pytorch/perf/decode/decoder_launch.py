@@ -1,0 +1,179 @@
+"""Launching the decoder kernel: where every tensor is, what the programs keep between calls, and whether it can run."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from kernel_pytorch.perf.decode import launch
+from kernel_pytorch.perf.decode.decoder_shape import BOX_ROWS, HEAD_SIZE, LINE, STAGES, WARPS, Shape, why_not
+from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+
+LINE_BYTES = 128
+WEIGHTS = 7  # a layer's matrices: q, k, v, o, gate, up, down
+# Rows of more lines take the place of a stage.
+SHORT_ROWS = 128
+
+
+@lru_cache(maxsize=8)
+def why_not_here(device: Any) -> str | None:
+    """What this GPU or this Triton lacks for the kernel; None where it can run."""
+    import torch
+
+    if torch.version.hip is not None:
+        return "the kernel is written for NVIDIA's asynchronous copies"
+    if torch.cuda.get_device_capability(device) != (9, 0):
+        return "the kernel is written and measured for compute capability 9.0 (H100, H200)"
+    if importlib.util.find_spec("triton.experimental.gluon") is None:
+        return "this Triton has no Gluon"
+    return None
+
+
+def shape_of(
+    weights: list[Any], caches: list[Any], head: Any, has_bias: bool, programs: int
+) -> Shape | None:  # of tensors, real or fake
+    """The decoder that these tensors are; None where they do not fit together."""
+    layers = len(caches) // 2
+    if not layers or len(weights) != WEIGHTS * layers or caches[0].dim() != 4:
+        return None
+    hidden, wide = weights[WEIGHTS - 1].shape
+    shared, length, size = caches[0].shape[1:]
+    heads = weights[0].shape[0] // HEAD_SIZE
+    expected = [
+        (heads * HEAD_SIZE, hidden), (shared * HEAD_SIZE, hidden), (shared * HEAD_SIZE, hidden),
+        (hidden, heads * HEAD_SIZE), (wide, hidden), (wide, hidden), (hidden, wide),
+    ]  # fmt: skip
+    for layer in range(layers):
+        if [tuple(one.shape) for one in weights[WEIGHTS * layer : WEIGHTS * (layer + 1)]] != expected:
+            return None
+    if size != HEAD_SIZE or head.shape[1] != hidden or any(one.shape != caches[0].shape for one in caches):
+        return None
+    stages = STAGES if wide <= SHORT_ROWS * LINE else STAGES - 1
+    shape = Shape(layers, hidden, wide, head.shape[0], heads, shared, length, has_bias, programs, stages)
+    return None if why_not(shape) else shape
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What one decoder's calls have in common. Recorded graphs know these addresses: nothing here is ever given up."""
+
+    shape: Shape
+    views: tuple[Any, ...]
+    base: Any
+    table: Any
+    calls: Any
+    words: Any
+    counters: Any
+    residual: Any
+
+
+_kept: dict[Any, Kept | None] = {}
+
+
+def decoder(
+    x: Any,
+    weights: list[Any],
+    norms: list[Any],
+    caches: list[Any],
+    head: Any,
+    position: Any,
+    bias: Any,
+    cos: Any,
+    sin: Any,
+    scale: float,
+    epsilon: float,
+) -> Any:
+    """See `ops`: the Gluon form; five kernels a layer where the one cannot take these tensors."""
+    import torch
+
+    everything = [*weights, *norms, *caches, head]
+    key = (x.device, bias is not None, *(one.data_ptr() for one in everything))
+    if key not in _kept:
+        _kept[key] = _prepared(x.device, weights, norms, caches, head, bias is not None)
+    kept = _kept[key]
+    if kept is None:
+        steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
+        return in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon)
+    from kernel_pytorch.perf.decode.decoder_kernel import decoder as kernel
+
+    shape = kept.shape
+    out = x.new_empty((1, shape.words))
+    shift = None if bias is None else bias.expand(1, shape.heads, 1, shape.length)
+    kernel[(shape.programs,)](
+        *kept.views,
+        kept.base,
+        x.view(-1).view(torch.int32),
+        out.view(torch.int32),
+        kept.table,
+        kept.calls,
+        kept.words,
+        kept.counters,
+        kept.residual,
+        position,
+        cos.reshape(-1).view(torch.int32),
+        sin.reshape(-1).view(torch.int32),
+        x if shift is None else shift,
+        0 if shift is None else shift.stride(1),
+        0 if shift is None else shift.stride(3),
+        caches[0].stride(1) // 2,
+        scale,
+        epsilon,
+        S=shape,
+        num_warps=WARPS,
+        launch_cooperative_grid=True,
+    )
+    return out
+
+
+def _prepared(
+    device: Any, weights: list[Any], norms: list[Any], caches: list[Any], head: Any, has_bias: bool
+) -> Kept | None:
+    import torch
+
+    programs = int(torch.cuda.get_device_properties(device).multi_processor_count)
+    shape = shape_of(weights, caches, head, has_bias, programs)
+    everything = [*weights, *norms, *caches, head]
+    if why_not_here(device) or shape is None or any(one.data_ptr() % LINE_BYTES for one in everything):
+        return None
+    from kernel_pytorch.perf.decode.decoder_kernel import COUNTERS
+
+    base = min(everything, key=lambda one: int(one.data_ptr()))
+    low = base.data_ptr()
+    lines = (max(one.data_ptr() + one.nbytes for one in everything) - low) // LINE_BYTES
+
+    def line(one: Any) -> int:
+        return int(one.data_ptr() - low) // LINE_BYTES
+
+    rows = []
+    for layer in range(shape.layers):
+        own = weights[WEIGHTS * layer : WEIGHTS * (layer + 1)]
+        rows.append(
+            [line(one) for one in (*own, *norms[2 * layer : 2 * layer + 2], *caches[2 * layer : 2 * layer + 2])]
+        )
+    # After the last layer: the words' matrix and the final norm. The rest is fetched and not used.
+    rows.append([line(head)] * WEIGHTS + [line(norms[-1])] * 2 + [line(one) for one in caches[:2]])
+
+    def numbers(count: int, dtype: Any) -> Any:
+        return torch.zeros(count, dtype=dtype, device=device)
+
+    return Kept(
+        shape,
+        tuple(_view(base, lines, columns) for columns in (shape.hidden, shape.heads * HEAD_SIZE, shape.wide)),
+        base.as_strided((base.numel(),), (1,)).view(torch.int32),
+        torch.tensor([[*row, *[0] * (16 - len(row))] for row in rows], dtype=torch.int32, device=device),
+        numbers(1, torch.int64),
+        numbers(shape.exchanged, torch.int64),
+        numbers(COUNTERS, torch.int32),
+        numbers(shape.hidden, torch.float32),
+    )
+
+
+def _view(base: Any, lines: int, columns: int) -> Any:
+    """All memory from `base` on by lines of 64 values, and rows as far apart as those of a matrix with `columns`."""
+    from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon.nvidia.hopper import TensorDescriptor
+
+    layout = gl.NVMMASharedLayout(128, 16, 3)
+    return TensorDescriptor(base, [BOX_ROWS, lines, LINE], [columns, LINE, 1], [BOX_ROWS, 8, LINE], layout)

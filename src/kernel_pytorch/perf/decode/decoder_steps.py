@@ -1,0 +1,47 @@
+"""A decoder for one token, step by step: what the one kernel computes, and what serves where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The three operators of a layer, in plain torch or as kernels. They have the arguments of `ops`."""
+
+    row_products: Callable[..., Any]
+    row_gated: Callable[..., Any]
+    attend_and_store: Callable[..., Any]
+
+
+def in_steps(
+    steps: Steps,
+    x: Any,
+    weights: list[Any],
+    norms: list[Any],
+    caches: list[Any],
+    head: Any,
+    position: Any,
+    bias: Any,
+    cos: Any,
+    sin: Any,
+    scale: float,
+    epsilon: float,
+    overlaps: bool = False,
+) -> Any:
+    """The scores of all words. `weights` has q, k, v, o, gate, up and down of each layer, `norms` two and the last."""
+    for layer in range(len(caches) // 2):
+        q, k, v, o, gate, up, down = weights[7 * layer : 7 * layer + 7]
+        before, after = norms[2 * layer : 2 * layer + 2]
+        keys, values = caches[2 * layer : 2 * layer + 2]
+        # The first of all waits for what ran before the call.
+        qkv = steps.row_products(x, [q, k, v], before, epsilon, None, None, overlaps and layer > 0)
+        sizes = [one.shape[0] for one in (q, k, v)]
+        heads = [one.view(1, -1, 1, keys.shape[-1]) for one in qkv.split(sizes, dim=1)]
+        seen = steps.attend_and_store(*heads, keys, values, position, bias, cos, sin, scale, overlaps)
+        x = steps.row_products(seen.reshape(1, -1), [o], None, 0.0, None, x, overlaps)
+        middle = steps.row_gated(x, gate, up, after, epsilon, overlaps)
+        x = steps.row_products(middle, [down], None, 0.0, None, x, overlaps)
+    return steps.row_products(x, [head], norms[-1], epsilon, None, None, overlaps)

@@ -1,0 +1,216 @@
+"""The decoder kernel on an NVIDIA GPU of compute capability 9.0, against plain torch and against five kernels a layer.
+
+With pytest: `python -m pytest tests/hw -m nvidia`. Without: `python tests/hw/test_decoder_nvidia.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "src")]
+
+import torch  # noqa: E402
+
+from kernel_pytorch.perf.decode import decoder_launch, launch  # noqa: E402
+from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps  # noqa: E402
+from kernel_pytorch.perf.decode.ops import register  # noqa: E402
+
+HAS_GPU = (
+    torch.version.cuda is not None
+    and torch.cuda.is_available()
+    and decoder_launch.why_not_here(torch.device("cuda")) is None
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """A decoder to try."""
+
+    layers: int
+    hidden: int
+    wide: int
+    words: int
+    heads: int
+    shared: int
+    length: int
+
+
+SIZES = {
+    "1.1B, 3 layers": Size(3, 2048, 5632, 32000, 32, 4, 512),
+    "Llama-3.2-1B, 2 layers, keys in chunks": Size(2, 2048, 8192, 128256, 32, 8, 2048),
+    "small, few keys": Size(2, 1024, 2560, 1000, 16, 16, 77),
+    "a long MLP": Size(1, 512, 14336, 504, 8, 2, 130),
+    "many rows a program": Size(1, 4096, 1024, 512, 64, 8, 64),
+}
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """Random weights, and caches of which every way of computing gets its own copy."""
+
+    size: Size
+    weights: list[Any]
+    norms: list[Any]
+    caches: list[Any]
+    head: Any
+
+    def copies(self) -> list[Any]:
+        return [one.clone() for one in self.caches]
+
+
+def decoder(size: Size) -> Decoder:
+    torch.manual_seed(1)
+    shapes = [
+        (size.heads * 64, size.hidden), (size.shared * 64, size.hidden), (size.shared * 64, size.hidden),
+        (size.hidden, size.heads * 64), (size.wide, size.hidden), (size.wide, size.hidden), (size.hidden, size.wide),
+    ]  # fmt: skip
+    weights = [matrix(*shape) for _ in range(size.layers) for shape in shapes]
+    norms = [(torch.rand(size.hidden, device="cuda") + 0.5).bfloat16() for _ in range(2 * size.layers + 1)]
+    caches = [torch.randn(1, size.shared, size.length, 64, device="cuda").bfloat16() for _ in range(2 * size.layers)]
+    return Decoder(size, weights, norms, caches, matrix(size.words, size.hidden))
+
+
+def matrix(rows: int, columns: int) -> Any:
+    return (torch.randn(rows, columns, device="cuda") / columns**0.5).bfloat16()
+
+
+def token(size: Size, at: int, has_bias: bool = True) -> tuple[Any, ...]:
+    """(row in), (position, bias, cos, sin, scale, epsilon)"""
+    torch.manual_seed(at)
+    angles = torch.rand(32, device="cuda") * 6
+    cos, sin = (torch.cat([turn(angles)] * 2).bfloat16() for turn in (torch.cos, torch.sin))
+    seen = torch.arange(size.length, device="cuda") <= at
+    bias = torch.where(seen, 0.0, float("-inf")).view(1, 1, 1, -1).bfloat16() if has_bias else None
+    row = torch.randn(1, size.hidden, device="cuda").bfloat16()
+    return row, (torch.tensor([at], device="cuda"), bias, cos, sin, 0.125, 1e-5)
+
+
+def plainly(given: Decoder, caches: list[Any], row: Any, rest: tuple[Any, ...]) -> Any:
+    """On the CPU in float32, step by step."""
+    operators = register()
+    steps = Steps(operators.row_products, operators.row_gated, operators.attend_and_store)
+
+    def moved(one: Any) -> Any:
+        if not isinstance(one, torch.Tensor):
+            return one
+        return one.cpu().float() if one.is_floating_point() else one.cpu()
+
+    weights, norms, copied = ([moved(one) for one in some] for some in (given.weights, given.norms, caches))
+    return in_steps(steps, moved(row), weights, norms, copied, moved(given.head), *map(moved, rest))
+
+
+def five_kernels(given: Decoder, caches: list[Any], row: Any, rest: tuple[Any, ...]) -> Any:
+    steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
+    return in_steps(steps, row, given.weights, given.norms, caches, given.head, *rest)
+
+
+def one_kernel(given: Decoder, caches: list[Any], row: Any, rest: tuple[Any, ...]) -> Any:
+    return decoder_launch.decoder(row, given.weights, given.norms, caches, given.head, *rest)
+
+
+def away(found: Any, expected: Any) -> float:
+    assert not found.isnan().any()
+    return float((found.float().cpu() - expected.float().cpu()).abs().max())
+
+
+def case_as_near_to_plain_torch_as_the_five_kernels() -> None:
+    for name, size in SIZES.items():
+        given = decoder(size)
+        for at, has_bias in ((size.length // 2, True), (0, True), (size.length - 1, False)):
+            row, rest = token(size, at, has_bias)
+            own, theirs, plain = given.copies(), given.copies(), given.copies()
+            expected = plainly(given, plain, row, rest)
+            near = away(five_kernels(given, theirs, row, rest), expected)
+            found = away(one_kernel(given, own, row, rest), expected)
+            print(f"      {name}, token {at}: {found:.4f} away, five kernels {near:.4f}, of {expected.abs().max():.2f}")
+            assert found <= 2 * near + 0.01, (name, at, found, near)
+            for mine, other in zip(own, theirs, strict=True):
+                assert away(mine, other) <= 0.05
+                mine[:, :, at] = other[:, :, at]
+                assert torch.equal(mine, other), "written where nothing was to be written"
+
+
+def case_many_tokens_one_after_another() -> None:
+    size = SIZES["1.1B, 3 layers"]
+    given = decoder(size)
+    own, theirs = given.copies(), given.copies()
+    for at in range(100, 160):
+        row, rest = token(size, at)
+        near = five_kernels(given, theirs, row, rest)
+        assert away(one_kernel(given, own, row, rest), near) <= 0.06 * float(near.float().abs().max())
+
+
+def case_a_recorded_graph_replayed_two_thousand_times() -> None:
+    size = SIZES["1.1B, 3 layers"]
+    given = decoder(size)
+    own = given.copies()
+    row, rest = token(size, 200)
+    expected = one_kernel(given, own, row, rest).clone()
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        one_kernel(given, own, row, rest)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        out = one_kernel(given, own, row, rest)
+    for _ in range(20):
+        for _ in range(100):
+            graph.replay()
+        assert torch.equal(out, expected)
+
+
+def case_weights_that_are_not_aligned_take_the_five_kernels() -> None:
+    size = SIZES["small, few keys"]
+    given = decoder(size)
+    flat = torch.empty(given.weights[0].numel() + 8, device="cuda", dtype=torch.bfloat16)
+    moved = flat[8:].view(given.weights[0].shape).copy_(given.weights[0])
+    other = Decoder(size, [moved, *given.weights[1:]], given.norms, given.caches, given.head)
+    row, rest = token(size, 40)
+    assert torch.equal(one_kernel(other, given.copies(), row, rest), five_kernels(given, given.copies(), row, rest)), (
+        "not the five kernels"
+    )
+
+
+CASES: list[Callable[[], None]] = [value for name, value in list(globals().items()) if name.startswith("case_")]
+
+try:
+    import pytest
+except ImportError:
+    pass
+else:
+
+    @pytest.mark.nvidia
+    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("case_"))
+    def test_decoder(case: Callable[[], None]) -> None:
+        if not HAS_GPU:
+            pytest.skip("no NVIDIA GPU of compute capability 9.0")
+        case()
+
+
+def main() -> int:
+    """Every case, without pytest; the number that failed."""
+    if not HAS_GPU:
+        print("no NVIDIA GPU of compute capability 9.0")
+        return 2
+    print(torch.cuda.get_device_name(), "torch", torch.__version__)
+    failed: list[Any] = []
+    for case in CASES:
+        try:
+            case()
+            print("passed", case.__name__, flush=True)
+        except Exception:
+            failed.append(case)
+            print("FAILED", case.__name__, flush=True)
+            traceback.print_exc()
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""A small decoder with all that a real one has, and its graph as our passes leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from kernel_pytorch.perf.decode import passes
+
+WIDTH, HEADS, SHARED, SIZE, LENGTH = 64, 4, 2, 16, 24
+
+
+class Norm(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(WIDTH) + 0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        wide = x.float()
+        return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype)
+
+
+def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
+
+
+class Layer(nn.Module):
+    def __init__(self, joined: bool = False, bias: bool = False) -> None:
+        super().__init__()
+        self.before, self.after = Norm(), Norm()
+        self.q = nn.Linear(WIDTH, HEADS * SIZE, bias=bias)
+        self.k, self.v = (nn.Linear(WIDTH, SHARED * SIZE, bias=bias) for _ in range(2))
+        self.o = nn.Linear(HEADS * SIZE, WIDTH, bias=False)
+        self.joined = joined
+        if joined:
+            self.both = nn.Linear(WIDTH, 192, bias=False)
+        else:
+            self.gate, self.up = nn.Linear(WIDTH, 96, bias=False), nn.Linear(WIDTH, 96, bias=False)
+        self.down = nn.Linear(96, WIDTH, bias=False)
+        # As a cache object holds them: neither parameters nor buffers.
+        self.keys, self.values = torch.randn(1, SHARED, LENGTH, SIZE), torch.randn(1, SHARED, LENGTH, SIZE)
+
+    def forward(self, x: torch.Tensor, at: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        h = self.before(x)
+        q, k, v = (part(h).view(x.shape[0], -1, count, SIZE).transpose(1, 2) for part, count in self.parts())
+        self.keys.index_copy_(2, at, turned(k, cos, sin))
+        self.values.index_copy_(2, at, v)
+        seen = (torch.arange(LENGTH) <= at).view(1, 1, 1, LENGTH)
+        keys, values = (self.repeated(one) for one in (self.keys, self.values))
+        attended = functional.scaled_dot_product_attention(turned(q, cos, sin), keys, values, attn_mask=seen)
+        x = x + self.o(attended.transpose(1, 2).reshape(x.shape[0], -1, HEADS * SIZE))
+        h = self.after(x)
+        gate, up = self.both(h).chunk(2, dim=-1) if self.joined else (self.gate(h), self.up(h))
+        return x + self.down(functional.silu(gate) * up)
+
+    def parts(self) -> tuple[tuple[nn.Module, int], ...]:
+        return ((self.q, HEADS), (self.k, SHARED), (self.v, SHARED))
+
+    def repeated(self, cache: torch.Tensor) -> torch.Tensor:
+        shape = (1, SHARED, HEADS // SHARED, LENGTH, SIZE)
+        return cache[:, :, None].expand(shape).reshape(1, HEADS, LENGTH, SIZE)
+
+
+class Decoder(nn.Module):
+    def __init__(self, **options: bool) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(50, WIDTH)
+        self.layers = nn.ModuleList(Layer(**options) for _ in range(2))
+        self.norm, self.head = Norm(), nn.Linear(WIDTH, 50, bias=False)
+
+    def forward(self, token: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        angles = at.float()[:, None] * 1e4 ** (-torch.arange(SIZE // 2) / (SIZE // 2))
+        angles = torch.cat((angles, angles), -1)
+        cos, sin = angles.cos(), angles.sin()
+        x = self.embed(token)
+        for layer in self.layers:
+            x = layer(x, at, cos, sin)
+        return self.head(self.norm(x))
+
+
+def passed(
+    function: Callable[..., Any], graphs: list[Any], names: tuple[str, ...] = (passes.ONE_ROW,)
+) -> Callable[..., Any]:
+    """Traced and decomposed as Inductor does, then our passes, then run as it is: no C++ compiler needed."""
+    from functorch.compile import make_boxed_func
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._inductor.decomposition import select_decomp_table
+
+    def inner(module: Any, example: Any) -> Any:
+        for name in names:
+            passes.known_passes()[name](module.graph)
+        module.graph.lint()
+        module.recompile()
+        graphs.append(module.graph)
+        return make_boxed_func(module.forward)
+
+    torch._dynamo.reset()
+    backend = aot_autograd(
+        fw_compiler=inner,
+        inference_compiler=inner,
+        decompositions=select_decomp_table(),
+        keep_inference_input_mutations=True,
+    )
+    compiled: Callable[..., Any] = torch.compile(function, backend=backend)
+    return compiled
+
+
+def ours(graph: Any) -> list[str]:
+    return [node.target.__name__.split(".")[0] for node in graph.nodes if is_ours(node)]
+
+
+def is_ours(node: Any) -> bool:
+    return node.op == "call_function" and getattr(node.target, "namespace", "") == "kpt_decode"

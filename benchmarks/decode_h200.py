@@ -1,12 +1,16 @@
 """The kernels of decoding one token, as a share of the copy bandwidth of the GPU they run on.
 
-    python benchmarks/decode_h200.py [--layers 22]
+    python benchmarks/decode_h200.py [--layers 22] [--model]
 
-All kernels that one token of a Llama-shaped decoder needs (TinyLlama 1.1B: 2048 wide, 5632 in the MLP, 32 heads over 4
-key-value heads, a cache of 512), with random weights and recorded as one graph, without a
-model around them: five kernels a layer, without and with the overlap of a kernel's loads with the kernel before it, and
-one kernel for all. Printed are the time of a replay, the bandwidth at which weights were read, and its share of a large
-copy's, measured in the same run; for the one kernel also how far its results are from those of the five.
+All that one token of a Llama-shaped decoder needs (TinyLlama 1.1B: 2048 wide, 5632 in the MLP, 32 heads over 4 key-value
+heads, a cache of 512), with random weights and recorded as one graph, without a model around it: five kernels a layer,
+without and with the overlap of a kernel's loads with the kernel before it, and one kernel for all. Printed are the time
+of a replay, the bandwidth at which weights were read, and its share of a large copy's, measured in the same run; for the
+one kernel also how far its results are from those of the five.
+
+With --model then the whole model of transformers, one token after another without waiting for each: by torch.compile
+with reduce-overhead, and with each of the two recipes. Its embedding, of which a token needs one row, does not count as
+read.
 """
 
 from __future__ import annotations
@@ -144,9 +148,45 @@ def recorded(call: Callable[[], object]) -> Callable[[], object]:
     return graph.replay
 
 
+def model_loops(copy: float) -> None:
+    """The same decoder as transformers has it, token after token."""
+    import torch
+    from optimize_models import decoder_one_token
+
+    from kernel_pytorch.perf.ladder.recipe import apply_recipe, as_inputs
+    from kernel_pytorch.perf.ladder.rung import Step
+
+    made = decoder_one_token()
+    model, inputs = made["model"], as_inputs(made["inputs"])
+    embedding = model.model.get_input_embeddings().weight
+    size = sum(one.nbytes for one in model.parameters()) - embedding.nbytes
+
+    def recipe(rung: str, *passes: str) -> Callable[[], Any]:
+        options = {"inductor": {"coordinate_descent_tuning": False}, "passes": list(passes)}
+        call = apply_recipe(model, inputs, (Step("graph_capture", {}), Step(rung, options)))
+        return lambda: inputs.call(call)
+
+    def reduce_overhead() -> Callable[[], Any]:
+        call = torch.compile(model, mode="reduce-overhead")
+        return lambda: inputs.call(call)
+
+    for name, make in (
+        ("recipe, one kernel", lambda: recipe("one_kernel_decoder", "one row", "one kernel")),
+        ("recipe, five kernels a layer", lambda: recipe("one_row_kernels", "one row")),
+        ("torch.compile, reduce-overhead", reduce_overhead),
+    ):
+        time = milliseconds(make(), 100)
+        rate = size / time / 1e6
+        print(
+            f"model, {name}: {time * 1e3:.1f} us a token, {rate:.0f} GB/s, {100 * rate / copy:.1f} % of a copy",
+            flush=True,
+        )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--layers", type=int, default=22)
+    parser.add_argument("--model", action="store_true", help="also the whole model of transformers, in a loop")
     args = parser.parse_args()
     import torch
 
@@ -169,8 +209,12 @@ def main() -> int:
         rate = size / time / 1e6
         print(
             f"{name}: {time * 1e3:.1f} us, {rate:.0f} GB/s, {100 * rate / copy:.1f} % of a copy, "
-            f"at most {away:.3f} away in scores up to {expected.abs().max().item():.1f}"
+            f"at most {away:.3f} away in scores up to {expected.abs().max().item():.1f}",
+            flush=True,
         )
+    if args.model:
+        del layers, head, all_ways, call
+        model_loops(copy)
     return 0
 
 

@@ -213,6 +213,7 @@ class Case:
 
     def with_inductor_graphs(self) -> Callable[[], Callable[..., Any]]:
         """Ours with Inductor recording the graphs, where that is faster than ours; else ours, as the climb decides."""
+        from kernel_pytorch.perf.ladder.deadline import OutOfTime
         from kernel_pytorch.perf.ladder.measuring import target_for
         from kernel_pytorch.perf.ladder.recipe import apply_recipe
         from kernel_pytorch.perf.ladder.rung import Step
@@ -223,10 +224,17 @@ class Case:
         other = [*others, ["reduce_overhead", {} if is_compiled else {"compile": {}}]]
 
         def make() -> Callable[..., Any]:
-            candidate = apply_recipe(self.model, self.inputs, tuple(Step(rung, options) for rung, options in other))
-            for _ in range(3):
-                self.inputs.call(no_grad(candidate))
             ours = self.functions[OURS]
+            try:
+                candidate = apply_recipe(self.model, self.inputs, tuple(Step(rung, options) for rung, options in other))
+                for _ in range(3):
+                    self.inputs.call(no_grad(candidate))
+            except OutOfTime:
+                raise
+            except Exception as error:  # as the climb does with a rung that fails
+                say(f"    with Inductor's graphs: {type(error).__name__}: {str(error).splitlines()[0][:200]}")
+                self.facts["recipes"][ALLOWED] = steps
+                return ours
             found = self.measure(
                 target_for("ours", ours, self.model, self.inputs),
                 target_for("with Inductor's graphs", candidate, self.model, self.inputs),

@@ -2,11 +2,11 @@
 
     python benchmarks/decode_h200.py [--layers 22] [--model]
 
-All that one token of a Llama-shaped decoder needs (TinyLlama 1.1B: 2048 wide, 5632 in the MLP, 32 heads over 4 key-value
-heads, a cache of 512), with random weights and recorded as one graph, without a model around it: five kernels a layer,
-without and with the overlap of a kernel's loads with the kernel before it, and one kernel for all. Printed are the time
-of a replay, the bandwidth at which weights were read, and its share of a large copy's, measured in the same run; for the
-one kernel also how far its results are from those of the five.
+All that one token of a Llama-shaped decoder needs (TinyLlama 1.1B: 2048 wide, 5632 in the MLP, 32 heads over 4
+key-value heads, a cache of 512), with random weights and recorded as one graph, without a model around it: five kernels
+a layer, without and with the overlap of a kernel's loads with the kernel before it, and one kernel for all. Printed are
+the time of a replay, the bandwidth at which weights were read, and its share of a large copy's, measured in the same
+run; for the one kernel also how far its results are from those of the five.
 
 With --model then the whole model of transformers, one token after another without waiting for each: by torch.compile
 with reduce-overhead, and with each of the two recipes. Its embedding, of which a token needs one row, does not count as

@@ -31,6 +31,11 @@ HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 MADE_OF_TORCH = {
     "perf/aiter/linear.py",
     "perf/decode/attention_kernel.py",
+    "perf/decode/decoder_attention.py",
+    "perf/decode/decoder_kernel.py",
+    "perf/decode/decoder_products.py",
+    "perf/decode/decoder_weights.py",
+    "perf/decode/decoder_words.py",
     "perf/decode/row_kernels.py",
     "perf/transforms/joint_linear.py",
     "perf/transforms/static_decoder.py",

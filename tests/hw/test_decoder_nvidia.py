@@ -166,6 +166,44 @@ def case_a_recorded_graph_replayed_two_thousand_times() -> None:
         assert torch.equal(out, expected)
 
 
+def case_a_place_outside_the_cache_writes_nothing() -> None:
+    size = SIZES["small, few keys"]
+    given = decoder(size)
+    for outside in (size.length, size.length + 30, -1):
+        row, (_, *rest) = token(size, 40)
+        own = given.copies()
+        one_kernel(given, own, row, (torch.tensor([outside], device="cuda"), *rest))
+        assert all(torch.equal(mine, before) for mine, before in zip(own, given.caches, strict=True))
+
+
+def case_what_was_at_the_place_counts_for_nothing() -> None:
+    size = SIZES["small, few keys"]
+    given = decoder(size)
+    row, rest = token(size, 40)
+    expected = one_kernel(given, given.copies(), row, rest).clone()
+    own = given.copies()
+    for one in own:
+        one[:, :, 40] = float("nan")
+    assert torch.equal(one_kernel(given, own, row, rest), expected)
+
+
+def case_the_first_call_may_be_inductors_warm_up() -> None:
+    """What the kernel keeps does not go into the pool of Inductor's graphs."""
+    size = SIZES["small, few keys"]
+    given = decoder(size)
+    row, rest = token(size, 40)
+    expected = five_kernels(given, given.copies(), row, rest)
+    operators = register()
+
+    def call(x: Any) -> Any:
+        return operators.decoder(x, given.weights, given.norms, given.caches, given.head, *rest) * 1
+
+    compiled = torch.compile(call, mode="reduce-overhead")
+    for _ in range(4):
+        found = compiled(row).clone()
+    assert away(found, expected) <= 0.06 * float(expected.float().abs().max())
+
+
 def case_weights_that_are_not_aligned_take_the_five_kernels() -> None:
     size = SIZES["small, few keys"]
     given = decoder(size)

@@ -94,6 +94,24 @@ def test_what_is_not_one_row_stays(graphs: list[Any]) -> None:
     assert ours(graphs[0]) == []
 
 
+def test_a_norm_of_each_head_is_not_a_norm_of_the_row(graphs: list[Any]) -> None:
+    class PerHead(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.rand(SIZE) + 0.5)
+            self.o = nn.Linear(WIDTH, WIDTH, bias=False)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            heads = x.view(1, HEADS, SIZE)
+            normed = self.weight * (heads * torch.rsqrt(heads.pow(2).mean(-1, keepdim=True) + 1e-5))
+            return self.o(normed.reshape(1, WIDTH))
+
+    model, x = PerHead().eval().requires_grad_(False), torch.randn(1, WIDTH)
+    with torch.no_grad():
+        torch.testing.assert_close(passed(model, graphs)(x), model(x), rtol=1e-4, atol=1e-5)
+    assert ours(graphs[0]) == ["row_products"]
+
+
 def test_a_causal_flag_is_left_to_torch(graphs: list[Any]) -> None:
     """torch aligns it to the top left: with one query it sees the first key alone."""
     q, k = torch.randn(1, HEADS, 1, SIZE), torch.randn(1, HEADS, LENGTH, SIZE)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from kernel_pytorch.perf.decode.decoder_launch import shape_of
+from kernel_pytorch.perf.decode.decoder_launch import key_of, shape_of
 from kernel_pytorch.perf.decode.decoder_shape import KEYS, Shape, why_not
 
 TINY_LLAMA = Shape(22, 2048, 5632, 32000, 32, 4, 512, True, 132)
@@ -77,6 +77,16 @@ def test_the_shape_is_read_off_the_tensors() -> None:
     assert shape_of(weights, caches, torch.empty(96, 1024, device="meta"), True, 132) is None
     other_size = tensors(size=32)
     assert shape_of(*other_size, head, True, 132) is None
+
+
+def test_a_cache_that_grows_in_its_place_is_another_decoder() -> None:
+    """One key-value head: the first places of a buffer are contiguous, and lie where the buffer lies."""
+    weights = [torch.empty(2, 2)] * 7
+    buffers = [torch.zeros(1, 1, 40, 64) for _ in range(2)]
+    short, longer = ([one[:, :, :length] for one in buffers] for length in (10, 20))
+    rest = (torch.device("cpu"), weights, [torch.empty(2)] * 3)
+    keys = [key_of(*rest, caches, weights[0], True) for caches in (short, longer)]
+    assert keys[0] != keys[1] and keys[0] == key_of(*rest, short, weights[0], True)
 
 
 @pytest.mark.parametrize(("heads", "hidden", "held"), [(8, 512, (1, 1)), (16, 1024, (1, 2)), (32, 2048, (2, 2))])

@@ -99,7 +99,8 @@ def one_query_attention(
         always = tl.full((1,), 1, tl.int1)
         k_new = _rotated(k_ptr + batch * k_batch, k_head, alone, always, cos_ptr, sin_ptr, SIZE, ROTATES).to(keys.dtype)
         v_new = tl.load(v_ptr + batch * v_batch + alone[:, None] * v_head + column[None, :])
-        if (position // BLOCK) % PARTS == number:  # the part that reads this place writes it
+        in_cache = (position >= 0) & (position < length)
+        if in_cache & ((position // BLOCK) % PARTS == number):  # the part that reads this place writes it
             tl.store(keys_ptr + base + position * SIZE + column[None, :], k_new)
             tl.store(values_ptr + base + position * SIZE + column[None, :], v_new)
     highest = tl.full((GROUP_BLOCK,), float("-inf"), tl.float32)
@@ -218,7 +219,7 @@ def one_head_attention(
         k_new = _rotated(k_ptr + batch * k_batch, k_head, shared + alone, always, cos_ptr, sin_ptr, SIZE, ROTATES)
         k_new = k_new.to(keys.dtype)
         v_new = tl.load(v_ptr + batch * v_batch + shared * v_head + column)
-        if head % GROUP == 0:
+        if (head % GROUP == 0) & (position >= 0) & (position < length):
             tl.store(keys_ptr + base + position * SIZE + column, k_new)
             tl.store(values_ptr + base + position * SIZE + column, v_new)
         # What was read there may be the entry of before or of now: it counts for nothing.
@@ -233,8 +234,10 @@ def one_head_attention(
     weight = tl.sum(shares, axis=0)
     if WRITES:
         share = tl.sum(tl.where(own, shares, 0.0), axis=0)
-        shares = tl.where(own, 0.0, shares)
-    total = tl.sum(shares[:, None] * values.to(tl.float32), axis=0)[None, :]
+    mixed = shares[:, None] * values.to(tl.float32)
+    if WRITES:
+        mixed = tl.where(own[:, None], 0.0, mixed)
+    total = tl.sum(mixed, axis=0)[None, :]
     if WRITES:
         total += share * v_new.to(tl.float32)
     heads = tl.num_programs(0)

@@ -1,7 +1,7 @@
 """Attention of one query over a cache, inside the decoder kernel: a program has one head and some of its keys.
 
-Keys and values of the cache are in registers before the query is there. What a program finds goes out as a mixture of
-values with the logarithm of its weight, and whoever multiplies by the output matrix puts the parts together.
+The first 128 keys and values of a program are in registers before the query is there. What it finds goes out as a
+mixture of values with the logarithm of its weight, and whoever multiplies by the output matrix puts the parts together.
 
 This module needs Triton with Gluon, for NVIDIA.
 """
@@ -92,9 +92,9 @@ def _mixture(keys, values, at, shift, q_low, q_high, own_score, v_new, position,
     scores = gl.where(at < LENGTH, scores, float("-inf"))
     top = gl.max(scores, axis=1)
     shares = gl.exp(scores - gl.expand_dims(gl.where(top == float("-inf"), 0.0, top), 1))
-    others = gl.expand_dims(gl.where(own, 0.0, shares), 2)
-    mixed_low = gl.sum(others * low(values), axis=1)
-    mixed_high = gl.sum(others * high(values), axis=1)
+    values = gl.where(gl.expand_dims(own, 2), 0, values)
+    mixed_low = gl.sum(gl.expand_dims(shares, 2) * low(values), axis=1)
+    mixed_high = gl.sum(gl.expand_dims(shares, 2) * high(values), axis=1)
     own_share = _beside(gl.sum(gl.where(own, shares, 0.0), axis=1))
     new = gl.convert_layout(v_new, MIXED)
     mixed_low += own_share * low(new)
@@ -177,7 +177,8 @@ def attend(
     gl.store(words + S.at_pieces + row * 32 + pair, word(packed(seen_low, seen_high), counters_turn))
     in_logs = (safe_highest + gl.log(total)).to(gl.int32, bitcast=True)
     gl.store(words + S.at_tops + row + pair * 0, word(in_logs, counters_turn), mask=pair == 0)
-    if (head % S.group == 0) & (position // S.keys_each == part):
+    inside = (position >= 0) & (position < S.length)  # past a full cache there is nothing of ours
+    if (head % S.group == 0) & (position // S.keys_each == part) & inside:
         place = position * 32 + pair_numbers()
         gl.store(table_keys + place, k_new)
         gl.store(table_values + place, v_new)

@@ -5,8 +5,8 @@ multiprocessor from the first layer to the last. One warp keeps asking for weigh
 multiply what has come (`decoder_products`), and what one program needs of the others goes through words in memory
 (`decoder_words`). While programs wait for each other, weights go on arriving.
 
-Five times a layer everybody needs what everybody made: the row after the MLP, the parts of attention (q, k and v only
-within a head), the row after attention, the gated values.
+Four times a layer everybody needs what everybody made: the row after the MLP, the parts of attention, the row after
+attention, the gated values. And a head needs its q, k and v.
 
 This module needs Triton with Gluon, for NVIDIA from Hopper on.
 """

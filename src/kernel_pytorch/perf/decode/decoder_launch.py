@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import inspect
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,6 +13,7 @@ from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
 
 LINE_BYTES = 128
 WEIGHTS = 7  # a layer's matrices: q, k, v, o, gate, up, down
+MOST_LINES = 2**31 - 1  # as far as a coordinate of a TMA copy goes
 # Rows of more lines take the place of a stage.
 SHORT_ROWS = 128
 
@@ -26,8 +27,12 @@ def why_not_here(device: Any) -> str | None:
         return "the kernel is written for NVIDIA's asynchronous copies"
     if torch.cuda.get_device_capability(device) != (9, 0):
         return "the kernel is written and measured for compute capability 9.0 (H100, H200)"
-    if importlib.util.find_spec("triton.experimental.gluon") is None:
+    try:
+        from triton.experimental.gluon import language
+    except ImportError:
         return "this Triton has no Gluon"
+    if "functions_and_args" not in inspect.signature(language.warp_specialize).parameters:
+        return "this Triton's Gluon is older than the kernel: it was written for Triton 3.6 and later"
     return None
 
 
@@ -57,7 +62,9 @@ def shape_of(
 
 @dataclass(frozen=True)
 class Kept:
-    """What one decoder's calls have in common. Recorded graphs know these addresses: nothing here is ever given up."""
+    """What one decoder's calls have in common. Recorded graphs know these addresses: nothing here is ever given up.
+
+    `base` is the tensor at the lowest address; it stays with the rest, also when its model is gone."""
 
     shape: Shape
     views: tuple[Any, ...]
@@ -88,14 +95,15 @@ def decoder(
     """See `ops`: the Gluon form; five kernels a layer where the one cannot take these tensors."""
     import torch
 
-    everything = [*weights, *norms, *caches, head]
-    key = (x.device, bias is not None, *(one.data_ptr() for one in everything))
+    key = key_of(x.device, weights, norms, caches, head, bias is not None)
     if key not in _kept:
-        _kept[key] = _prepared(x.device, weights, norms, caches, head, bias is not None)
+        _kept[key] = launch.outside_pools(
+            x.device, lambda: _prepared(x.device, weights, norms, caches, head, bias is not None)
+        )
     kept = _kept[key]
     if kept is None:
         steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
-        return in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon)
+        return in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon, overlaps=True)
     from kernel_pytorch.perf.decode.decoder_kernel import decoder as kernel
 
     shape = kept.shape
@@ -127,6 +135,15 @@ def decoder(
     return out
 
 
+def key_of(
+    device: Any, weights: list[Any], norms: list[Any], caches: list[Any], head: Any, has_bias: bool
+) -> tuple[Any, ...]:
+    """What `Kept` depends on. Addresses alone do not do: a cache may grow in its place."""
+    shapes = tuple(tuple(one.shape) for one in (weights[0], weights[WEIGHTS - 1], caches[0], head))
+    everything = [*weights, *norms, *caches, head]
+    return (device, has_bias, shapes, *(int(one.data_ptr()) for one in everything))
+
+
 def _prepared(
     device: Any, weights: list[Any], norms: list[Any], caches: list[Any], head: Any, has_bias: bool
 ) -> Kept | None:
@@ -142,6 +159,8 @@ def _prepared(
     base = min(everything, key=lambda one: int(one.data_ptr()))
     low = base.data_ptr()
     lines = (max(one.data_ptr() + one.nbytes for one in everything) - low) // LINE_BYTES
+    if lines > MOST_LINES:
+        return None
 
     def line(one: Any) -> int:
         return int(one.data_ptr() - low) // LINE_BYTES

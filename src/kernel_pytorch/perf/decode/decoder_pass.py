@@ -167,7 +167,7 @@ def _through_heads(node: Any) -> Any:
 def _part(node: Any) -> tuple[Any, int, int] | None:
     """(product, from, to) of a query, key or value."""
     inner = _through_heads(node)
-    if not is_call(inner, "slice.Tensor") or inner.args[1] != 1:
+    if not is_call(inner, "slice.Tensor") or len(inner.args) != 4 or inner.args[1] != 1:
         return None
     product, _, start, end = inner.args
     return product, start, end

@@ -61,8 +61,8 @@ class Shape:
 
     @property
     def longest_row(self) -> int:
-        """Lines of shared memory for the row that is multiplied next."""
-        return max(self.hidden_rows, self.wide_rows, self.heads)
+        """Lines of shared memory for the row that is multiplied next; tiles are read two at a time."""
+        return max(2 * TILE_LINES, self.hidden_rows, self.wide_rows, self.heads)
 
     @property
     def group(self) -> int:

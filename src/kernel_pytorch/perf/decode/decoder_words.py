@@ -1,8 +1,9 @@
 """How the programs of the decoder kernel tell each other their results: two values and a round's number in one word.
 
 A word of 64 bits is written and read whole. A reader that finds the number of the round in it has the values of that
-round, so there is no fence, no barrier and nothing to reset. Counters beside the words only say when looking is worth
-while: thousands of threads that look at all words all the time would hold up the writers.
+round, so there is no fence, no barrier and nothing to reset. Counters beside the words say when everybody is done with
+a step. That keeps thousands of threads from looking at words all the time, which would hold up the writers; and it is
+what allows a word to be written anew: who has counted has read what came before.
 
 This module needs Triton with Gluon, for NVIDIA.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -248,6 +250,24 @@ def _compute_units(device: Any) -> int:
     return int(torch.cuda.get_device_properties(device).multi_processor_count) if device.type == "cuda" else 64
 
 
+def outside_pools(device: Any, make: Callable[[], Any]) -> Any:
+    """What `make` gives, made by another thread: Inductor's graphs send this thread's allocations to a pool of theirs
+    while they warm up, and nothing that is to last may be in it."""
+    import torch
+
+    if device.type != "cuda":
+        return make()
+
+    def there() -> Any:
+        with torch.cuda.device(device):
+            made = make()
+            torch.cuda.current_stream().synchronize()  # whoever uses it may be on another stream
+            return made
+
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(there).result()
+
+
 _counters: dict[Any, Any] = {}
 
 
@@ -259,5 +279,5 @@ def _arrived(keys: Any, parts: int) -> Any:
 
     key = (keys.device, keys.data_ptr(), keys.shape[0] * keys.shape[1], parts)
     if key not in _counters:
-        _counters[key] = torch.zeros(key[2], dtype=torch.int32, device=keys.device)
+        _counters[key] = outside_pools(keys.device, lambda: torch.zeros(key[2], dtype=torch.int32, device=keys.device))
     return _counters[key]

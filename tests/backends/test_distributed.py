@@ -84,7 +84,7 @@ def test_ddp_and_fsdp_train_alike_and_keep_the_keys() -> None:
     assert sums[0] == pytest.approx(sums[1], abs=1e-3)
 
 
-@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+@pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_bf16(kind: str) -> None:
     first, second = run(f"{kind}:bf16")
     assert first.code == second.code == 0, first.err + second.err
@@ -94,7 +94,7 @@ def test_bf16(kind: str) -> None:
     ("how", "own", "others"),
     [
         ("raises", "ValueError: bad batch 17", "rank 1 failed: ValueError: bad batch 17"),
-        ("memory", "can't allocate memory", "rank 1 failed: RuntimeError"),
+        pytest.param("memory", "can't allocate memory", "rank 1 failed: RuntimeError", marks=pytest.mark.slow),
         ("guarded", "a training step needs", "rank 1 failed: ROCmMemoryError: a training step needs"),
     ],
 )
@@ -113,6 +113,7 @@ def test_a_rank_that_is_killed_is_missed() -> None:
     assert lost or "rank 0 of 2 stops because rank 1 failed: not heard of" in first.err, first.err
 
 
+@pytest.mark.slow
 def test_a_rank_that_stands_still_is_missed() -> None:
     port = free_port()
     ranks = [start([str(WORKER), "fail:hangs"], rank, port) for rank in range(2)]

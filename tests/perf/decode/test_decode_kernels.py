@@ -61,15 +61,15 @@ for length, held in ((5, 1 << 15), (300, 1 << 15), (5, 0), (128, 0), (300, 0)): 
         torch.testing.assert_close(own[0], theirs[0])
         args = (q, keys, values, None, None, None, 0.25, False)
         close(launch.attend(*args), operators.attend(*args))
-        # What is at the place of the new key counts for nothing, whatever it is.
+    # What is at the place of the new key counts for nothing, whatever it is.
+    own = keys.clone(), values.clone()
+    own[0][:, :, length - 2] = own[1][:, :, length - 2] = float("nan")
+    close(launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, False), found)
+    # Past the end of the cache nothing is written.
+    for outside in (length, -1) if length == 5 else ():
         own = keys.clone(), values.clone()
-        own[0][:, :, length - 2] = own[1][:, :, length - 2] = float("nan")
-        close(launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, False), found)
-        # Past the end of the cache nothing is written.
-        for outside in (length, length + 20, -1):
-            own = keys.clone(), values.clone()
-            launch.attend_and_store(q, k, v, *own, torch.tensor([outside]), None, cos, sin, 0.25, False)
-            assert torch.equal(own[0], keys) and torch.equal(own[1], values)
+        launch.attend_and_store(q, k, v, *own, torch.tensor([outside]), None, cos, sin, 0.25, False)
+        assert torch.equal(own[0], keys) and torch.equal(own[1], values)
 print("all close")
 """
 

@@ -228,6 +228,7 @@ def test_not_an_interpreter_is_a_usage_error(tmp_path: Path) -> None:
         inspect_python(str(tmp_path / "nothing"))
 
 
+@pytest.mark.slow
 @pytest.mark.network
 def test_a_real_package_that_would_pull_another_torch(
     repo: Repo, make_python: Callable[[], Path], tmp_path: Path

@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT / "src")]
 import torch  # noqa: E402
 
 from kernel_pytorch.perf.decode import decoder_launch, launch  # noqa: E402
+from kernel_pytorch.perf.decode.decoder_shape import Shape  # noqa: E402
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps  # noqa: E402
 from kernel_pytorch.perf.decode.ops import register  # noqa: E402
 
@@ -28,25 +29,12 @@ HAS_GPU = (
 )
 
 
-@dataclass(frozen=True)
-class Size:
-    """A decoder to try."""
-
-    layers: int
-    hidden: int
-    wide: int
-    words: int
-    heads: int
-    shared: int
-    length: int
-
-
 SIZES = {
-    "1.1B, 3 layers": Size(3, 2048, 5632, 32000, 32, 4, 512),
-    "Llama-3.2-1B, 2 layers, keys in chunks": Size(2, 2048, 8192, 128256, 32, 8, 2048),
-    "small, few keys": Size(2, 1024, 2560, 1000, 16, 16, 77),
-    "a long MLP": Size(1, 512, 14336, 504, 8, 2, 130),
-    "many rows a program": Size(1, 4096, 1024, 512, 64, 8, 64),
+    "1.1B, 3 layers": Shape(3, 2048, 5632, 32000, 32, 4, 512, has_bias=True, programs=132),
+    "Llama-3.2-1B, 2 layers, keys in chunks": Shape(2, 2048, 8192, 128256, 32, 8, 2048, has_bias=True, programs=132),
+    "small, few keys": Shape(2, 1024, 2560, 1000, 16, 16, 77, has_bias=True, programs=132),
+    "a long MLP": Shape(1, 512, 14336, 504, 8, 2, 130, has_bias=True, programs=132),
+    "many rows a program": Shape(1, 4096, 1024, 512, 64, 8, 64, has_bias=True, programs=132),
 }
 
 
@@ -54,7 +42,7 @@ SIZES = {
 class Decoder:
     """Random weights, and caches of which every way of computing gets its own copy."""
 
-    size: Size
+    size: Shape
     weights: list[Any]
     norms: list[Any]
     caches: list[Any]
@@ -64,7 +52,7 @@ class Decoder:
         return [one.clone() for one in self.caches]
 
 
-def decoder(size: Size) -> Decoder:
+def decoder(size: Shape) -> Decoder:
     torch.manual_seed(1)
     shapes = [
         (size.heads * 64, size.hidden), (size.shared * 64, size.hidden), (size.shared * 64, size.hidden),
@@ -80,7 +68,7 @@ def matrix(rows: int, columns: int) -> Any:
     return (torch.randn(rows, columns, device="cuda") / columns**0.5).bfloat16()
 
 
-def token(size: Size, at: int, has_bias: bool = True) -> tuple[Any, ...]:
+def token(size: Shape, at: int, has_bias: bool = True) -> tuple[Any, ...]:
     """(row in), (position, bias, cos, sin, scale, epsilon)"""
     torch.manual_seed(at)
     angles = torch.rand(32, device="cuda") * 6

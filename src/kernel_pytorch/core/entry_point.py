@@ -121,7 +121,8 @@ def _module_from_file(path: Path) -> ModuleType:
     except ModuleNotFoundError as error:
         raise UsageError(f"{path} needs the module {error.name!r}, which is not installed") from error
     except SyntaxError as error:
-        raise UsageError(f"{path}:{error.lineno}: {error.msg}") from error
+        where = path if error.lineno is None else f"{path}:{error.lineno}"  # what is no text has no lines
+        raise UsageError(f"{where}: {error.msg}") from error
     return module
 
 

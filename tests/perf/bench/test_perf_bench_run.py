@@ -190,6 +190,7 @@ def test_targets_in_every_form(tmp_path: Path) -> None:
     path = tmp_path / "my_targets.py"
     path.write_text("def good():\n    return lambda: 1\ndef needs(x):\n    return x\nVALUE = 3\n")
     assert load_target(f"{path}:good").call() == 1
+    (tmp_path / "not_text.py").write_bytes(b"a\0b")
     for text, words in (
         (f"{path}:bad", "it defines: good, needs"),
         (f"{path}:needs", "must take no arguments"),
@@ -197,6 +198,7 @@ def test_targets_in_every_form(tmp_path: Path) -> None:
         ("nowhere_at_all:f", "no module"),
         ("just_a_word", "names no function"),
         (f"{tmp_path}/none.py:f", "no such file"),
+        (f"{tmp_path}/not_text.py:f", r"not_text\.py: .*null bytes"),
     ):
         with pytest.raises(UsageError, match=words):
             load_target(text)

@@ -29,6 +29,7 @@ from kernel_pytorch.perf.decode.decoder_attention import (
     pair_numbers,
 )
 from kernel_pytorch.perf.decode.decoder_products import MMA, ahead, held_slices, row_sums, sixteen, sixteen_gated
+from kernel_pytorch.perf.decode.decoder_shape import SPACING, WARPS
 from kernel_pytorch.perf.decode.decoder_weights import COLUMNS, asking
 from kernel_pytorch.perf.decode.decoder_words import (
     ROWS,
@@ -43,14 +44,14 @@ from kernel_pytorch.perf.decode.decoder_words import (
 )
 
 # Counters of those who are done with the row, with attention, with the middle row, with the gated values.
-ROW, SEEN, MIDDLE, GATED = (gl.constexpr(number * 8 * 64) for number in range(4))
-COUNTERS = 4 * 8 * 64
+ROW, SEEN, MIDDLE, GATED = (gl.constexpr(number * WARPS * SPACING) for number in range(4))
+COUNTERS = 4 * WARPS * SPACING
 # The row in shared memory, as words and as slices of values.
 AS_WORDS = gl.constexpr(gl.SwizzledSharedLayout(4, 1, 8, [1, 0]))
 AS_VALUES = gl.constexpr(gl.SwizzledSharedLayout(8, 1, 8, [1, 0]))
 
 
-# Its name from Triton 3.7 on; before it had an underscore.
+# Triton 3.9 has the name, Triton 3.6 the same with an underscore.
 NAMED = gl.constexpr(hasattr(gl.shared_memory_descriptor, "reinterpret"))
 
 

@@ -8,7 +8,16 @@ from functools import lru_cache
 from typing import Any
 
 from kernel_pytorch.perf.decode import launch
-from kernel_pytorch.perf.decode.decoder_shape import BOX_ROWS, HEAD_SIZE, LINE, STAGES, WARPS, Shape, why_not
+from kernel_pytorch.perf.decode.decoder_shape import (
+    BOX_ROWS,
+    HEAD_SIZE,
+    LINE,
+    STAGES,
+    TABLE_COLUMNS,
+    WARPS,
+    Shape,
+    why_not,
+)
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
 
 LINE_BYTES = 128
@@ -26,7 +35,7 @@ def why_not_here(device: Any) -> str | None:
     if torch.version.hip is not None:
         return "the kernel is written for NVIDIA's asynchronous copies"
     if torch.cuda.get_device_capability(device) != (9, 0):
-        return "the kernel is written and measured for compute capability 9.0 (H100, H200)"
+        return "the kernel is written for compute capability 9.0, and was run on an H200 only"
     try:
         from triton.experimental.gluon import language
     except ImportError:
@@ -36,10 +45,8 @@ def why_not_here(device: Any) -> str | None:
     return None
 
 
-def shape_of(
-    weights: list[Any], caches: list[Any], head: Any, has_bias: bool, programs: int
-) -> Shape | None:  # of tensors, real or fake
-    """The decoder that these tensors are; None where they do not fit together."""
+def shape_of(weights: list[Any], caches: list[Any], head: Any, has_bias: bool, programs: int) -> Shape | None:
+    """The decoder that these tensors, real or fake, are; None where they do not fit together."""
     layers = len(caches) // 2
     if not layers or len(weights) != WEIGHTS * layers or caches[0].dim() != 4:
         return None
@@ -181,7 +188,7 @@ def _prepared(
         shape,
         tuple(_view(base, lines, columns) for columns in (shape.hidden, shape.heads * HEAD_SIZE, shape.wide)),
         base.as_strided((base.numel(),), (1,)).view(torch.int32),
-        torch.tensor([[*row, *[0] * (16 - len(row))] for row in rows], dtype=torch.int32, device=device),
+        torch.tensor([[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows], dtype=torch.int32, device=device),
         numbers(1, torch.int64),
         numbers(shape.exchanged, torch.int64),
         numbers(COUNTERS, torch.int32),

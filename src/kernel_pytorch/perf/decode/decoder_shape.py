@@ -15,6 +15,7 @@ KEYS = 128  # keys that a program holds in its registers
 STAGES = 6  # tiles, two by two, that fit into shared memory beside the rest
 IN_FLIGHT = 2  # stages asked for and not there yet: more of them only queue before what others need sooner
 WARPS = 8
+TABLE_COLUMNS = 16  # of each layer's tensors: q, k, v, o, gate, up, down, two norms, keys, values; the rest is room
 SPACING = 64  # counters are as many numbers apart: each in a place of its own in the cache
 
 

@@ -17,13 +17,12 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 
-from kernel_pytorch.perf.decode.decoder_shape import LINE
+from kernel_pytorch.perf.decode.decoder_shape import LINE, TABLE_COLUMNS
 
-# Its name before Triton 3.7 and after.
+# Triton 3.9 has the first name, Triton 3.6 the second.
 ask = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared
 BOX_BYTES = gl.constexpr(4 * 8 * LINE * 2)
-# Numbers to a layer in the table of places: q, k, v, o, gate, up, down, two norms, keys, values.
-COLUMNS = gl.constexpr(16)
+COLUMNS = gl.constexpr(TABLE_COLUMNS)
 
 
 @gluon.jit

@@ -6,7 +6,7 @@ registers nothing; `register` does, once.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 NAMESPACE = "kpt_decode"
@@ -104,23 +104,6 @@ def register() -> Any:
         values.index_copy_(2, position.view(1), v)
         return attend(q, keys, values, bias, cos, sin, scale, overlaps)
 
-    def decoder(
-        x: Tensor,
-        weights: list[Tensor],
-        norms: list[Tensor],
-        caches: list[Tensor],
-        head: Tensor,
-        position: Tensor,
-        bias: Tensor | None,
-        cos: Tensor,
-        sin: Tensor,
-        scale: float,
-        epsilon: float,
-    ) -> Tensor:
-        steps = Steps(row_products, row_gated, attend_and_store)
-        made: Tensor = in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon)
-        return made
-
     from kernel_pytorch.perf.decode import decoder_launch, launch
 
     for name, on_cpu, on_gpu in (
@@ -128,7 +111,7 @@ def register() -> Any:
         ("row_gated", row_gated, launch.row_gated),
         ("attend", attend, launch.attend),
         ("attend_and_store", attend_and_store, launch.attend_and_store),
-        ("decoder", decoder, decoder_launch.decoder),
+        ("decoder", partial(in_steps, Steps(row_products, row_gated, attend_and_store)), decoder_launch.decoder),
     ):
         library.impl(name, on_cpu, "CPU")
         library.impl(name, on_gpu, "CUDA")

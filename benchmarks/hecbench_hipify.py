@@ -307,8 +307,8 @@ def nvcc_compilations(line: str, directory: Path) -> Iterator[Unit]:
 
 def with_kpt(folder: Path, _: Path | None) -> dict[Path, Path]:
     """Our translation, written over the copy; .cu files get .hip twins."""
-    from kernel_pytorch.port.cuda.project import find_sources, run_task, tasks_of
-    from kernel_pytorch.port.cuda.translate import TranslateOptions
+    from kernel_pytorch.port.hipify.file import TranslateOptions
+    from kernel_pytorch.port.hipify.tree import find_sources, run_task, tasks_of
 
     files = find_sources(folder)
     renamed = {path.resolve(): path.with_suffix(".hip") for path in files if path.suffix == ".cu"}

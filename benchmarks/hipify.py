@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kernel_pytorch.port.cuda.project import find_sources
+from kernel_pytorch.port.hipify.tree import find_sources
 
 TORCH_CALL = """
 import sys

@@ -22,10 +22,10 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from kernel_pytorch.port.cuda.names import find_name, header_rows
-from kernel_pytorch.port.cuda.project import Task, find_sources, local_to, tasks_of
-from kernel_pytorch.port.cuda.translate import TranslateOptions, Translation, translate
-from kernel_pytorch.port.cuda.unit import Unit
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
+from kernel_pytorch.port.hipify.tree import Task, find_sources, local_to, tasks_of
+from kernel_pytorch.port.names.table import find_name, header_rows
 from kernel_pytorch.port.source import SourceFile, source_file
 
 # Written for this check alone: it shares nothing with the translator's lexer.

@@ -21,7 +21,7 @@ def main() -> int:
     import torch
     from torch.utils.hipify.cuda_to_hip_mappings import CUDA_TO_HIP_MAPPINGS
 
-    from kernel_pytorch.port.cuda.names import all_names, header_rows
+    from kernel_pytorch.port.names.table import all_names, header_rows
 
     known = {key for mapping in CUDA_TO_HIP_MAPPINGS for key in mapping}
     for key in tuple(known):

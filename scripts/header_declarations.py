@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
-from kernel_pytorch.port.cuda.lexer import Token, tokenize
+from kernel_pytorch.port.cxx.lexer import Token, tokenize
 
 NOT_FUNCTIONS = {
     "__attribute__",

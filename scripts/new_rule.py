@@ -15,6 +15,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RULES = ROOT / "src" / "kernel_pytorch" / "port" / "rules"
 FIXTURES = ROOT / "tests" / "port" / "rules"
+# The folder of a rule is the kind of file it reads.
+FOLDERS = {"cuda": "cuda", "c++": "cuda", "python": "python", "cmake": "build", "make": "build"}
 EXTENSIONS = {"cuda": ".cu", "c++": ".cpp", "python": ".py", "cmake": ".cmake", "make": ".mk"}
 
 STUB = '''"""{title}
@@ -34,7 +36,7 @@ from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.rules import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cuda.unit import Unit
+    from kernel_pytorch.port.cxx.unit import Unit
     from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("{code}", "{slug}", languages=("{language}",), safety=Safety.MANUAL)
@@ -55,11 +57,11 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if not re.fullmatch(r"KP\d{3}", args.code) or not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", args.slug):
         parser.error(f"{args.code} {args.slug}: a code is KPnnn, a slug is words-with-hyphens")
-    taken = sorted(RULES.glob(f"{args.code.lower()}_*.py"))
+    taken = sorted(RULES.rglob(f"{args.code.lower()}_*.py"))
     if taken:
         parser.error(f"{args.code} is taken by {taken[0].name}")
     stem = f"{args.code.lower()}_{args.slug.replace('-', '_')}"
-    module = RULES / f"{stem}.py"
+    module = RULES / FOLDERS[args.language] / f"{stem}.py"
     module.write_text(
         STUB.format(title=args.slug.replace("-", " "), code=args.code, slug=args.slug, language=args.language)
     )

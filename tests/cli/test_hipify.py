@@ -122,19 +122,19 @@ def test_bad_usage_exits_2(
 
 
 def test_a_failure_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernel_pytorch.port.cuda import project
+    from kernel_pytorch.port.hipify import tree
 
     root = write(tmp_path, {"in/a.cu": GOOD, "in/b.cu": GOOD}) / "in"
     calls = []
 
-    def failing(task: project.Task, options: object, target: Path | None) -> list[project.Done]:
+    def failing(task: tree.Task, options: object, target: Path | None) -> list[tree.Done]:
         calls.append(task)
         if len(calls) == 2:
             raise OSError("disk full")
         return original(task, options, target)  # type: ignore[arg-type]
 
-    original = project.run_task
-    monkeypatch.setattr(project, "run_task", failing)
+    original = tree.run_task
+    monkeypatch.setattr(tree, "run_task", failing)
     with pytest.raises(OSError, match="disk full"):
         main(["hipify", str(root), "-o", str(tmp_path / "out"), "-j", "1"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "port" / "cuda" / "ptx")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "port" / "ptx")]
 
 import ptx_cases  # noqa: E402
 from ptx_cases import BITS, C_TYPES, Case  # noqa: E402

@@ -11,8 +11,8 @@ import pytest
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.port.build_check import build_ported
-from kernel_pytorch.port.cuda import torch_extension
 from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.layouts import torch_extension
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.toolchain import torch_headers
 from kernel_pytorch.toolchain.compile import CompileFailed

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cuda.project import Done
-    from kernel_pytorch.port.cuda.translate import TranslateOptions
+    from kernel_pytorch.port.hipify.file import TranslateOptions
+    from kernel_pytorch.port.hipify.tree import Done
 
 SUMMARY = "CUDA source to HIP, one file to stdout or a tree below -o OUT"
 
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs `kpt hipify`."""
     from kernel_pytorch.core.errors import UsageError
-    from kernel_pytorch.port.cuda.translate import TranslateOptions
+    from kernel_pytorch.port.hipify.file import TranslateOptions
 
     for path in args.paths:
         if not path.exists():
@@ -79,11 +79,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
-    from kernel_pytorch.port.cuda.compat_header import compat_header, needs_of
-    from kernel_pytorch.port.cuda.project import Done, local_to, single_file
-    from kernel_pytorch.port.cuda.stats import file_stats
-    from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, translate
-    from kernel_pytorch.port.cuda.unit import Unit
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.hipify.file import COMPAT_HEADER, translate
+    from kernel_pytorch.port.hipify.stats import file_stats
+    from kernel_pytorch.port.hipify.tree import Done, local_to, single_file
+    from kernel_pytorch.port.names.compat_header import compat_header, needs_of
 
     path: Path = args.paths[0]
     src, unit, root = single_file(path)
@@ -111,9 +111,9 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
     import tempfile
 
     from kernel_pytorch.core.errors import UsageError
-    from kernel_pytorch.port.cuda.compat_header import compat_header
-    from kernel_pytorch.port.cuda.project import find_sources, run_tasks, tasks_of
-    from kernel_pytorch.port.cuda.translate import COMPAT_HEADER
+    from kernel_pytorch.port.hipify.file import COMPAT_HEADER
+    from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of
+    from kernel_pytorch.port.names.compat_header import compat_header
 
     folders = [path for path in args.paths if path.is_dir()]
     if len(folders) > 1 or (folders and len(args.paths) > 1):
@@ -178,7 +178,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _report(args: argparse.Namespace, done: list[Done]) -> int:
-    from kernel_pytorch.port.cuda.stats import Totals
+    from kernel_pytorch.port.hipify.stats import Totals
 
     totals = Totals()
     for item in done:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = ("doctor/checks", "port/rules", "port/deploy")
+FOLDERS = ("doctor/checks", "port/rules")
 SECTIONS = ("What", "Why", "Fix", "Source")
 
 
@@ -50,7 +50,7 @@ def all_pages() -> dict[str, Page]:
     """Every page by code."""
     pages = {}
     for folder in FOLDERS:
-        for path in sorted((PACKAGE / folder).glob("kp[0-9]*_*.py")):
+        for path in sorted((PACKAGE / folder).rglob("kp[0-9]*_*.py")):
             found = _read(path)
             pages[found.code] = found
     return dict(sorted(pages.items()))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.port.cuda.unit import is_third_party, third_party_folder
+from kernel_pytorch.port.cxx.unit import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
 MAX_BYTES = 50_000_000

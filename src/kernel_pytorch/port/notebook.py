@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cuda.unit import unit_of
+from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.source import SourceFile
 

@@ -12,14 +12,14 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
-from kernel_pytorch.port.cuda.compat_header import Needs, needs_of, shim_headers
-from kernel_pytorch.port.cuda.compat_place import with_compat_header
-from kernel_pytorch.port.cuda.edits import EditSet
-from kernel_pytorch.port.cuda.project import Task, local_to, tasks_of, written_name
-from kernel_pytorch.port.cuda.translate import COMPAT_HEADER, TranslateOptions, translate
-from kernel_pytorch.port.cuda.unit import Unit, unit_of
+from kernel_pytorch.port.cxx.unit import Unit, unit_of
 from kernel_pytorch.port.deploy import deploy_patches
 from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.hipify.file import COMPAT_HEADER, TranslateOptions, translate
+from kernel_pytorch.port.hipify.tree import Task, local_to, tasks_of, written_name
+from kernel_pytorch.port.layouts.compat_place import with_compat_header
+from kernel_pytorch.port.names.compat_header import Needs, needs_of, shim_headers
 from kernel_pytorch.port.notebook import notebook_findings
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cuda.lexer import Token, tokenize
+from kernel_pytorch.port.cxx.lexer import Token, tokenize
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree

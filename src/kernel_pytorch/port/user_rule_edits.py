@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.python.edits import choice, gated_statement, is_editable, rocm_twin, stands_alone
+from kernel_pytorch.port.python.gated_import import is_rocm_branch
 from kernel_pytorch.port.python.module import PythonModule, python_module
 from kernel_pytorch.port.python.nodes import nodes_of
 from kernel_pytorch.port.python.scopes import Scope
-from kernel_pytorch.port.rules.gated_import import is_rocm_branch
 from kernel_pytorch.port.source import SourceFile
 from kernel_pytorch.port.user_rules import UserRule
 

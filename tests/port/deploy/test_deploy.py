@@ -10,9 +10,9 @@ import yaml
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.deploy import deploy_patches
-from kernel_pytorch.port.deploy.kp440_dockerfile import instructions, is_dockerfile
-from kernel_pytorch.port.deploy.kp443_run_script import DEVICES, script_twin
 from kernel_pytorch.port.deploy.places import twin_path
+from kernel_pytorch.port.rules.deploy.kp440_dockerfile import instructions, is_dockerfile
+from kernel_pytorch.port.rules.deploy.kp443_run_script import DEVICES, script_twin
 
 DOCKERFILE = """\
 # syntax=docker/dockerfile:1
@@ -241,7 +241,7 @@ def test_names() -> None:
 
 
 def test_every_code_has_a_page() -> None:
-    import kernel_pytorch.port.deploy as deploy
+    import kernel_pytorch.port.rules.deploy as deploy
     from kernel_pytorch.port.rules import parse_docstring
 
     pages = sorted(Path(deploy.__file__).parent.glob("kp4*_*.py"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files.makefile import derive_makefile
-from kernel_pytorch.port.cuda.translate import TranslateOptions, translate
-from kernel_pytorch.port.cuda.unit import unit_of
+from kernel_pytorch.port.cxx.unit import unit_of
+from kernel_pytorch.port.hipify.file import TranslateOptions, translate
 from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.rules import LoadedRule, all_rules
 from kernel_pytorch.port.source import SourceFile, source_file

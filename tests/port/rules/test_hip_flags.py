@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from kernel_pytorch.port.build_files.hip_flags import hip_flags_function
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table
-from kernel_pytorch.port.rules.hip_flags import hip_flags_function
-from kernel_pytorch.port.rules.kp420_nvcc_flags import translated
+from kernel_pytorch.port.rules.build.kp420_nvcc_flags import translated
 
 # A person decides these, or they are no matter of an extension: they stay as they are, and hipcc says so.
 NOT_WRITTEN = ("person", "keep", "language")

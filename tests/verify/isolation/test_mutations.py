@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.port.cuda.translate import TranslateOptions, translate
-from kernel_pytorch.port.cuda.unit import unit_of
+from kernel_pytorch.port.cxx.unit import unit_of
+from kernel_pytorch.port.hipify.file import TranslateOptions, translate
 from kernel_pytorch.verify.isolation import Verdict, compare_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "port" / "rules"))

@@ -9,15 +9,15 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Patch
 from kernel_pytorch.port.deploy.install_plan import install_plan
-from kernel_pytorch.port.deploy.kp172_document_command import DOCUMENTS, document_findings
-from kernel_pytorch.port.deploy.kp440_dockerfile import dockerfile_twin, is_dockerfile
-from kernel_pytorch.port.deploy.kp441_compose import LIST, compose_twin, is_compose
-from kernel_pytorch.port.deploy.kp442_kubernetes import is_manifest, overlays
-from kernel_pytorch.port.deploy.kp443_run_script import is_script, script_twin
-from kernel_pytorch.port.deploy.kp444_batch_job import batch_job_findings
-from kernel_pytorch.port.deploy.kp445_workflow import workflow_findings
-from kernel_pytorch.port.deploy.kp446_devcontainer import devcontainer_findings
 from kernel_pytorch.port.deploy.places import has_own_twin, is_for_another_vendor, twin_path
+from kernel_pytorch.port.rules.deploy.kp172_document_command import DOCUMENTS, document_findings
+from kernel_pytorch.port.rules.deploy.kp440_dockerfile import dockerfile_twin, is_dockerfile
+from kernel_pytorch.port.rules.deploy.kp441_compose import LIST, compose_twin, is_compose
+from kernel_pytorch.port.rules.deploy.kp442_kubernetes import is_manifest, overlays
+from kernel_pytorch.port.rules.deploy.kp443_run_script import is_script, script_twin
+from kernel_pytorch.port.rules.deploy.kp444_batch_job import batch_job_findings
+from kernel_pytorch.port.rules.deploy.kp445_workflow import workflow_findings
+from kernel_pytorch.port.rules.deploy.kp446_devcontainer import devcontainer_findings
 
 MAX_BYTES = 1_000_000
 _PARTS_SKIPPED = frozenset({"node_modules", "third_party", "vendor", "site-packages"})

@@ -1,4 +1,4 @@
-"""The rules: one file each, kpNNN_name.py, found by walking this folder. Adding one edits nothing else.
+"""The rules: one file each, kpNNN_name.py, in a folder by the kind of file it reads. Adding one edits nothing else.
 
 A rule module holds a docstring (its page: What, Why, Fix, Source), `RULE` and
 `check(src, unit) -> Iterator[Finding]`. It sees the original source only; its edits are the ROCm form of a span.
@@ -20,7 +20,7 @@ from kernel_pytorch.core.pages import SECTIONS
 from kernel_pytorch.core.pages import page as page  # the page of a code, beside its rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cuda.unit import Unit
+    from kernel_pytorch.port.cxx.unit import Unit
     from kernel_pytorch.port.source import SourceFile
 
 # Lower number: less trust. A finding may lower its rule's safety, never raise it.
@@ -74,7 +74,7 @@ class Rule:
 def dead_lines(src: SourceFile) -> tuple[tuple[int, int], ...]:
     """The preprocessor lines around code that a ROCm build leaves out: what lies between them is none of ours."""
     # Imported here: the registry is needed by files that hold no C++.
-    from kernel_pytorch.port.rules.regions import dead_regions
+    from kernel_pytorch.port.cxx.compiled_on_rocm import dead_regions
 
     return tuple((src.line_col(start)[0], src.line_col(end)[0]) for start, end in dead_regions(src))
 
@@ -102,21 +102,29 @@ class LoadedRule:
         return tuple(one for one in found if not any(start < one.line < end for start, end in dead))
 
 
-# Which hundreds of codes can read a language: one CUDA file must not wait for a hundred Python rules to load.
-_FAMILIES = {
-    "cuda": "23",
-    "c++": "23",
-    "cmake": "4",
-    "make": "4",
-    "python": "14567",
+# Which folders hold the rules of a language: one CUDA file must not wait for a hundred Python rules to load.
+_FOLDERS = {
+    "cuda": ("cuda",),
+    "c++": ("cuda",),
+    "cmake": ("build",),
+    "make": ("build",),
+    "python": ("python", "build"),
 }
 
 
 @cache
+def _places() -> dict[str, str]:
+    """The module name of every rule that the registry runs, by code, and the folder it is in. Nothing is imported."""
+    found: dict[str, str] = {}
+    for folder in sorted({folder for folders in _FOLDERS.values() for folder in folders}):
+        names = (info.name for info in pkgutil.iter_modules([f"{path}/{folder}" for path in __path__]))
+        found |= {name: folder for name in names if re.fullmatch(r"kp\d{3}_\w+", name)}
+    return dict(sorted(found.items()))
+
+
 def rule_names() -> tuple[str, ...]:
     """The module names of all rules, by code. Nothing is imported."""
-    names = (info.name for info in pkgutil.iter_modules(__path__))
-    return tuple(sorted(name for name in names if re.fullmatch(r"kp\d{3}_\w+", name)))
+    return tuple(_places())
 
 
 def all_rules() -> tuple[LoadedRule, ...]:
@@ -126,15 +134,19 @@ def all_rules() -> tuple[LoadedRule, ...]:
 
 @cache
 def _load(name: str) -> LoadedRule:
-    module = importlib.import_module(f"{__name__}.{name}")
+    module = importlib.import_module(f"{__name__}.{_places()[name]}.{name}")
     return LoadedRule(module.RULE, module.check, name, module.__doc__ or "")
 
 
 def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[LoadedRule, ...]:
     """The rules that read a language, all of them or those with the given codes."""
     wanted = None if codes is None else frozenset(codes)
-    hundreds = _FAMILIES.get(language, "")
-    names = (name for name in rule_names() if name[2] in hundreds and (wanted is None or name[:5].upper() in wanted))
+    folders = _FOLDERS.get(language, ())
+    names = (
+        name
+        for name, folder in _places().items()
+        if folder in folders and (wanted is None or name[:5].upper() in wanted)
+    )
     return tuple(loaded for loaded in map(_load, names) if language in loaded.rule.languages)
 
 

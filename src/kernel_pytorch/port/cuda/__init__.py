@@ -1,1 +1,0 @@
-"""CUDA C++ to HIP C++: lexer, name table, translation units, layouts."""

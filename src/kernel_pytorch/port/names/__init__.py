@@ -1,0 +1,1 @@
+"""CUDA's names and headers, and what takes their place."""

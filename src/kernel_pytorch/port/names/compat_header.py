@@ -1,0 +1,103 @@
+"""Headers of our own: CUDA's names for HIP's things in the single-source layout, functions HIP lacks in the others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from kernel_pytorch.port.hipify.file import COMPAT_HEADER, Translation, goes_into_compat_header
+from kernel_pytorch.port.names.headers import RUNTIME_HEADER
+from kernel_pytorch.port.names.shims import Shim, shims
+
+_TOP = """\
+// Made by `kpt hipify --layout single-source`: CUDA's names on AMD, those this project uses.
+// Under CUDA this file says nothing. Regenerate it rather than edit it.
+#pragma once
+#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
+"""
+_SHIMS_TOP = """\
+// Made by `kpt port`: functions of CUDA that HIP lacks, those the files of this folder call.
+// Under CUDA this file says nothing.
+#pragma once
+#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
+"""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What one file wants of the header: includes, (CUDA, HIP) name pairs and functions that HIP lacks."""
+
+    includes: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+    shims: tuple[Shim, ...] = ()
+
+
+def needs_of(result: Translation) -> Needs:
+    """The wants of one translated file."""
+    includes = (*(path for _, path in result.headers if path and goes_into_compat_header(path)), *result.implicit)
+    names = tuple((name.cuda, name.hip) for name in result.names if name.hip or name.cuda.encode() in shims())
+    return Needs(includes, names, result.shims)
+
+
+def needs_in(text: str) -> Needs:
+    """What a header made before gives: a file ported then shows less of it now, behind its own gates."""
+    guards = set(re.findall(r"^#ifndef (KPT_SHIM_\w+)$", text, re.MULTILINE))
+    given = {shim.guard: shim for shim in shims().values() if shim.guard.decode() in guards}
+    includes = re.findall(r"^#include <(.+)>$", text.partition("#ifndef KPT_SHIM_")[0], re.MULTILINE)
+    last = re.search(r"((?:^#define \w+ \S.*\n)*)#endif\n\Z", text, re.MULTILINE)
+    names = re.findall(r"^#define (\w+) (\S.*)$", last.group(1) if last else "", re.MULTILINE)
+    return Needs(tuple(includes), tuple(names), tuple(given.values()))
+
+
+def compat_header(needs: Iterable[Needs]) -> str:
+    """The text of the header for a project."""
+    includes: dict[str, None] = {RUNTIME_HEADER: None}
+    names: dict[str, str] = {}
+    given: dict[str, Shim] = {}
+    for one in needs:
+        includes.update(dict.fromkeys(one.includes))
+        names.update(one.names)
+        given.update((shim.guard.decode(), shim) for shim in one.shims)
+    lines = [_TOP]
+    lines += [f"#include <{path}>\n" for path in includes]
+    for cuda in names:
+        shim = shims().get(cuda.encode())
+        if shim is not None:
+            given[shim.guard.decode()] = shim
+    texts = {guard: given[guard].guarded() for guard in sorted(given)}
+    lines += [text for text in texts.values() if not _is_for_devices(text)]
+    for_devices = [text for text in texts.values() if _is_for_devices(text)]
+    if for_devices:
+        # The host's compiler includes the header too, and knows no builtins of the device.
+        lines += ["#if defined(__HIPCC__)\n", *for_devices, "#endif\n"]
+    lines += [f"#define {cuda} {hip}\n" for cuda, hip in sorted(names.items()) if hip]
+    lines.append("#endif\n")
+    return "".join(lines)
+
+
+def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[bytes | None, bytes]]:
+    """One header for each folder with files that need functions HIP lacks: its path, what it was, what it becomes.
+
+    `needs` are by path of the file. What a header has already stays.
+    """
+    folders: dict[PurePosixPath, dict[str, Shim]] = {}
+    for path, one in needs.items():
+        if one.shims:
+            needed = folders.setdefault(PurePosixPath(path).parent, {})
+            needed.update((shim.guard.decode(), shim) for shim in one.shims)
+    made: dict[str, tuple[bytes | None, bytes]] = {}
+    for folder, wanted in folders.items():
+        path = (folder / COMPAT_HEADER).as_posix()
+        before = (root / path).read_bytes() if (root / path).is_file() else None
+        kept = {shim.guard.decode(): shim for shim in shims().values() if before and shim.guard in before}
+        given = {**kept, **wanted}
+        lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]
+        lines += [given[guard].guarded(beside_host_compiler=True) for guard in sorted(given)]
+        made[path] = (before, "".join([*lines, "#endif\n"]).encode())
+    return made
+
+
+def _is_for_devices(text: str) -> bool:
+    return "__device__" in text and "__host__" not in text

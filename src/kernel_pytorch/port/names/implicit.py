@@ -1,0 +1,76 @@
+"""What nvcc and its headers give without being asked, and HIP's do not."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of
+from kernel_pytorch.port.names.rename import Naming, newline_of
+from kernel_pytorch.port.source import SourceFile
+
+# cuda_runtime.h brings these in by way of crt/common_functions.h; hip_runtime.h does not, and declares a device memcpy
+# of its own, so that a host call then finds only that one.
+_BROUGHT_BY_CUDA = {
+    "string.h": re.compile(
+        rb"(?<![\w.:>])(?:mem(?:cpy|set|move|cmp|chr)|str(?:len|cmp|ncmp|cpy|ncpy|cat|ncat|chr|rchr|str|tok|dup|error))\s*\("
+    ),
+    "math.h": re.compile(rb"(?<![\w.:>])(?:isfinite|isnan|isinf|signbit|fpclassify|isnormal)\s*\("),
+    "time.h": re.compile(
+        rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)"
+    ),
+}
+# <cmath> is no other spelling of <math.h>: it gives std::isfinite and not ::isfinite.
+_OTHER_SPELLING = {"string.h": "cstring", "math.h": "math.h", "time.h": "ctime"}
+_HALF_BLAS = b"HIPBLAS_USE_HIP_HALF"
+
+
+def implicit_headers(unit: Unit) -> tuple[str, ...]:
+    """C headers the unit relies on CUDA's runtime header for."""
+    return _implicit(unit)
+
+
+@lru_cache(maxsize=4)
+def _implicit(unit: Unit) -> tuple[str, ...]:
+    return tuple(
+        header for header, used in _BROUGHT_BY_CUDA.items() if any(_relies(file, header, used) for file in unit.files)
+    )
+
+
+def _relies(file: SourceFile, header: str, used: re.Pattern[bytes]) -> bool:
+    # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
+    if used.search(file.data) is None:
+        return False
+    return header != "math.h" or "math.h" not in {include.name for include in _real_includes(file)}
+
+
+def _real_includes(src: SourceFile) -> list[Include]:
+    """The #include lines that are no comment."""
+    found = includes_of(src.data)
+    if not any(mark in src.data for mark in (b"/*", b"//")) or not src.is_parsable:
+        return found
+    paths = {token.start for token in src.tokens if token.kind == "string"}
+    return [include for include in found if include.start in paths]
+
+
+def includes_header(src: SourceFile, header: str) -> bool:
+    """Whether a file includes a C header itself, by either spelling, before any file that may rely on it."""
+    for include in _real_includes(src):
+        if include.name in (header, _OTHER_SPELLING[header]):
+            return True
+        if include.quoted:
+            return False
+    return False
+
+
+def half_blas(src: SourceFile, unit: Unit, naming: Naming) -> list[Edit]:
+    """hipBLAS takes __half only where HIPBLAS_USE_HIP_HALF is defined before its header: elsewhere it is uint16_t."""
+    if not any(b"cublasH" in file.data for file in unit.files) or _HALF_BLAS in src.data:
+        return []
+    newline = newline_of(src)
+    for include, change in naming.headers:
+        if change.path == "hipblas/hipblas.h":
+            start = src.line_span(include.start)[0]
+            return [Edit(Span(start, start), b"#define " + _HALF_BLAS + newline)]
+    return []

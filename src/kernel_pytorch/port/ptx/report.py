@@ -1,0 +1,105 @@
+"""The asm statements of a file with their translations, sorted by the finding they belong to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kernel_pytorch.core.findings import Edit, Finding
+from kernel_pytorch.port.cxx.reading import device_region_at
+from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
+from kernel_pytorch.port.ptx.lower import Context
+from kernel_pytorch.port.ptx.translate import AsmTranslation, looks_like_ptx, note_for, translate_asm
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class AsmReport:
+    """One asm statement, what became of it, and the code of its finding."""
+
+    statement: AsmStatement
+    translation: AsmTranslation
+    code: str
+
+
+@lru_cache(maxsize=4)
+def asm_reports(src: SourceFile) -> tuple[AsmReport, ...]:
+    """Every statement of inline PTX in a file. Host assembly and empty compiler barriers are not PTX."""
+    reports: list[AsmReport] = []
+    for statement in asm_statements(src):
+        region = device_region_at(src, statement.span.start)
+        if statement.template is not None and not statement.template.strip():
+            continue
+        if not looks_like_ptx(statement) or (
+            statement.template is None and region is None and not statement.in_directive
+        ):
+            continue
+        context = Context(in_kernel_body=region is not None and region.is_kernel and not statement.in_directive)
+        translation = translate_asm(statement, context)
+        reports.append(AsmReport(statement, translation, _code_of(translation)))
+    return tuple(reports)
+
+
+def _code_of(translation: AsmTranslation) -> str:
+    codes = {note.code for name in translation.opcodes if (note := note_for(name)) is not None}
+    return max(codes, default="KP230") if codes - {"KP230"} else "KP230"
+
+
+def findings_with_code(rule: Rule, src: SourceFile) -> Iterator[Finding]:
+    """The findings of the asm statements that belong to one rule."""
+    for report in asm_reports(src):
+        if report.code != rule.code:
+            continue
+        text = describe(report)
+        edits: tuple[Edit, ...] = ()
+        if report.translation.replacement is not None:
+            replacement = report.translation.replacement.encode("utf-8", "surrogateescape")
+            edits = (Edit(report.statement.span, _indented(src, report.statement, replacement)),)
+        yield rule.finding(src, report.statement.span, text, edits)
+
+
+def _indented(src: SourceFile, statement: AsmStatement, replacement: bytes) -> bytes:
+    if b"\n" not in replacement:
+        return replacement
+    start, _ = src.line_span(statement.span.start)
+    line = src.data[start : statement.span.start]
+    indent = line[: len(line) - len(line.lstrip())]
+    ending = b"\r\n" if src.data[start : start + 4096].find(b"\r\n") >= 0 else b"\n"
+    return replacement.replace(b"\n", ending + indent)
+
+
+def describe(report: AsmReport) -> str:
+    """What the statement does, and why it was left, in one line."""
+    opcodes = list(dict.fromkeys(report.translation.opcodes))
+    parts = []
+    for name in opcodes[:_SHOWN]:
+        note = note_for(name)
+        register = _special_register(report, name)
+        what = f"reads {register}" if register else note.what if note else ""
+        parts.append(f"{name} ({what})" if what else name)
+    more = f" and {len(opcodes) - _SHOWN} more" if len(opcodes) > _SHOWN else ""
+    listed = ", ".join(parts) + more or "inline PTX"
+    if report.translation.replacement is not None:
+        return f"PTX {listed} does not assemble for AMD: written in C++"
+    hint = _nearest(opcodes)
+    return f"PTX {listed} does not assemble for AMD and has no exact C++ form: {report.translation.obstacle}{hint}"
+
+
+def _special_register(report: AsmReport, name: str) -> str:
+    """`%laneid` where a mov reads it."""
+    found = re.search(rf"{re.escape(name)}\s+[^,;]+,\s*%+([a-z]\w*(?:\.[xyz])?)\s*;?", report.statement.template or "")
+    return f"%{found.group(1)}" if found and name.startswith("mov.") else ""
+
+
+def _nearest(opcodes: list[str]) -> str:
+    hard = [note for name in opcodes if (note := note_for(name)) is not None and note.effort]
+    if not hard:
+        return ""
+    order = ("minutes", "hours", "days", "weeks")
+    worst = max(hard, key=lambda note: order.index(note.effort))
+    return f"; nearest on AMD: {worst.amd} (effort: {worst.effort})"

@@ -1,0 +1,68 @@
+"""CMake: the CUDA language
+
+What: `project(... CUDA)`, `enable_language(CUDA)`, and folders whose targets have .cu sources.
+Why: without nvcc the configuration fails, and .cu files are compiled as CUDA.
+Fix: an option USE_HIP, off by default. On: project or enable_language with HIP in CUDA's place, the .cu files marked
+  as HIP sources, GPU_TARGETS or AMDGPU_TARGETS honoured where CMAKE_HIP_ARCHITECTURES is not set, and the macro
+  __HIP_PLATFORM_AMD__ that ported sources ask for, which CMake's HIP language does not define. Off: the original
+  lines, untouched.
+Source: rules catalogue row 74; https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-hip/CMakeLists.txt
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.build_files import cmake
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP401", "cmake-cuda-language", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b".cu"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each command that asks for the language, and the file's own .cu targets."""
+    file = cmake.cmake_file(src)
+    if file is None:
+        return
+    by_project = any(command.name == "project" and "CUDA" in command.words()[1:] for command in file.commands)
+    declared = cmake.OPTION in file.text
+    for command in cmake.open_commands(file, "project", "enable_language", "check_language"):
+        words = list(command.words())
+        if "CUDA" not in words[1 if command.name == "project" else 0 :]:
+            continue
+        twin = " ".join("HIP" if word == "CUDA" and index else word for index, word in enumerate(words))
+        if command.name != "project":
+            twin = " ".join("HIP" if word == "CUDA" else word for word in words)
+        instead = f"{command.name}({twin})"
+        before = ""
+        if command.name == "project" or (command.name == "enable_language" and not by_project):
+            before = cmake.OPTION if not declared and not command.is_in_function else ""
+            instead, declared = f"{cmake.ARCHITECTURES}\n{instead}\n{cmake.PLATFORM}", True
+        message = f"{command.name} asks for the CUDA language, which needs nvcc"
+        yield cmake.finding(RULE, file, command, message, cmake.gated(file, command, instead, before))
+    yield from _sources(file)
+
+
+def _sources(file: cmake.CMakeFile) -> Iterator[Finding]:
+    if "kpt_targets" in file.text:
+        return
+    creators = list(cmake.open_commands(file, "add_library", "add_executable", "target_sources"))
+    # The sources of cuda_add_library and its like are marked by the file that stands for FindCUDA (KP402).
+    named = any(
+        word.endswith(".cu")
+        for command in file.commands
+        if not command.name.startswith("cuda_")
+        for word in command.words()
+    )
+    if not creators or not named:
+        return
+    end = len(file.text)
+    text = cmake.SOURCES if file.text.endswith("\n") else "\n" + cmake.SOURCES
+    edit = Edit(Span(end, end), text.replace("\n", cmake.newline_of(file)).encode())
+    yield cmake.finding(RULE, file, creators[0], "targets here have .cu sources, which CMake compiles as CUDA", (edit,))

@@ -1,0 +1,53 @@
+"""CMake: the old FindCUDA module
+
+What: `find_package(CUDA)`, and the commands of that module that make PTX, cubins or object files by hand.
+Why: the module has no HIP twin, and CMake itself removed it (policy CMP0146). Its commands and variables
+  (cuda_add_library, CUDA_NVCC_FLAGS, CUDA_LIBRARIES) are used all over a project.
+Fix: an option USE_HIP, off by default. On: kpt_findcuda_hip.cmake is included in the module's place. It enables the HIP
+  language and gives the module's commands and variables for HIP: targets whose .cu files are HIP sources, nvcc's flags
+  in clang's spelling, CUDA_SEPARABLE_COMPILATION as -fgpu-rdc, CUDA_LIBRARIES as hip::host. The other lines stay as
+  they are. CUDA_VERSION is a stand-in, 12.0. Off: the original line, untouched. Inside a function, where CMake cannot
+  enable a language, the search is left out: it was made before. Custom commands for PTX are a person's.
+Source: rules catalogue row 75; https://cmake.org/cmake/help/latest/module/FindCUDA.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.build_files import cmake
+from kernel_pytorch.port.build_files.findcuda import INCLUDE
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP402", "cmake-findcuda", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b"cuda_", b"Cuda_"))
+
+_BY_HAND = (
+    "cuda_compile", "cuda_compile_ptx", "cuda_compile_cubin", "cuda_compile_fatbin", "cuda_wrap_srcs",
+    "cuda_link_separable_compilation_objects",
+)  # fmt: skip
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each search for the module, and each command of it that has no HIP form."""
+    file = cmake.cmake_file(src)
+    if file is None:
+        return
+    is_optional = False
+    for command in cmake.open_commands(file, "find_package", *_BY_HAND):
+        words = list(command.words())
+        if command.name != "find_package":
+            yield cmake.finding(RULE, file, command, f"{command.name} is of the old module and has no HIP form")
+        elif words[:1] == ["CUDA"]:
+            message = "find_package(CUDA) is the old module, which has no HIP twin"
+            if command.is_in_function:
+                edits = cmake.left_out(file, command)
+            else:
+                option = "" if is_optional or cmake.OPTION in file.text else cmake.OPTION
+                edits, is_optional = cmake.gated(file, command, INCLUDE, option), True
+            yield cmake.finding(RULE, file, command, message, edits)

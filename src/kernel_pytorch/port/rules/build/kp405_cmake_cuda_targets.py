@@ -1,0 +1,54 @@
+"""CMake: CUDA:: targets
+
+What: `target_link_libraries(... CUDA::cublas)` and `find_package(CUDAToolkit)`.
+Why: the targets do not exist without CUDA's toolkit.
+Fix: under USE_HIP the packages and targets of ROCm (tables/libraries.csv): CUDA::cudart is hip::host, CUDA::cublas
+  roc::hipblas, CUDA::curand hip::hiprand. A library without a counterpart of the same interface is a person's.
+Source: rules catalogue row 78; https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/CMakeLists.txt
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.build_files import cmake
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP405", "cmake-cuda-targets", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA::", b"CUDAToolkit")
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each link against the toolkit, and each search for it."""
+    file = cmake.cmake_file(src)
+    if file is None:
+        return
+    used: list[str] = []
+    for command in cmake.open_commands(file, "target_link_libraries", "link_libraries"):
+        targets = cmake.cuda_targets(command)
+        if not targets:
+            continue
+        used += targets
+        unknown = [target for target in targets if cmake.hip_target(target) is None]
+        if unknown:
+            yield cmake.finding(RULE, file, command, f"{', '.join(unknown)}: ROCm has no library of that interface")
+            continue
+        words = [cmake.hip_target(word) if word.startswith("CUDA::") else word for word in command.words()]
+        kept = list(dict.fromkeys(word for word in words if word))
+        message = f"{', '.join(targets)}: targets of CUDA's toolkit"
+        yield cmake.finding(
+            RULE, file, command, message, cmake.gated(file, command, f"{command.name}({cmake.quoted(kept)})")
+        )
+    for command in cmake.open_commands(file, "find_package"):
+        if command.words()[:1] == ("CUDAToolkit",):
+            packages = list(dict.fromkeys(["hip", *cmake.hip_packages(used)]))
+            instead = "\n".join(f"find_package({package} REQUIRED)" for package in packages)
+            message = "find_package(CUDAToolkit): ROCm has a package for each library"
+            yield cmake.finding(RULE, file, command, message, cmake.gated(file, command, instead))

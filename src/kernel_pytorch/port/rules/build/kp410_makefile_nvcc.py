@@ -1,0 +1,42 @@
+"""A Makefile that builds with nvcc
+
+What: a Makefile that names nvcc.
+Why: nvcc is not there, and most of its flags are unknown to hipcc.
+Fix: Makefile.hip beside it, where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
+  -Xcompiler, ROCm's libraries, .hip sources. Otherwise the obstacle is named: a file that is included, another
+  makefile that is run, a flag or library without counterpart.
+Source: rules catalogue rows 76, 80 and 81; tables/nvcc_flags.csv has the reason for each flag
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP410", "makefile-nvcc", languages=("make",), safety=Safety.MANUAL, triggers=(b"nvcc",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """One finding per Makefile with nvcc: whether a twin can be derived, and if not why."""
+    text = src.data.decode("utf-8", "surrogateescape")
+    if not uses_nvcc(text):
+        return
+    name = PurePosixPath(src.path).name
+    derived = derive_makefile(text, name)
+    found = re.search(rb"^[^#\n]*?(?<![\w-])nvcc(?![\w-])", src.data, re.MULTILINE)
+    place = found.end() - 4 if found else 0
+    if derived.text is not None:
+        message = f"builds with nvcc: {name}.hip can be derived for hipcc"
+    else:
+        message = f"builds with nvcc, and {name}.hip cannot be derived: {'; '.join(derived.obstacles)}"
+    yield RULE.finding(src, Span(place, place + 4), message)

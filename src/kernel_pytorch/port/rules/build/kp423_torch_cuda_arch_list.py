@@ -1,0 +1,40 @@
+"""TORCH_CUDA_ARCH_LIST
+
+What: the environment variable set or required by Python code.
+Why: torch's ROCm build does not read it: PYTORCH_ROCM_ARCH chooses the targets, and without it torch builds for those
+    it was built for itself.
+Fix: nothing is rewritten: setting it does no harm. Reading it with os.environ[...] raises where it is unset.
+Source: catalogue row 87.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP423", "torch-cuda-arch-list", ("python",), Safety.MANUAL, (b"TORCH_CUDA_ARCH_LIST",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    told = False
+    for node in ast.walk(module.tree):
+        if not (isinstance(node, ast.Subscript) and module.qualified(node.value) == "os.environ"):
+            continue
+        if not (isinstance(node.slice, ast.Constant) and node.slice.value == "TORCH_CUDA_ARCH_LIST"):
+            continue
+        if told or isinstance(node.ctx, ast.Del) or not module.reached_on_rocm(node):
+            continue
+        parent = next(module.parents(node), None)
+        if isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant) and not parent.value.value:
+            continue  # cleared
+        told = True
+        yield RULE.finding(src, module.span(node), "not read on ROCm: PYTORCH_ROCM_ARCH chooses the targets")

@@ -1,0 +1,1 @@
+"""Rules that read CUDA and C++."""

@@ -1,0 +1,162 @@
+"""__CUDA_ARCH__ in preprocessor conditions
+
+What: `#ifdef __CUDA_ARCH__`, `#if __CUDA_ARCH__ >= N`, and the name used in code.
+Why: it is not defined in HIP's device pass, so device code takes the host branch or the one for the oldest GPUs, and
+  nobody says so.
+Fix: a test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A comparison with 700 or less asks for
+  what every AMD GPU of today has (double and half atomics, half arithmetic, synchronised shuffles): it becomes the
+  same test. Above 700 the question is which NVIDIA feature is meant: as written AMD takes the branch for older GPUs,
+  which is reported where that branch holds no code. The seeds of other projects fake a value instead; that is a
+  decision for the whole project.
+Source: rules catalogue row 28; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.compiled_on_rocm import CAPABILITY, MATCHED_CAPABILITY, ROCM_MACROS
+from kernel_pytorch.port.cxx.conditions import (
+    Atom,
+    Condition,
+    atoms,
+    branch_taken,
+    branch_text,
+    compare,
+    evaluate,
+    is_without_work,
+    only_defines,
+    parse_condition,
+)
+from kernel_pytorch.port.cxx.reading import Conditional, conditionals, directive_at, is_in_directive, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP220", "cuda-arch", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__CUDA_ARCH__",))
+
+_MACRO = CAPABILITY
+_DEVICE = b"defined(__HIP_DEVICE_COMPILE__)"
+# All AMD GPUs have its features in HIP; it is also where tensor cores begin.
+_MATCHED = MATCHED_CAPABILITY
+# A CUDA of today: beside a capability, a version test asks whether the toolkit is old.
+_VERSIONS = {b"CUDA_VERSION": 12000, b"CUDART_VERSION": 12000, b"__CUDACC_VER_MAJOR__": 12}
+_TENSOR = re.compile(rb"\bnvcuda\b|\bwmma\b|\bmma\.sync|\bldmatrix|\bwgmma|\bcp\.async")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each condition that is decided wrongly on AMD, and each use outside conditions."""
+    for conditional in conditionals(src):
+        for position, branch in enumerate(conditional.branches):
+            if any(src.text(token) == _MACRO for token in branch.directive.tokens):
+                yield from _condition(src, conditional, position)
+    for index in words(src).get(_MACRO, ()):
+        token = src.code[index]
+        if is_in_directive(src, token.start) and not _in_macro_body(src, token.start):
+            continue
+        yield RULE.finding(
+            src, Span(token.start, token.end), "__CUDA_ARCH__ is not defined by HIP: this use outside #if has no value"
+        )
+
+
+def _in_macro_body(src: SourceFile, offset: int) -> bool:
+    found = directive_at(src, offset)
+    if found is None or found.name != b"define" or not found.tokens:
+        return False
+    return src.text(found.tokens[0]) != _MACRO
+
+
+def _condition(src: SourceFile, conditional: Conditional, position: int) -> Iterator[Finding]:
+    branch = conditional.branches[position]
+    if any(src.text(token) in ROCM_MACROS for token in branch.directive.tokens):
+        return
+    tree = parse_condition(src, branch.directive)
+    if tree is None:
+        yield RULE.finding(src, branch.directive.span, "a condition on __CUDA_ARCH__, which HIP does not define")
+        return
+    ours = [atom for atom in atoms(tree) if isinstance(atom, Atom) and atom.macro == _MACRO]
+    hidden = len(ours) != sum(src.text(token) == _MACRO for token in branch.directive.tokens)
+    body = branch_text(src, branch)
+    settled = not hidden and all(_settled(atom) for atom in ours) and not _TENSOR.search(body)
+    as_written = evaluate(tree, lambda atom: _as_written(atom))
+    if settled:
+        wanted = evaluate(tree, _on_device)
+        mixed = any(isinstance(atom, Atom) and atom.macro in _VERSIONS for atom in atoms(tree))
+        if mixed and wanted != as_written:
+            yield RULE.finding(
+                src, branch.directive.span, "a condition on __CUDA_ARCH__ and CUDA's version: HIP defines neither"
+            )
+        elif wanted is None or wanted != as_written:
+            yield RULE.finding(
+                src,
+                branch.directive.span,
+                "__CUDA_ARCH__ is not defined in HIP's device pass, which takes the other branch",
+                _edits(src, branch.directive.name, ours),
+            )
+        return
+    yield from _unsettled(src, conditional, position, tree, as_written)
+
+
+def _unsettled(
+    src: SourceFile, conditional: Conditional, position: int, tree: Condition, as_written: bool | None
+) -> Iterator[Finding]:
+    branch = conditional.branches[position]
+    if as_written is None:
+        # Another macro decides; what matters is what __CUDA_ARCH__ adds, which is false for `>=`.
+        as_written = evaluate(tree, lambda atom: _as_written(atom) if atom.macro == _MACRO else True)
+    if as_written is None:
+        return
+    newer = any(isinstance(atom, Atom) and atom.operator in (">=", ">", "==") for atom in atoms(tree))
+    if not as_written and not newer:
+        return  # code for GPUs older than AMD's are: rightly left out
+    taken = branch_taken(src, conditional, position, as_written)
+    left_out = branch_text(src, branch)
+    if taken is None and (only_defines(left_out) or is_without_work(left_out)):
+        return
+    if taken is not None and not is_without_work(branch_text(src, taken)):
+        return
+    condition = b" ".join(src.text(token) for token in branch.directive.tokens).decode("latin-1")
+    yield RULE.finding(
+        src,
+        branch.directive.span,
+        f"`{condition}`: HIP does not define __CUDA_ARCH__, so AMD compiles no code here: say which feature is meant",
+    )
+
+
+def _settled(atom: Atom) -> bool:
+    if atom.operator in ("defined", "value"):
+        return True
+    if atom.operator in (">=", "<"):
+        return atom.number <= _MATCHED
+    return atom.operator in (">", "<=") and atom.number < _MATCHED
+
+
+def _as_written(atom: Atom) -> bool | None:
+    if atom.macro != _MACRO and atom.macro not in _VERSIONS:
+        return None
+    if atom.operator in ("defined", "value"):
+        return False
+    return compare(0, atom.operator, atom.number)
+
+
+def _on_device(atom: Atom) -> bool | None:
+    if atom.macro != _MACRO and atom.macro not in _VERSIONS:
+        return None
+    value = _VERSIONS.get(atom.macro, _MATCHED)
+    return True if atom.operator in ("defined", "value") else compare(value, atom.operator, atom.number)
+
+
+def _edits(src: SourceFile, name: bytes, ours: list[Atom]) -> list[Edit]:
+    edits = []
+    for atom in ours:
+        if name.endswith((b"ifdef", b"ifndef")):
+            edits.append(Edit(atom.span, b"__HIP_DEVICE_COMPILE__"))
+            continue
+        positive = atom.operator in ("defined", "value") or compare(_MATCHED, atom.operator, atom.number)
+        edits.append(Edit(atom.span, _DEVICE if positive else b"!" + _DEVICE))
+    return edits

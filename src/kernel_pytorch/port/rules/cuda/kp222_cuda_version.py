@@ -1,0 +1,101 @@
+"""CUDA_VERSION, CUDART_VERSION and the versions of nvcc and NVIDIA's libraries
+
+What: `#if CUDA_VERSION >= 11000` and the like, where the branch AMD takes holds no code or stops the compiler; and
+  the same names outside preprocessor conditions.
+Why: HIP defines none of these and they are not renamed, so in a condition each is 0: code for newer CUDA is left out
+  without a word, and in ordinary code the name is not declared. HIP_VERSION is no substitute: 70200000 >= 11000 holds
+  for every HIP, so each test would claim the newest CUDA. torch's own hipify writes TORCH_HIP_VERSION, 702 for ROCm
+  7.2, which answers such tests as 0 does; hipify-perl leaves the names alone.
+Fix: a person's: add `|| defined(__HIP_PLATFORM_AMD__)` where HIP has what the branch uses. Conditions whose other
+  branch is a working path for old CUDA are left alone: that path is what AMD gets.
+Source: rules catalogue row 30; https://docs.pytorch.org/docs/main/notes/hip.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS, VERSION_MACROS
+from kernel_pytorch.port.cxx.conditions import (
+    Atom,
+    branch_taken,
+    branch_text,
+    compare,
+    evaluate,
+    is_without_work,
+    only_defines,
+    parse_condition,
+)
+from kernel_pytorch.port.cxx.reading import conditionals, is_in_directive, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP222",
+    "cuda-version",
+    languages=("cuda", "c++"),
+    safety=Safety.MANUAL,
+    triggers=tuple(sorted(VERSION_MACROS)),
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each version test that leaves AMD without code, and each use that AMD cannot compile."""
+    yield from _conditions(src)
+    yield from _in_code(src, unit)
+
+
+def _conditions(src: SourceFile) -> Iterator[Finding]:
+    for conditional in conditionals(src):
+        for position, branch in enumerate(conditional.branches):
+            texts = [src.text(token) for token in branch.directive.tokens]
+            named = next((text for text in texts if text in VERSION_MACROS), None)
+            if named is None or any(text in ROCM_MACROS for text in texts):
+                continue
+            tree = parse_condition(src, branch.directive)
+            # Other macros are taken to hold: what is asked is what the version alone leaves out.
+            truth = None if tree is None else evaluate(tree, _as_zero)
+            if truth is None:
+                continue
+            taken = branch_taken(src, conditional, position, truth)
+            body = branch_text(src, branch)
+            if taken is None and (only_defines(body) or is_without_work(body)):
+                continue
+            if taken is not None and not is_without_work(branch_text(src, taken)):
+                continue
+            condition = b" ".join(texts).decode("latin-1")
+            message = (
+                f"`{condition}`: HIP does not define {named.decode('utf-8', 'replace')}, so AMD compiles no code here"
+            )
+            yield RULE.finding(src, branch.directive.span, message)
+
+
+def _in_code(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    if not any(name in words(src) for name in VERSION_MACROS):
+        return
+    given = VERSION_MACROS & unit.macros.keys()
+    # What only CUDA's side of a test of the macro itself compiles needs nothing.
+    guarded = [
+        branch.body
+        for conditional in conditionals(src)
+        for branch in conditional.branches
+        if any(src.text(token) in VERSION_MACROS for token in branch.directive.tokens)
+    ]
+    for name in sorted(VERSION_MACROS - given):
+        for index in words(src).get(name, ()):
+            token = src.code[index]
+            if is_in_directive(src, token.start) or any(body.start <= token.start < body.end for body in guarded):
+                continue
+            message = f"{name.decode()} outside a preprocessor condition: HIP does not define it"
+            yield RULE.finding(src, Span(token.start, token.end), message)
+
+
+def _as_zero(atom: Atom) -> bool | None:
+    if atom.macro not in VERSION_MACROS:
+        return True
+    return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)

@@ -1,0 +1,41 @@
+"""Tensor-core code: mma, wgmma and tcgen05 PTX, and nvcuda::wmma
+
+What: PTX that multiplies matrix tiles, or the wmma classes of <mma.h>.
+Why: AMD's matrix instructions (MFMA on CDNA, WMMA on RDNA3 and 4) hold fragments in other lanes and registers, and
+  CDNA's waves have 64 lanes: nothing maps one to one.
+Fix: a person's. rocWMMA offers the fragment classes (rocwmma::fragment, load_matrix_sync, mma_sync, store_matrix_sync)
+  with one wave, not 32 threads, per fragment; Composable Kernel and hipBLASLt offer whole GEMMs. If the file has a path
+  without tensor cores, build that one first.
+Source: rules catalogue row 32; https://rocm.docs.amd.com/projects/rocWMMA/en/latest/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import text_at, words
+from kernel_pytorch.port.ptx.report import findings_with_code
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"asm", b"nvcuda"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each PTX matrix instruction, and the first use of nvcuda::wmma."""
+    yield from findings_with_code(RULE, src)
+    for index in words(src).get(b"nvcuda", ()):
+        if text_at(src, index + 1) == b"::" and text_at(src, index + 2) == b"wmma":
+            token = src.code[index]
+            members = sum(text_at(src, at + 1) == b"(" for at in words(src).get(b"mma_sync", ()))
+            message = (
+                f"nvcuda::wmma holds fragments of a 32-lane warp ({members} mma_sync calls here): rocWMMA has the same "
+                "classes for a whole wave; launch geometry and leading dimensions are to be checked (effort: days)"
+            )
+            yield RULE.finding(src, Span(token.start, src.code[index + 2].end), message)
+            return

@@ -1,0 +1,30 @@
+"""Asynchronous copies and warp-wide matrix loads: cp.async, TMA, ldmatrix, mbarrier, clusters
+
+What: PTX that moves data to shared memory in the background, loads matrices in mma layout, or works on thread block
+  clusters.
+Why: AMD GPUs have no copy engine of that kind, no clusters and another fragment layout.
+Fix: cp.async without bulk becomes a plain copy on the spot, and its commit and wait instructions nothing: a program
+  that waits before it reads, as PTX demands, sees the same bytes; what is lost is the overlap. TMA, ldmatrix,
+  mbarrier and cluster instructions are left to a person, with the nearest AMD form and the effort.
+Source: rules catalogue row 32; PTX ISA, "Data movement and conversion instructions: asynchronous copy"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.ptx.report import findings_with_code
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP232", "async-copy", languages=("cuda",), safety=Safety.SAFE, triggers=(b"asm",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each asm statement with such an instruction."""
+    yield from findings_with_code(RULE, src)

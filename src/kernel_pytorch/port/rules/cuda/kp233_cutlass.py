@@ -1,0 +1,37 @@
+"""CUTLASS and CuTe
+
+What: an #include of cutlass/ or cute/.
+Why: CUTLASS generates NVIDIA instructions; there is no ROCm port of it.
+Fix: a person's: look for a twin of the kernel without CUTLASS first, then for Composable Kernel (ck_tile), which has
+  GEMM, grouped GEMM, convolution and attention with the same kinds of epilogues; hipBLASLt for plain GEMMs.
+Source: rules catalogue row 33; https://github.com/ROCm/composable_kernel
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.reading import directives
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP233", "cutlass", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"cutlass/", b"cute/"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """The first such include of a file, with how many there are."""
+    found = [
+        one
+        for one in directives(src)
+        if one.name == b"include" and one.tokens and src.text(one.tokens[0])[1:].startswith((b"cutlass/", b"cute/"))
+    ]
+    if found:
+        header = src.text(found[0].tokens[0])[1:-1].decode("utf-8", "replace")
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        message = f"{header}{more}: CUTLASS has no ROCm port; Composable Kernel or a kernel without it (effort: weeks)"
+        yield RULE.finding(src, found[0].span, message)

@@ -1,0 +1,85 @@
+"""libcu++: cuda::std, cuda::atomic_ref, <cuda/...>
+
+What: an #include of <cuda/...> or <nv/target>, or a use of cuda::std without one.
+Why: the library comes with CUDA's toolkit, not with ROCm.
+Fix: what the C++ library has itself under the same name becomes that: clang compiles constexpr functions of std for the
+  device, so type traits, limits, tuples and (from C++20 on) optional work there. cuda::std is then another name of std.
+  cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up are written out. The rest is a person's:
+  ROCm/libhipcxx provides most of it under the same names and has to be vendored; 8- and 16-bit compare-and-swap is
+  broken there.
+Source: rules catalogue row 60; https://github.com/ROCm/libhipcxx
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import directives, text_at, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP234", "libcudacxx", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"<cuda/", b"<nv/", b"cuda::")
+)
+
+# Not written out on ROCm.
+_MEMBERS = frozenset({
+    b"atomic", b"atomic_thread_fence", b"barrier", b"pipeline", b"memcpy_async", b"aligned_size_t", b"ptx", b"device",
+    b"access_property",
+})  # fmt: skip
+# Headers of cuda/std whose contents are constexpr in the C++ library's header of the same name.
+_IN_STD = frozenset({
+    "array", "bit", "cassert", "cfloat", "climits", "cmath", "complex", "concepts", "cstddef", "cstdint", "cstdlib",
+    "functional", "initializer_list", "limits", "numbers", "optional", "ratio", "span", "tuple", "type_traits",
+    "utility", "version",
+})  # fmt: skip
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each include of the library; a use where no include is in sight."""
+    missing = _missing_member(src)
+    found = False
+    for one in directives(src):
+        if one.name != b"include" or not one.tokens:
+            continue
+        token = one.tokens[0]
+        name = src.text(token)
+        if name.startswith((b"<cuda/", b"<nv/target", b'"cuda/std/')):
+            found = True
+            header = name[1:-1].decode("utf-8", "replace")
+            instead = _instead(header, missing is not None)
+            message = f"<{header}> is libcu++, which ROCm does not have: "
+            if instead is None:
+                yield RULE.finding(src, one.span, message + "libhipcxx, or std:: where it does")
+            else:
+                edit = Edit(Span(token.start, token.end), f"<{instead}>".encode())
+                yield RULE.finding(src, one.span, message + f"the C++ library's <{instead}> takes its place", [edit])
+    if not found and missing is not None:
+        member = src.text(src.code[missing + 2]).decode("utf-8", "replace")
+        span = Span(src.code[missing].start, src.code[missing + 2].end)
+        message = f"cuda::{member} is libcu++, which ROCm does not have: libhipcxx, or std:: where it does"
+        yield RULE.finding(src, span, message)
+
+
+def _instead(header: str, has_missing: bool) -> str | None:
+    """The C++ library's header for one of libcu++'s, if what the file uses of it is there."""
+    if header.startswith("cuda/std/") and header.removeprefix("cuda/std/") in _IN_STD:
+        return header.removeprefix("cuda/std/")
+    known = {"cuda/atomic": "atomic", "cuda/cmath": "cmath"}
+    return known.get(header) if not has_missing else None
+
+
+def _missing_member(src: SourceFile) -> int | None:
+    """The first use of a member of libcu++ that nothing takes the place of."""
+    for index in words(src).get(b"cuda", ()):
+        before = text_at(src, index - 1)
+        if before == b"::" and src.code[index - 2].kind == "identifier":
+            continue
+        if text_at(src, index + 1) == b"::" and text_at(src, index + 2) in _MEMBERS:
+            return index
+    return None

@@ -1,0 +1,46 @@
+"""__launch_bounds__ with a second argument
+
+What: `__launch_bounds__(threads, blocks)`, with more than one block asked for.
+Why: CUDA's second argument is the least number of blocks per multiprocessor; HIP's is warps per execution unit. The
+  same number asks for something else, and can force spills or be refused.
+Fix: on ROCm only the first argument stays. What was meant would be blocks * threads / (wave size * SIMDs per CU).
+Source: rules catalogue row 34; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.constants import constant_value
+from kernel_pytorch.port.cxx.reading import closing, split_arguments, text_at, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP240", "launch-bounds-blocks", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__launch_bounds__",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each use whose second argument is not plainly 0 or 1, which ask for nothing in both languages."""
+    for index in words(src).get(b"__launch_bounds__", ()):
+        if text_at(src, index + 1) != b"(":
+            continue
+        close = closing(src, index + 1)
+        if close is None:
+            continue
+        arguments = split_arguments(src, index + 1, close)
+        if len(arguments) < 2:
+            continue
+        second = src.data[arguments[1].start : arguments[1].end]
+        if constant_value(second, unit) in (0, 1):
+            continue
+        shown = second.decode("utf-8", "replace")
+        message = (
+            f"__launch_bounds__: {shown} blocks per multiprocessor would mean {shown} warps per execution unit in HIP"
+        )
+        edit = Edit(Span(arguments[0].end, src.code[close].start), b"")
+        yield RULE.finding(src, Span(src.code[index].start, src.code[close].end), message, [edit])

@@ -1,0 +1,34 @@
+"""%smid used as an index
+
+What: PTX that reads %smid, the number of the multiprocessor.
+Why: AMD's number (__smid() in HIP) is made of shader engine and compute unit ids: it is sparse and can exceed
+  multiProcessorCount, so a table with one slot per multiprocessor is written out of bounds.
+Fix: a person's: size the table by an upper bound that was probed, or take a slot with an atomic counter. The
+  instruction itself is translated by KP230.
+Source: rules catalogue row 38; amd_device_functions.h of HIP 7.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.ptx.report import asm_reports
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP244", "smid", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"%smid", b"%%smid"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each asm statement that reads it."""
+    for report in asm_reports(src):
+        if report.statement.template and "smid" in report.statement.template.replace("nsmid", ""):
+            message = (
+                "%smid: AMD's numbers are sparse and can exceed multiProcessorCount: an index by it can leave its array"
+            )
+            yield RULE.finding(src, report.statement.span, message)

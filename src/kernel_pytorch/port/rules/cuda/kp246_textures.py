@@ -1,0 +1,80 @@
+"""Textures and surfaces
+
+What: texture references, texture and surface objects, and the functions that read and write through them; once per
+  file.
+Why: MI200, MI300 and MI350 have no image hardware (__HIP_NO_IMAGE_SUPPORT): the calls do not compile for them or the
+  objects cannot be created. Elsewhere the row pitch must be a multiple of 256 bytes and linear filtering of integer
+  texels read as floats is refused.
+Fix: a person's: read linear memory (with the clamping or wrapping done in the kernel) and interpolate by hand, or ask
+  hipDeviceAttributeImageSupport and keep both paths.
+Source: rules catalogue row 45; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import text_at, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+_FUNCTIONS = tuple(
+    name.encode()
+    for name in [
+        "tex1Dfetch",
+        "tex1D",
+        "tex2D",
+        "tex3D",
+        "tex1DLayered",
+        "tex2DLayered",
+        "texCubemap",
+        "tex2Dgather",
+        "tex2DLod",
+        "tex3DLod",
+        "tex2DGrad",
+        "surf1Dread",
+        "surf1Dwrite",
+        "surf2Dread",
+        "surf2Dwrite",
+        "surf3Dread",
+        "surf3Dwrite",
+        "surf2DLayeredread",
+        "surf2DLayeredwrite",
+    ]
+)
+_TYPES = (
+    b"cudaTextureObject_t",
+    b"cudaSurfaceObject_t",
+    b"cudaCreateTextureObject",
+    b"cudaCreateSurfaceObject",
+    b"cudaBindTexture",
+)
+
+RULE = Rule(
+    "KP246", "textures", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"tex", b"surf", b"Texture", b"Surface")
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """The first use in a file, with how many there are."""
+    if not any(
+        re.search(rb"\btexture\s*<|\b(?:cuda|CU)(?:Texture|Surface|texObject|surfObject)", file.data)
+        for file in unit.files
+    ):
+        return  # functions of the project's own that happen to be called tex2D
+    known = words(src)
+    uses = [index for name in _TYPES for index in known.get(name, ())]
+    uses += [index for name in _FUNCTIONS for index in known.get(name, ()) if text_at(src, index + 1) in (b"(", b"<")]
+    uses += [index for index in known.get(b"texture", ()) if text_at(src, index + 1) == b"<"]
+    if uses:
+        token = src.code[min(uses)]
+        name = src.text(token).decode("utf-8", "replace")
+        count = f" ({len(uses)} uses in this file)" if len(uses) > 1 else ""
+        message = f"{name}: MI200 and MI300 have no image hardware: textures and surfaces do not work there{count}"
+        yield RULE.finding(src, Span(token.start, token.end), message)

@@ -1,0 +1,47 @@
+"""A memory type compared with a number
+
+What: `attributes.type == 2` or `.memoryType == 2`, with a cudaPointerAttributes.
+Why: before ROCm 6.0 HIP numbered them otherwise (host 0, device 1; CUDA has 1 and 2), and a number says nothing to
+  readers.
+Fix: the name: 0 cudaMemoryTypeUnregistered, 1 cudaMemoryTypeHost, 2 cudaMemoryTypeDevice, 3 cudaMemoryTypeManaged.
+Source: rules catalogue row 48; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import text_at, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+_NAMES = {
+    b"0": b"cudaMemoryTypeUnregistered",
+    b"1": b"cudaMemoryTypeHost",
+    b"2": b"cudaMemoryTypeDevice",
+    b"3": b"cudaMemoryTypeManaged",
+}
+
+RULE = Rule(
+    "KP249", "memory-type-number", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"cudaPointerAttributes",)
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each comparison of a pointer's attributes with a number."""
+    known = words(src)
+    variables = {text_at(src, index + 1) for index in known.get(b"cudaPointerAttributes", ())}
+    for field in (b"type", b"memoryType"):
+        for index in known.get(field, ()):
+            if text_at(src, index - 1) not in (b".", b"->") or text_at(src, index - 2) not in variables:
+                continue
+            number = text_at(src, index + 2)
+            if text_at(src, index + 1) in (b"==", b"!=") and number in _NAMES:
+                span = Span(src.code[index + 2].start, src.code[index + 2].end)
+                message = f"memory type {number.decode()} by number: HIP before ROCm 6.0 numbered them otherwise"
+                yield RULE.finding(src, span, message, [Edit(span, _NAMES[number])])

@@ -1,0 +1,45 @@
+"""PTX, cubin and fatbin modules
+
+What: cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoad* and the cuLink
+  functions.
+Why: AMD loads code objects of one architecture (hsaco); nothing turns PTX or a cubin into one at run time.
+Fix: a person's: build a code object per architecture (hipcc --genco --offload-arch=gfx942) and pick it by gcnArchName
+  without its feature suffix, or compile the source with hipRTC.
+Source: rules catalogue row 55; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.reading import calls
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP253",
+    "ptx-modules",
+    languages=("cuda", "c++"),
+    safety=Safety.MANUAL,
+    triggers=(b"cuModuleLoad", b"cuLink", b"cuLibraryLoad"),
+)
+
+_LOADERS = (
+    b"cuModuleLoad", b"cuModuleLoadData", b"cuModuleLoadDataEx", b"cuModuleLoadFatBinary", b"cuLinkAddData",
+    b"cuLinkAddFile",
+    b"cuLibraryLoadData", b"cuLibraryLoadFromFile",
+)  # fmt: skip
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each call that loads or links a module, unless hipRTC's or NVRTC's output is plainly what it loads."""
+    if b"nvrtcGetPTX" in src.data or b"nvrtcGetCUBIN" in src.data:
+        return  # what NVRTC compiles, hipRTC compiles too: KP254 speaks about its options
+    for call in calls(src, *_LOADERS):
+        message = f"{call.name.decode()} takes an AMD code object in HIP: PTX, cubin and fatbin files cannot be loaded"
+        yield RULE.finding(src, call.span, message)

@@ -1,0 +1,43 @@
+"""half2 functions HIP does not have
+
+What: the fused __hfma_relu forms, and the __h..2_mask comparisons (__heq2_mask, __hgtu2_mask ...) of bfloat16.
+Why: HIP's fp16 header has no such functions. (Members .x and .y of half2, which older HIP had as unsigned short, are
+  halves since ROCm 6: they need nothing.)
+Fix: the masks of half2 are written into the file that calls them, from the comparisons of the two halves. The rest is
+  a person's: __hfma and then a comparison with zero; the comparison of the two halves of a bfloat162.
+Source: rules catalogue row 42; amd_hip_fp16.h of HIP 7.2
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import text_at, words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP257", "half2-mask-functions", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"2_mask", b"_relu"))
+
+_MISSING = re.compile(rb"__hfma2?_relu\Z|__hcmadd\Z")
+_MASK = re.compile(rb"__h(?:eq|ne|le|ge|lt|gt)u?2_mask\Z")
+_BFLOAT16 = re.compile(rb"\b(?:__)?(?:nv_)?bfloat162\b")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each call that the project does not define itself."""
+    for name, indexes in words(src).items():
+        is_missing = _MISSING.match(name) or (_MASK.match(name) and _BFLOAT16.search(src.data))
+        if not is_missing or name in unit.macros or name in unit.functions:
+            continue
+        for index in indexes:
+            if text_at(src, index + 1) == b"(":
+                token = src.code[index]
+                yield RULE.finding(
+                    src, Span(token.start, token.end), f"{name.decode('utf-8', 'replace')} is not in HIP's fp16 header"
+                )

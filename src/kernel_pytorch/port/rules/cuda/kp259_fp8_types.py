@@ -1,0 +1,46 @@
+"""FP8 types
+
+What: __nv_fp8_e4m3 and its relatives; once per file.
+Why: gfx942 computes with the FNUZ formats only, gfx950 and gfx12 with the OCP ones that NVIDIA has. The same bits
+  mean another value (half, for normal numbers) and NaN is encoded otherwise.
+Fix: a person's: the FNUZ type on gfx942 (__hip_fp8_e4m3_fnuz) with converted data and scales, the OCP type elsewhere;
+  stored weights need scale x2 and the pattern 0x80 made zero.
+Source: rules catalogue row 44; https://github.com/ggml-org/llama.cpp/pull/21040
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP259",
+    "fp8-types",
+    languages=("cuda", "c++"),
+    safety=Safety.MANUAL,
+    triggers=(b"__nv_fp8", b"__NV_E4M3", b"__NV_E5M2"),
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """The first FP8 type of a file."""
+    uses = [
+        index
+        for name, indexes in words(src).items()
+        if name.startswith((b"__nv_fp8", b"__NV_E4M3", b"__NV_E5M2"))
+        for index in indexes
+    ]
+    if uses:
+        token = src.code[min(uses)]
+        name = src.text(token).decode("utf-8", "replace")
+        count = f"({len(uses)} uses in this file)"
+        message = f"{name} has OCP encoding; gfx942 computes in FNUZ: the same bits are another value {count}"
+        yield RULE.finding(src, Span(token.start, token.end), message)

@@ -1,0 +1,45 @@
+"""Grids of 2^32 threads or more
+
+What: a launch whose grid and block are numbers that can be read off the source and make 2^32 threads or more.
+Why: AMD's limit of 2^32 - 1 holds for gridDim times blockDim in each dimension; CUDA's holds for gridDim alone. The
+  launch fails.
+Fix: a person's: a grid-stride loop over fewer blocks.
+Source: rules catalogue row 53; https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.constants import constant_value
+from kernel_pytorch.port.cxx.reading import punctuation, split_arguments, text_at
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP261", "grid-size", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"<<<",))
+
+_LIMIT = 1 << 32
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each launch of too many threads."""
+    for index in punctuation(src, b"<<<"):
+        # The next bracket of either kind: a launch without an end is not worth a look beyond the next one.
+        stops = (at for at in range(index + 1, min(index + 200, len(src.code))) if text_at(src, at) in (b">>>", b"<<<"))
+        end = next(stops, None)
+        if end is None or text_at(src, end) != b">>>":
+            continue
+        arguments = split_arguments(src, index, end)
+        if len(arguments) < 2:
+            continue
+        grid, block = (constant_value(src.data[span.start : span.end], unit) for span in arguments[:2])
+        if grid is not None and block is not None and grid * block >= _LIMIT:
+            span = Span(src.code[index].start, src.code[end].end)
+            yield RULE.finding(
+                src, span, f"{grid} blocks of {block} threads: AMD allows fewer than 2^32 threads in a dimension"
+            )

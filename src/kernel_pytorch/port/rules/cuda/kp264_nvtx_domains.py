@@ -1,0 +1,60 @@
+"""NVTX beyond marks and ranges
+
+What: event attributes, domains, wide-character forms and the C++ interface of NVTX; once per file.
+Why: roctx has marks and ranges with plain text only. (Those are renamed.)
+Fix: a person's: a plain roctxRangePush, or nothing on ROCm: none of it changes a result.
+Source: rules catalogue row 65; roctracer's roctx.h
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import words
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP264", "nvtx-domains", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"nvtx",))
+
+_KNOWN = frozenset({
+    b"nvtxRangePush", b"nvtxRangePushA", b"nvtxRangePop", b"nvtxRangeStart", b"nvtxRangeStartA", b"nvtxRangeEnd",
+    b"nvtxMark",
+    b"nvtxMarkA", b"nvtxRangeId_t", b"nvtxInitialize",
+    # Names of devices, streams and events: a no-op is written in their place.
+    b"nvtxNameCudaDevice", b"nvtxNameCudaDeviceA", b"nvtxNameCudaStream", b"nvtxNameCudaStreamA",
+    b"nvtxNameCudaEvent", b"nvtxNameCudaEventA",
+})  # fmt: skip
+_PREFIXES = (
+    b"nvtxEvent",
+    b"nvtxDomain",
+    b"nvtxName",
+    b"nvtxMark",
+    b"nvtxRange",
+    b"nvtxString",
+    b"nvtxResource",
+    b"nvtxColor",
+    b"nvtxMessage",
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """The first such name of a file that the project does not define itself."""
+    uses = [
+        index
+        for name, indexes in words(src).items()
+        if (name.startswith(_PREFIXES) or name == b"nvtx3") and name not in _KNOWN and name not in unit.macros
+        for index in indexes
+    ]
+    if uses:
+        token = src.code[min(uses)]
+        name = src.text(token).decode("utf-8", "replace")
+        yield RULE.finding(
+            src,
+            Span(token.start, token.end),
+            f"{name}: roctx has plain marks and ranges only ({len(uses)} uses in this file)",
+        )

@@ -1,0 +1,42 @@
+"""Random numbers with a fixed seed
+
+What: cuRAND generators seeded with a constant; once per file.
+Why: the streams of cuRAND and hipRAND are not promised to be equal: a result compared with stored numbers differs.
+Fix: a person's: store the generated inputs, not the seed, where results are compared across vendors.
+Source: rules catalogue row 64; https://rocm.docs.amd.com/projects/hipRAND/en/latest/
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.reading import calls
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP266",
+    "random-streams",
+    languages=("cuda", "c++"),
+    safety=Safety.MANUAL,
+    triggers=(b"curandSetPseudoRandomGeneratorSeed", b"curand_init"),
+)
+
+_SEED = {b"curandSetPseudoRandomGeneratorSeed": 1, b"curand_init": 0}
+_CONSTANT = re.compile(rb"(?:0[xX])?[0-9a-fA-F]+[uUlL]*\Z")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """The first generator with a literal seed."""
+    for call in calls(src, *_SEED):
+        position = _SEED[call.name]
+        if len(call.arguments) > position and _CONSTANT.match(call.argument(src, position)):
+            message = "a fixed seed: hipRAND does not give cuRAND's numbers, so results differ from stored ones"
+            yield RULE.finding(src, call.span, message)
+            return

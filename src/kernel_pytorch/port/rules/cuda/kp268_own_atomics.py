@@ -1,0 +1,84 @@
+"""Atomic functions of the project's own that HIP has
+
+What: a definition of atomicMin or atomicMax for float or double, or of atomicAdd for double, at file scope, for the
+  device. A function of that name for the host alone is no overload of HIP's and stays.
+Why: CUDA has no such overload (or had none), so projects write one with atomicCAS. HIP has it: the two clash.
+Fix: the definition is left out on ROCm; HIP's returns the old value too.
+Source: hip/amd_detail/amd_hip_atomic.h of HIP 7.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import is_in_directive
+from kernel_pytorch.port.names.table import matching
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+_IN_HIP = {b"atomicMin": (b"float", b"double"), b"atomicMax": (b"float", b"double"), b"atomicAdd": (b"double",)}
+
+RULE = Rule("KP268", "own-atomics", languages=("cuda",), safety=Safety.SAFE, triggers=tuple(_IN_HIP))
+
+_BEFORE = frozenset((b"__device__", b"__forceinline__", b"static", b"inline", b"__inline__", b"__host__"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each definition of an overload that HIP declares."""
+    for index, token in enumerate(src.code):
+        if token.kind == "identifier" and src.text(token) in _IN_HIP:
+            span = _definition(src, unit, index)
+            if span is not None:
+                name = src.text(token).decode()
+                kind = src.text(src.code[index - 1]).decode()
+                yield RULE.finding(src, span, f"{name} for {kind} is declared by HIP as well", [Edit(span, b"")])
+
+
+def _definition(src: SourceFile, unit: Unit, index: int) -> Span | None:
+    code = src.code
+    closing = (
+        matching(src.data, code, index + 1) if index + 1 < len(code) and src.text(code[index + 1]) == b"(" else None
+    )
+    if closing is None or closing + 1 >= len(code) or src.text(code[closing + 1]) != b"{":
+        return None
+    words = [
+        src.text(token)
+        for token in code[index + 2 : closing]
+        if src.text(token) not in (b"const", b"volatile", b"__restrict__")
+    ]
+    kind = src.text(code[index - 1]) if index else b""
+    if (
+        kind not in _IN_HIP[src.text(code[index])]
+        or len(words) != 6
+        or words[:2] != [kind, b"*"]
+        or words[3:5] != [b",", kind]
+    ):
+        return None
+    first = index - 1
+    is_for_device = False
+    while first > 0 and _is_specifier(src, unit, first - 1):
+        first -= 1
+        is_for_device = is_for_device or _marks_device(unit, src.text(code[first]))
+    if not is_for_device:
+        return None
+    # After `>` it is a template, after `::` a member of something: not HIP's overload.
+    if first > 0 and src.text(code[first - 1]) in (b">", b"::"):
+        return None
+    end = matching(src.data, code, closing + 1)
+    return Span(code[first].start, code[end].end) if end is not None else None
+
+
+def _is_specifier(src: SourceFile, unit: Unit, index: int) -> bool:
+    """A word that may stand before a function's type: one of the language, or a macro of the project's."""
+    word = src.text(src.code[index])
+    return (word in _BEFORE or word in unit.macros) and not is_in_directive(src, src.code[index].start)
+
+
+def _marks_device(unit: Unit, word: bytes) -> bool:
+    """`__device__`, or a macro of the project that says it."""
+    return word == b"__device__" or any(b"__device__" in macro.body for macro in unit.macros.get(word, ()))

@@ -1,0 +1,34 @@
+"""The `register` keyword
+
+What: `register` before a declaration in CUDA source.
+Why: nvcc ignores it, as every compiler has for decades; C++17 took it out of the language and clang refuses it.
+Fix: the word goes.
+Source: ISO C++17, [diff.cpp14.dcl.dcl]
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP269", "register-keyword", languages=("cuda",), safety=Safety.SAFE, triggers=(b"register",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each `register` that a type follows. A .c file keeps it: there it is still C."""
+    if src.path.endswith(".c"):
+        return
+    code = src.code
+    for token, following in itertools.pairwise(code):
+        if token.kind == "identifier" and src.text(token) == b"register" and following.kind == "identifier":
+            span = Span(token.start, following.start)
+            if b"\n" not in src.data[span.start : span.end]:
+                yield RULE.finding(src, span, "register is not C++17: clang refuses it", [Edit(span, b"")])

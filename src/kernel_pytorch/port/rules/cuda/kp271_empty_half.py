@@ -1,0 +1,40 @@
+"""A half or half2 set to {}
+
+What: `x = {}` where x was declared as a half, half2 or __nv_bfloat16 before.
+Why: CUDA's types have one assignment that takes {}. HIP's have one for each raw form too, and the compiler finds them
+  equally good: "use of overloaded operator '=' is ambiguous".
+Fix: the type is named: `x = half2{}`. The value is the same. __nv_bfloat162 has one assignment in HIP too.
+Source: amd_hip_fp16.h and amd_hip_bf16.h of HIP 7.2; each type was given to the compiler
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.declared import declared_type
+from kernel_pytorch.port.cxx.reading import punctuation, text_at
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP271", "empty-half", languages=("cuda",), safety=Safety.SAFE, triggers=(b"half", b"bfloat16"))
+
+_TYPES = frozenset((b"half", b"__half", b"half2", b"__half2", b"__nv_bfloat16", b"nv_bfloat16"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each assignment of an empty list to a name that a declaration before it gives one of the types."""
+    for index in punctuation(src, b"="):
+        if text_at(src, index + 1) != b"{" or text_at(src, index + 2) != b"}":
+            continue
+        kind = declared_type(src, index - 1, _TYPES)
+        if kind is not None:
+            opening = src.code[index + 1]
+            name = text_at(src, index - 1).decode("utf-8", "replace")
+            message = f"{name} = {{}} is ambiguous in HIP: {kind.decode()} has several assignments that take {{}}"
+            place = Span(opening.start, opening.start)
+            yield RULE.finding(src, place, message, [Edit(place, kind)])

@@ -1,0 +1,54 @@
+"""The buffer of a sparse triangular solve with many right sides
+
+What: cusparseSpSM_solve, after a cusparseSpSM_analysis with the same descriptor.
+Why: cuSPARSE keeps the buffer given to the analysis in the descriptor. hipSPARSE's solve takes it as a last argument.
+Fix: the buffer of the analysis is passed on, where all analyses of that descriptor in the file name one and the same
+  plain variable. Elsewhere it is a person's.
+Source: hipsparse/internal/generic/hipsparse_spsm.h of ROCm 7.2
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.reading import Call, calls
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP272", "sparse-solve-buffer", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"cusparseSpSM_solve",)
+)
+
+_DESCRIPTOR, _BUFFER = 9, 10
+_VARIABLE = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*)*")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each solve, with the buffer where it is sure which."""
+    for call in calls(src, b"cusparseSpSM_solve"):
+        if len(call.arguments) != _BUFFER:
+            continue
+        buffer = _buffer(src, call)
+        if buffer is None:
+            message = "hipsparseSpSM_solve wants the buffer of the analysis as its last argument"
+            yield RULE.finding(src, call.span, message)
+        else:
+            end = call.arguments[_DESCRIPTOR].end
+            message = f"hipsparseSpSM_solve takes the buffer of the analysis, {buffer.decode()}, once more"
+            yield RULE.finding(src, call.span, message, [Edit(Span(end, end), b", " + buffer)])
+
+
+def _buffer(src: SourceFile, solve: Call) -> bytes | None:
+    given = {
+        one.argument(src, _BUFFER)
+        for one in calls(src, b"cusparseSpSM_analysis")
+        if len(one.arguments) == _BUFFER + 1 and one.argument(src, _DESCRIPTOR) == solve.argument(src, _DESCRIPTOR)
+    }
+    [buffer] = given if len(given) == 1 else [b""]
+    return buffer if _VARIABLE.fullmatch(buffer) else None

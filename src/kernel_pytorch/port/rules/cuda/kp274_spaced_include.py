@@ -1,0 +1,62 @@
+"""#include lines that torch's renaming overlooks
+
+What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "` and `#include <`, in a
+  project that includes torch: for torch's own CUDA headers, and for headers of the project.
+Why: torch's build renames such a header into a file of another name and writes that name into lines that begin
+  `#include "` or `#include <`, with one space. The others still lead to the CUDA header: to names that a ROCm build
+  does not have, or to the same definitions twice.
+Fix: on ROCm the line is written as torch expects it. A formatter that indents directives (clang-format's
+  IndentPPDirectives) would undo that: keep it off these lines.
+Source: torch/utils/hipify/hipify_python.py (RE_QUOTE_HEADER, RE_ANGLE_HEADER)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.rules import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.unit import Unit
+    from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP274", "spaced-include", languages=("cuda",), safety=Safety.SAFE, triggers=(b"include",))
+
+_INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*(?=[\"<]([^\">\n]+)[\">])", re.MULTILINE)
+_TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", re.MULTILINE)
+# Those of c10 are in torch's list of names, which are found anywhere in a line.
+_OF_TORCH_ON_CUDA = re.compile(r"ATen/(?:native/)?(?:\w+/)?cuda/|THC/")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Each include of a header that torch renames, where torch does not see the line."""
+    lines = [one for one in _INCLUDE.finditer(src.data) if not one.group().lstrip().startswith(b"#include ")]
+    lines += [one for one in _INCLUDE.finditer(src.data) if one.group().lstrip().startswith(b"#include  ")]
+    if not lines or not any(_TORCH.search(file.data) for file in unit.files):
+        return
+    starts = {token.start for token in src.tokens if token.kind == "directive"}
+    for one in sorted(lines, key=lambda found: found.start()):
+        mark = one.start() + one.group().index(b"#")
+        header = one.group(1).decode("utf-8", "surrogateescape")
+        if mark not in starts or not (_OF_TORCH_ON_CUDA.match(header) or _is_renamed(src, unit, header)):
+            continue
+        opening = chr(src.data[one.end()])
+        message = f"torch's renaming looks for `#include {opening}` and overlooks this line: {header} stays CUDA's"
+        edit = Edit(Span(mark, one.end()), b"#include ")
+        yield RULE.finding(src, Span(mark, one.end()), message, [edit])
+
+
+def _is_renamed(src: SourceFile, unit: Unit, header: str) -> bool:
+    """Whether the header is the project's. One that torch leaves as it is may include, or be included beside, one that
+    it renames: then both copies are read.
+    """
+    beside = (PurePosixPath(src.path).parent / header).as_posix()
+    return unit.file(beside) is not None or any(_ends_with(one.path, header) for one in unit.files)
+
+
+def _ends_with(path: str, header: str) -> bool:
+    return path == header or path.endswith(f"/{header}")

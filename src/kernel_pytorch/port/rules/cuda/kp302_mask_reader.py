@@ -1,0 +1,32 @@
+"""__popc, __ffs, __clz or __brev of a lane mask
+
+What: a bit count or bit search of a ballot, or of a cooperative group's ballot.
+Why: a ballot has 64 bits on HIP and these look at the lower 32; on a group's ballot the overload is ambiguous.
+Fix: the ballot is cut to the caller's 32-lane half, so the 32-bit form is right again; a tile's ballot is cast. Code
+  that follows the device's width gets the 64-bit form. A __popc of ordinary data is left alone.
+Source: catalogue row 4; rocm.docs.amd.com HIP C++ language extensions; hip/amd_detail/amd_warp_sync_functions.h of
+  ROCm 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule(
+    "KP302",
+    "mask-reader",
+    languages=("cuda",),
+    safety=Safety.SAFE,
+    triggers=(b"__popc", b"__ffs", b"__clz", b"__brev", b"__builtin_"),
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """__popc, __ffs, __clz or __brev of a lane mask."""
+    yield from wave_findings(src, unit, RULE)

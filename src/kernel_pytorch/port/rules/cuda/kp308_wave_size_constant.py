@@ -1,0 +1,25 @@
+"""warpSize as a constant expression
+
+What: warpSize as array bound, template argument, case label or in a static_assert.
+Why: it is not a constant expression since ROCm 7.0.
+Fix: 32, CUDA's value. In code that follows the device's width an array bound becomes 64, the largest there is; the
+  rest is for a person.
+Source: catalogue row 8; rocm.docs.amd.com HIP C++ language extensions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule("KP308", "wave-size-constant", languages=("cuda",), safety=Safety.SAFE, triggers=(b"warpSize",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """warpSize as a constant expression."""
+    yield from wave_findings(src, unit, RULE)

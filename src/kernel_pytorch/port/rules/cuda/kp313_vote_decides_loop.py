@@ -1,0 +1,25 @@
+"""A loop that a warp vote decides
+
+What: while (__any_sync(...)) and loops left on a vote.
+Why: the warps of a 64-lane wave leave at different times: a full mask then names lanes that are gone, which traps; a
+  vote of the wave keeps a finished warp waiting.
+Fix: a vote of the caller's 32-lane half, without a mask: lanes that have left do not count.
+Source: catalogue row 15; hip/amd_detail/amd_warp_sync_functions.h of ROCm 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule("KP313", "vote-decides-loop", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__any", b"__all"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """A loop that a warp vote decides."""
+    yield from wave_findings(src, unit, RULE)

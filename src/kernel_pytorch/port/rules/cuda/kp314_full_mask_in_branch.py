@@ -1,0 +1,25 @@
+"""A collective of the full warp where the warp is split
+
+What: a full mask under a condition that differs between lanes, or after some lanes have left.
+Why: values read from lanes that are not there are undefined. NVIDIA GPUs since Volta wait for the lanes, AMD waves do
+  not.
+Fix: for a person: move the collective out of the condition, or give lanes without work a neutral value.
+Source: catalogue row 16; CUDA C++ programming guide, warp shuffle functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule("KP314", "full-mask-in-branch", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"_sync",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """A collective of the full warp where the warp is split."""
+    yield from wave_findings(src, unit, RULE)

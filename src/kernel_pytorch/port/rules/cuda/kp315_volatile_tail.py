@@ -1,0 +1,25 @@
+"""A volatile reduction tail without barriers
+
+What: s[i] += s[i + 16] and so on in volatile shared memory, with no barrier between the steps.
+Why: it trusts the lanes of a warp to run in lockstep and their memory traffic to keep its order, which compilers do
+  not promise.
+Fix: for a person: let the __syncthreads tree run to 1, or put __syncwarp between the steps.
+Source: catalogue row 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule("KP315", "volatile-tail", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"volatile",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """A volatile reduction tail without barriers."""
+    yield from wave_findings(src, unit, RULE)

@@ -1,0 +1,24 @@
+"""A block collective's TempStorage used twice without a barrier
+
+What: two cub block collectives on one TempStorage with no __syncthreads in between.
+Why: a block of 64 threads is one wave on CDNA, where the collective has no barrier of its own.
+Fix: for a person: __syncthreads between the uses (cub asks for it on NVIDIA as well), or two storages.
+Source: catalogue row 22.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule("KP320", "temp-storage-reuse", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"TempStorage",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """A block collective's TempStorage used twice without a barrier."""
+    yield from wave_findings(src, unit, RULE)

@@ -1,0 +1,31 @@
+"""Cooperative groups that ROCm has late or not at all
+
+What: reduce, scans, memcpy_async, labeled_partition, invoke_one and wait_prior of cooperative groups.
+Why: reduce came about ROCm 7.13 and the scans 7.14; others are missing. tiled_partition<32> is right as it is.
+Fix: reduce, the scans of a tile and labeled_partition are written out with the group's own shuffles, where their header
+  is included or they are called, for ROCm before the version that has them; the rest is for a person.
+Source: catalogue rows 23 and 24; hip/amd_detail/amd_hip_cooperative_groups.h of ROCm 7.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule(
+    "KP321",
+    "cooperative-group-features",
+    languages=("cuda",),
+    safety=Safety.SAFE,
+    triggers=(b"cooperative_groups", b"cg::"),
+)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """Cooperative groups that ROCm has late or not at all."""
+    yield from wave_findings(src, unit, RULE)

@@ -1,0 +1,24 @@
+"""32 warps of the device's width
+
+What: 32 * warpSize as a block's size.
+Why: 2048 threads on a 64-lane device: a block has at most 1024.
+Fix: 32 in place of the width where the kernels count in 32s; else for a person.
+Source: catalogue row 26; openxla/xla pull 35026.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.wave.analysis import wave_findings
+
+RULE = Rule("KP323", "block-of-warps", languages=("cuda",), safety=Safety.SAFE, triggers=(b"warpSize", b"WarpSize"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """32 warps of the device's width."""
+    yield from wave_findings(src, unit, RULE)

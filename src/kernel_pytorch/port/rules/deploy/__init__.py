@@ -1,0 +1,1 @@
+"""Rules that read containers, clusters, workflows and run scripts."""

@@ -1,0 +1,57 @@
+"""The installed Triton looked up by the name of its package
+
+What: `importlib.metadata.version("triton")`, `pkg_resources.get_distribution("triton")`, and lightning's
+    `RequirementCache("triton>=...")` with a version.
+Why: the Triton that comes with a ROCm torch is the module `triton`, but the package is `pytorch-triton-rocm` or
+    `triton-rocm`: the lookup raises PackageNotFoundError, or the program takes Triton for absent.
+Fix: `triton.__version__` on ROCm, where the file imports triton; elsewhere a person decides. `RequirementCache`
+    without a version falls back to the module by itself and is left alone.
+Source: https://github.com/pytorch/pytorch/pull/195022
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.edits import choice, is_editable
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP171", "triton-distribution", ("python",), Safety.SAFE, (b'"triton', b"'triton"))
+
+VERSIONS = ("importlib.metadata.version", "importlib_metadata.version")
+OTHERS = (
+    *(
+        f"{name}.{what}"
+        for name in ("importlib.metadata", "importlib_metadata")
+        for what in ("distribution", "metadata")
+    ),
+    "pkg_resources.get_distribution",
+    "pkg_resources.require",
+)
+CACHES = ("lightning_utilities.core.imports.RequirementCache", "lightning_utilities.RequirementCache")
+_NAME = re.compile(r"triton\s*(?:$|[<>=!~;\[])")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    message = "on ROCm the package of the module triton is pytorch-triton-rocm or triton-rocm: not found by this name"
+    for call in module.calls(*VERSIONS, *OTHERS, *CACHES):
+        asked = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+        if not isinstance(asked, str) or not _NAME.match(asked):
+            continue
+        name = module.qualified(call.func)
+        if name in CACHES and (asked.strip() == "triton" or len(call.args) > 1 or call.keywords):
+            continue  # falls back to importing the module
+        imported = module.scope(call).resolve("triton") == "triton"
+        is_version = name in VERSIONS and imported and is_editable(module, call)
+        yield RULE.finding(
+            src, module.span(call), message, [choice(module, call, b"triton.__version__")] if is_version else []
+        )

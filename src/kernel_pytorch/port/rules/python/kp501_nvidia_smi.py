@@ -1,0 +1,77 @@
+"""nvidia-smi and NVIDIA's other tools, run from Python
+
+What: a subprocess or os.system call whose command is nvidia-smi, nsys, ncu, nvcc's neighbours or NVIDIA's debuggers.
+Why: the tools are not there on an AMD machine, and their output has another shape than that of AMD's tools.
+Fix: a person decides what was wanted. torch.cuda answers for memory, utilisation, name and count on both vendors;
+    amd-smi (`amd-smi metric --json`) is the tool. A call that is already caught for FileNotFoundError is left alone.
+Source: catalogue row 182.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+TOOLS = {
+    "nvidia-smi": "amd-smi; torch.cuda.mem_get_info, utilization and get_device_name on both vendors",
+    "nsys": "rocprofv3",
+    "ncu": "rocprofv3, rocprof-compute",
+    "nvprof": "rocprofv3",
+    "cuda-gdb": "rocgdb",
+    "compute-sanitizer": "no twin; clang's address sanitizer for AMD GPUs",
+    "cuda-memcheck": "no twin; clang's address sanitizer for AMD GPUs",
+    "cuobjdump": "llvm-objdump --offloading",
+    "nvidia-cuda-mps-control": "no equivalent",
+}
+RULE = Rule("KP501", "nvidia-smi", ("python",), Safety.MANUAL, tuple(sorted(name.encode() for name in TOOLS)))
+CALLS = (
+    *(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen", "getoutput")),
+    "subprocess.getstatusoutput",
+    "os.system", "os.popen", "shutil.which", "asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell",
+)  # fmt: skip
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for name in CALLS:
+        for call in module.calls(name):
+            tool = _tool(call)
+            if tool is None or name == "shutil.which" or _is_caught(module, call):
+                continue
+            yield RULE.finding(src, module.span(call), f"runs {tool}, which an AMD machine has not: {TOOLS[tool]}")
+
+
+def _tool(call: ast.Call) -> str | None:
+    """The command's first word, in a list, a string or an f-string."""
+    first: ast.expr | None = (
+        call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "args"), None)
+    )
+    if isinstance(first, (ast.List, ast.Tuple)) and first.elts:
+        first = first.elts[0]
+    if isinstance(first, ast.JoinedStr) and first.values:
+        first = first.values[0]
+    if isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute) and first.func.attr in ("split", "format"):
+        first = first.func.value
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str) or not first.value.split():
+        return None
+    word = first.value.split()[0].rpartition("/")[2]
+    return word if word in TOOLS else None
+
+
+def _is_caught(module: PythonModule, call: ast.Call) -> bool:
+    child: ast.AST = call
+    for parent in module.parents(call):
+        if isinstance(parent, ast.Try) and child in parent.body:
+            kinds = " ".join(ast.unparse(handler.type) if handler.type else "Exception" for handler in parent.handlers)
+            if any(word in kinds for word in ("FileNotFoundError", "OSError", "Exception")):
+                return True
+        child = parent
+    return False

@@ -1,0 +1,89 @@
+"""attn_implementation="flash_attention_2"
+
+What: a model loaded or configured with transformers' flash_attention_2 or flash_attention_3.
+Why: transformers raises at load unless a flash-attn build is installed; version 3 has no AMD build.
+Fix: "sdpa" on ROCm, which runs AMD's own flash kernels through PyTorch, the original elsewhere.
+Source: catalogue row 124.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.gated_import import is_rocm_branch
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP522", "transformers-flash-attention", ("python",), Safety.SAFE, (b"flash_attention_2", b"flash_attention_3")
+)
+
+NAMES = ("attn_implementation", "_attn_implementation")
+VALUES = ("flash_attention_2", "flash_attention_3")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for value in _values(module.tree):
+        for constant in _constants(value):
+            if not module.reached_on_rocm(constant) or is_rocm_branch(module, constant):
+                continue
+            span = module.span(constant)
+            text = b'"sdpa" if IS_ROCM else ' + module.text(constant)
+            message = f"attention implementation {constant.value!r} needs a flash-attn build at load"
+            yield RULE.finding(
+                src, span, message, [Edit(span, b"(" + text + b")" if _tight(module, constant) else text)]
+            )
+
+
+def _values(tree: ast.Module) -> Iterator[ast.expr]:
+    """What is given as the implementation: a keyword, an attribute, a dictionary entry or a default."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg in NAMES:
+            yield node.value
+        elif isinstance(node, ast.Assign):
+            if any(map(_is_named, node.targets)):
+                yield node.value
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            if isinstance(node.target, ast.Name) and node.target.id in NAMES:
+                yield node.value
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value in NAMES:
+                    yield value
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from _defaults(node.args)
+
+
+def _is_named(target: ast.expr) -> bool:
+    if isinstance(target, ast.Attribute):
+        return target.attr in NAMES
+    if isinstance(target, ast.Name):
+        return target.id in NAMES
+    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value in NAMES
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[ast.expr]:
+    plain = [*arguments.posonlyargs, *arguments.args]
+    pairs = list(zip(plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True))
+    pairs += [(item, value) for item, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+    yield from (value for item, value in pairs if item.arg in NAMES)
+
+
+def _constants(node: ast.expr) -> Iterator[ast.Constant]:
+    if isinstance(node, ast.Constant) and node.value in VALUES:
+        yield node
+    elif isinstance(node, ast.IfExp):
+        yield from _constants(node.body)
+        yield from _constants(node.orelse)
+
+
+def _tight(module: PythonModule, node: ast.expr) -> bool:
+    """Inside another expression, where a bare conditional would bind differently."""
+    return isinstance(next(module.parents(node), None), ast.IfExp)

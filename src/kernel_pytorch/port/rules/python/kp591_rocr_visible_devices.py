@@ -1,0 +1,33 @@
+"""ROCR_VISIBLE_DEVICES beside another list of devices
+
+What: a file that sets ROCR_VISIBLE_DEVICES and also HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.
+Why: the lists are applied one after the other, and the second counts what the first has left: "2,3" in both leaves no
+    device, or "invalid device ordinal". Ray refuses ROCR_VISIBLE_DEVICES.
+Fix: keep one: HIP_VISIBLE_DEVICES for a process, ROCR_VISIBLE_DEVICES for a container.
+Source: catalogue row 105, https://github.com/ray-project/ray/issues/53737
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.settings import environment_settings
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP591", "rocr-visible-devices", ("python",), Safety.MANUAL, (b"ROCR_VISIBLE_DEVICES",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    settings = list(environment_settings(module))
+    others = {setting.name for setting in settings} & {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
+    for setting in settings:
+        if setting.name == "ROCR_VISIBLE_DEVICES" and others:
+            message = f"set beside {' and '.join(sorted(others))}: the lists are applied in series"
+            yield RULE.finding(src, module.span(setting.statement), message)

@@ -1,0 +1,46 @@
+"""cuDNN's version compared with a number
+
+What: `torch.backends.cudnn.version()` in a comparison, also through a variable.
+Why: on ROCm it is MIOpen's version, which counts otherwise (3005000 is 3.5.0): a test against cuDNN's numbers always
+    passes. `cudnn.benchmark`, `deterministic` and `enabled` drive MIOpen and mean what they say; they are left alone.
+Fix: a person decides what the feature behind the number is on MIOpen; mostly the answer is `not IS_ROCM and ...`.
+Source: catalogue row 111.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.nodes import all_nodes
+from kernel_pytorch.port.python.settings import bindings
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP594", "cudnn-version", ("python",), Safety.MANUAL, (b"cudnn",))
+
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for node in all_nodes(module):
+        if not isinstance(node, ast.Compare) or not any(isinstance(item, _ORDERS) for item in node.ops):
+            continue
+        compared = any(_is_version(module, item) for item in (node.left, *node.comparators))
+        if compared and module.reached_on_rocm(node):
+            message = "cudnn.version() is MIOpen's on ROCm: its numbers are not cuDNN's"
+            yield RULE.finding(src, module.span(node), message)
+
+
+def _is_version(module: PythonModule, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call):
+        return module.qualified(node.func) == "torch.backends.cudnn.version"
+    if isinstance(node, ast.Name):
+        return any(isinstance(value, ast.Call) and _is_version(module, value) for value in bindings(module, node))
+    return False

@@ -1,0 +1,31 @@
+"""HSA_OVERRIDE_GFX_VERSION set in code
+
+What: `os.environ["HSA_OVERRIDE_GFX_VERSION"] = ...`.
+Why: it makes the runtime take the GPU for another one and run that one's code. On a GPU it was not meant for, that
+    faults or computes wrong numbers, and hides that no kernels were built for the real one.
+Fix: a person decides. Build for the real target (`PYTORCH_ROCM_ARCH`), or set it outside the code, per machine.
+Source: catalogue row 117.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.settings import environment_settings
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP599", "gfx-override", ("python",), Safety.MANUAL, (b"HSA_OVERRIDE_GFX_VERSION",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for setting in environment_settings(module):
+        if setting.name == "HSA_OVERRIDE_GFX_VERSION":
+            message = "the GPU is passed off as another one: code built for that one runs on it"
+            yield RULE.finding(src, module.span(setting.statement), message)

@@ -1,0 +1,80 @@
+"""torch.compile(mode="reduce-overhead")
+
+What: a compile call that asks Inductor to capture graphs: mode "reduce-overhead", or "max-autotune", which does too.
+    `torch.compile`, a module's own `.compile(mode=...)`, and a dictionary of arguments that reaches either.
+Why: capture through Inductor has been slow or wrong on ROCm. Seed 000 reports 65x; the one public table behind such
+    figures says 14x, and AMD could not reproduce it on newer builds. What holds for a model is a measurement.
+Fix: the mode is chosen by the gate: "default" on ROCm (for "max-autotune" its form without graphs), the original
+    elsewhere. `kpt bench` tells which mode is faster on a given build.
+Source: seed 000 rule 2, seed 004 (stated more mildly), catalogue row 136.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
+from kernel_pytorch.port.python.edits import is_editable
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.nodes import all_nodes
+from kernel_pytorch.port.python.settings import bindings, constant
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP601", "reduce-overhead", ("python",), Safety.SAFE, (b"reduce-overhead", b"max-autotune"))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    seen: set[int] = set()
+    for call in compile_calls(module):
+        for value in _mode_values(module, call):
+            for mode in capturing(module, value):
+                if id(mode) in seen or not is_editable(module, mode):
+                    continue
+                seen.add(id(mode))
+                message = f'compile mode "{mode.value!s}" captures graphs'
+                yield RULE.finding(src, module.span(mode), message, [gated_mode(module, mode)])
+
+
+def compile_calls(module: PythonModule) -> Iterator[ast.Call]:
+    """torch.compile, partials of it, and `.compile(...)` of something that is not imported: a module's method."""
+    yield from module.calls_and_partials("torch.compile")
+    for node in all_nodes(module):
+        function = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not isinstance(function, ast.Attribute) or function.attr != "compile":
+            continue
+        if module.qualified(function) is None and module.reached_on_rocm(node):
+            yield node
+
+
+def _mode_values(module: PythonModule, call: ast.Call) -> Iterator[ast.expr]:
+    for keyword in call.keywords:
+        if keyword.arg == "mode":
+            yield keyword.value
+            if isinstance(keyword.value, ast.Name):
+                yield from (value for value in bindings(module, keyword.value) if value is not None)
+        elif keyword.arg is None:
+            yield from _unpacked(module, keyword.value)
+
+
+def _unpacked(module: PythonModule, node: ast.expr) -> Iterator[ast.expr]:
+    """`**{"mode": ...}`, also through a name that is given a dictionary or whose entry is set."""
+    values = list(bindings(module, node)) if isinstance(node, ast.Name) else [node]
+    for value in values:
+        if isinstance(value, ast.Dict):
+            yield from (item for key, item in zip(value.keys, value.values, strict=True) if constant(key) == "mode")
+        elif isinstance(value, ast.Call) and getattr(value.func, "id", "") == "dict":
+            yield from (keyword.value for keyword in value.keywords if keyword.arg == "mode")
+    if isinstance(node, ast.Name):
+        for item in all_nodes(module):
+            target = item.targets[0] if isinstance(item, ast.Assign) else None
+            if not isinstance(item, ast.Assign) or not isinstance(target, ast.Subscript):
+                continue
+            if constant(target.slice) == "mode" and getattr(target.value, "id", None) == node.id:
+                yield item.value

@@ -1,0 +1,57 @@
+"""A compile mode that is handed to a library
+
+What: `torch_compile_mode="reduce-overhead"` (transformers), `CompileConfig(mode=...)`, a keyword or a field called
+    `compile_mode` with a mode that captures graphs.
+Why: the call of torch.compile is elsewhere, in a library or another file; see KP601 for what the mode does on ROCm.
+Fix: the mode is chosen by the gate. Applied for transformers, whose meaning is documented; for review where the name
+    only suggests it.
+Source: seed 000 rule 2, catalogue row 136.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
+from kernel_pytorch.port.python.edits import is_editable
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.nodes import all_nodes
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP603", "compile-mode-default", ("python",), Safety.SAFE, (b"reduce-overhead", b"max-autotune"))
+
+_NAME = re.compile(r"(\w+_)?compile_mode|mode_compile", re.IGNORECASE)
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for node in all_nodes(module):
+        for value, safety in _values(module, node):
+            for mode in capturing(module, value):
+                if is_editable(module, mode):
+                    message = f'compile mode "{mode.value!s}" is handed on: it captures graphs'
+                    yield RULE.finding(src, module.span(mode), message, [gated_mode(module, mode)], safety)
+
+
+def _values(module: PythonModule, node: ast.AST) -> Iterator[tuple[ast.expr, Safety]]:
+    if isinstance(node, ast.Call):
+        name = module.qualified(node.func) or ""
+        is_transformers = name.startswith("transformers.")
+        for keyword in node.keywords:
+            if is_transformers and (keyword.arg == "torch_compile_mode" or name.endswith(".CompileConfig")):
+                yield keyword.value, Safety.SAFE
+            elif keyword.arg is not None and _NAME.fullmatch(keyword.arg):
+                yield keyword.value, Safety.REVIEW
+    elif isinstance(node, ast.ClassDef):
+        for statement in node.body:
+            target = statement.target if isinstance(statement, ast.AnnAssign) else None
+            value = statement.value if isinstance(statement, ast.AnnAssign) else None
+            if value is not None and isinstance(target, ast.Name) and _NAME.fullmatch(target.id):
+                yield value, Safety.REVIEW

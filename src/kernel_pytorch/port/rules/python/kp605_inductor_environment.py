@@ -1,0 +1,42 @@
+"""TORCHINDUCTOR_MAX_AUTOTUNE set in code
+
+What: `os.environ["TORCHINDUCTOR_MAX_AUTOTUNE"] = "1"`, its forms for GEMMs and pointwise kernels, and
+    TORCHINDUCTOR_CUDAGRAPHS.
+Why: it makes every mode tune as "max-autotune" does, `mode="default"` included: minutes per graph on ROCm, which the
+    seed calls a hang. Some ROCm images set it as well; `kpt doctor` looks for that.
+Fix: the statement runs only on NVIDIA, for review: a person may have set it on purpose.
+Source: seed 000 rule 3 and phase 6, catalogue row 138.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.edits import gated_statement
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.settings import constant, environment_settings
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP605", "inductor-environment", ("python",), Safety.REVIEW, (b"TORCHINDUCTOR_",))
+
+NAMES = frozenset({
+    "TORCHINDUCTOR_MAX_AUTOTUNE",
+    "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM",
+    "TORCHINDUCTOR_MAX_AUTOTUNE_POINTWISE",
+    "TORCHINDUCTOR_CUDAGRAPHS",
+})  # fmt: skip
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for setting in environment_settings(module):
+        if setting.name in NAMES and constant(setting.value) not in ("0", ""):
+            edit = gated_statement(module, setting.statement) if setting.is_assignment else None
+            what = "captures graphs" if setting.name.endswith("CUDAGRAPHS") else "tunes"
+            message = f"{setting.name} {what} in every compile mode"
+            yield RULE.finding(src, module.span(setting.statement), message, [edit] if edit else [])

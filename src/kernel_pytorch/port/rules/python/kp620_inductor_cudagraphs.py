@@ -1,0 +1,37 @@
+"""Inductor's own graph capture switched on
+
+What: `torch._inductor.config.triton.cudagraphs = True` or `triton.cudagraph_trees = True`, by assignment, by
+    `config.patch`, or in torch.compile's `options`.
+Why: it captures graphs in every compile mode; see KP601. One team saw topk fault under it on MI350, which AMD could not
+    reproduce: it depends on the build.
+Fix: False on ROCm, the original elsewhere. Nothing is inserted where the setting is not touched: `cudagraphs` is off
+    by default, and `cudagraph_trees` acts only with it.
+Source: seed 000 rule 3, seed 004, catalogue row 137.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.edits import choice, is_chosen, is_editable
+from kernel_pytorch.port.python.inductor import inductor_values
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.settings import constant
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP620", "inductor-cudagraphs", ("python",), Safety.SAFE, (b"cudagraph",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for key, value in inductor_values(module, "triton.cudagraphs", "triton.cudagraph_trees"):
+        if constant(value) is False or is_chosen(module, value) or not module.reached_on_rocm(value):
+            continue
+        if is_editable(module, value):
+            edit = choice(module, value, b"False")
+            yield RULE.finding(src, module.span(value), f"Inductor captures graphs by {key}", [edit])

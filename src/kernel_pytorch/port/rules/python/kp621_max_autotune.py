@@ -1,0 +1,37 @@
+"""Inductor's autotuning switched on for every mode
+
+What: `torch._inductor.config.max_autotune = True` or `max_autotune_gemm = True`, by assignment, by `config.patch`, or
+    in torch.compile's `options`.
+Why: seed 000 asks for False on ROCm, where tuning every GEMM over all back ends takes minutes per graph and has hung.
+    `coordinate_descent_tuning` works on ROCm and is left alone, and so are `epilogue_fusion`, `pattern_matcher` and
+    `reorder_for_locality`, which seed 004 lists and which are the defaults.
+Fix: False on ROCm, the original elsewhere. `kpt bench` tells whether tuning pays on a given GPU.
+Source: seed 000 rule 3, seed 004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.edits import choice, is_chosen, is_editable
+from kernel_pytorch.port.python.inductor import inductor_values
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.settings import constant
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP621", "max-autotune", ("python",), Safety.SAFE, (b"max_autotune",))
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for key, value in inductor_values(module, "max_autotune", "max_autotune_gemm", "max_autotune_pointwise"):
+        if constant(value) is False or is_chosen(module, value) or not module.reached_on_rocm(value):
+            continue
+        if is_editable(module, value):
+            edit = choice(module, value, b"False")
+            yield RULE.finding(src, module.span(value), f"{key} tunes for minutes per graph on ROCm", [edit])

@@ -1,0 +1,48 @@
+"""CUTLASS among Inductor's GEMM back ends
+
+What: `max_autotune_gemm_backends` with CUTLASS in it, in Inductor's config, torch.compile's `options` or
+    TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS.
+Why: there is no CUTLASS on ROCm: the choice is refused or, alone, leaves no kernel to choose.
+Fix: on ROCm the list without it, "ATEN,TRITON" where nothing is left.
+Source: seed 004 (GEMM backend), catalogue row 142.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.edits import choice, is_editable
+from kernel_pytorch.port.python.inductor import inductor_values
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.settings import constant, environment_settings
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule("KP622", "gemm-backends", ("python",), Safety.SAFE, (b"CUTLASS", b"cutlass"))
+
+_VARIABLE = "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS"
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    for value in _lists(module):
+        text = constant(value)
+        if not isinstance(text, str) or "CUTLASS" not in text.upper() or not module.reached_on_rocm(value):
+            continue
+        left = [item.strip() for item in text.split(",") if item.strip().upper() not in ("CUTLASS", "")]
+        if is_editable(module, value):
+            edit = choice(module, value, f'"{",".join(left) or "ATEN,TRITON"}"'.encode())
+            yield RULE.finding(src, module.span(value), "CUTLASS is no back end on ROCm", [edit])
+
+
+def _lists(module: PythonModule) -> Iterator[ast.expr]:
+    for _, value in inductor_values(module, "max_autotune_gemm_backends"):
+        yield value
+    for setting in environment_settings(module):
+        if setting.name == _VARIABLE and setting.value is not None:
+            yield setting.value

@@ -1,0 +1,95 @@
+"""A graph captured by hand
+
+What: `with torch.cuda.graph(g): ...`, and `torch.cuda.make_graphed_callables`.
+Why: capture works on ROCm, but HIP does not report everything that a graph cannot hold: a call that is illegal during
+    capture, or a pointer that has moved, shows as wrong numbers at replay and not as an error.
+Fix: where the block is `out = f(x)`, a check behind it, on ROCm only, from a generated file `_rocm_graph_check.py`:
+    with changed inputs, a replay must give what the same call gives without the graph; the inputs are put back. For
+    review: the call runs once more, which matters if it keeps state or drops at random. Where an argument is a cache
+    or a state, and elsewhere, a person adds it: `kpt port PATH --add graph-check` writes the file. Warm up with the
+    same shapes on a side stream first, and capture under `torch.compiler.set_stance("fail_on_recompile")`: see KP704.
+Source: seed 000 phase 7, seed 004, catalogue row 141, https://github.com/ROCm/hip/issues/3887
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.capture import captures
+from kernel_pytorch.port.python.edits import rocm_only_behind
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.source import SourceFile
+
+RULE = Rule(
+    "KP701", "manual-capture", ("python",), Safety.REVIEW, (b"cuda.graph", b"make_graphed_callables", b"import graph")
+)
+
+_STATE = ("cache", "state", "inference_params", "past", "kv", "optim", "step")
+
+
+def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    module = python_module(src)
+    if module is None:
+        return
+    message = "HIP reports nothing when a replay is wrong: it is not compared with the call itself"
+    for block, graph in captures(module):
+        # The insertion is recognised by its own second line, so that a second run adds no second check.
+        if not _is_checked(module, block, graph):
+            edit = _replay_check(module, block, graph)
+            yield RULE.finding(src, module.span(block), message, [edit] if edit else [])
+    for call in module.calls("torch.cuda.make_graphed_callables"):
+        yield RULE.finding(src, module.span(call), message)
+
+
+def _replay_check(module: PythonModule, block: ast.With, graph: ast.expr) -> Edit | None:
+    only = block.body[0] if len(block.body) == 1 else None
+    if not isinstance(only, ast.Assign) or len(only.targets) != 1:
+        return None
+    if not any(isinstance(node, ast.Call) for node in ast.walk(only.value)) or _keeps_state(only.value):
+        return None
+    target = only.targets[0]
+    if not isinstance(target, (ast.Name, ast.Attribute)):
+        return None
+    inputs = b", ".join(module.text(item) for item in _inputs(only.value))
+    given = (module.text(graph), b"lambda: " + module.text(only.value), module.text(target), b"[" + inputs + b"]")
+    lines = [
+        b"from ._rocm_graph_check import check_replay",
+        b"# HIP does not report what a graph cannot hold: a replay must give what the call gives.",
+        b"check_replay(" + b", ".join(given) + b")",
+    ]
+    return rocm_only_behind(module, block, lines)
+
+
+def _inputs(value: ast.expr) -> list[ast.expr]:
+    """What the calls of an expression are given by name: the check picks the tensors among it."""
+    found: dict[str, ast.expr] = {}
+    for node in ast.walk(value):
+        if isinstance(node, ast.Call):
+            for item in (*node.args, *(keyword.value for keyword in node.keywords)):
+                if isinstance(item, (ast.Name, ast.Attribute)):
+                    found.setdefault(ast.unparse(item), item)
+    return list(found.values())
+
+
+def _is_checked(module: PythonModule, block: ast.With, graph: ast.expr) -> bool:
+    parent = next(module.parents(block))
+    for name in ("body", "orelse", "finalbody"):
+        statements = getattr(parent, name, None)
+        if isinstance(statements, list) and block in statements:
+            following = statements[statements.index(block) + 1 :][:1]
+            text = ast.unparse(following[0]) if following else ""
+            return f"check_replay({ast.unparse(graph)}," in text or (
+                f"{ast.unparse(graph)}.replay()" in text and "assert_close" in text
+            )
+    return False
+
+
+def _keeps_state(node: ast.expr) -> bool:
+    """A cache or a state among the arguments: a second run continues from it, and its result differs rightly."""
+    names = [item.id for item in ast.walk(node) if isinstance(item, ast.Name)]
+    names += [item.arg for item in ast.walk(node) if isinstance(item, ast.keyword) and item.arg]
+    return any(word in name.lower() for name in names for word in _STATE)

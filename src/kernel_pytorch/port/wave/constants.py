@@ -1,0 +1,203 @@
+"""Integer constants through macros, const and constexpr variables, enumerators, casts and arithmetic."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from kernel_pytorch.port.cxx.syntax import FileSyntax, Function, Macro, Node, parse_fragment
+
+_MAX_DEPTH = 12
+_NUMBER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)$")
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
+_LIMITS = {"UINT_MAX": 0xFFFFFFFF, "UINT32_MAX": 0xFFFFFFFF, "ULONG_MAX": 2**64 - 1, "UINT64_MAX": 2**64 - 1}
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A value, and whether it was made from the `warpSize` variable (counted as CUDA's 32)."""
+
+    value: int
+    from_wave: bool = False
+
+
+@dataclass(eq=False)
+class ConstantTable:
+    """The named constants of a unit. A name with two different values in the unit has none."""
+
+    nodes: dict[str, list[tuple[FileSyntax, Node]]] = field(default_factory=dict)
+    macros: dict[str, list[tuple[FileSyntax, Macro]]] = field(default_factory=dict)
+    _known: dict[str, Constant | None] = field(default_factory=dict)
+
+    def lookup(self, name: str, depth: int = 0) -> Constant | None:
+        """The value of a name at file scope."""
+        if name not in self._known:
+            self._known[name] = None  # a name that needs itself has no value
+            self._known[name] = self._find(name, depth)
+        return self._known[name]
+
+    def _find(self, name: str, depth: int) -> Constant | None:
+        if name in _LIMITS:
+            return Constant(_LIMITS[name])
+        if depth > _MAX_DEPTH:
+            return None
+        values = set()
+        for syntax, node in self.nodes.get(name, []):
+            values.add(evaluate(node, syntax.text, self.lookup, depth + 1))
+        for _, macro in self.macros.get(name, []):
+            if macro.parameters is None:
+                values.add(self._macro_value(macro, depth + 1))
+        return values.pop() if len(values) == 1 else None
+
+    def _macro_value(self, macro: Macro, depth: int) -> Constant | None:
+        if len(macro.body) > 200:
+            return None
+        text = macro.body
+        statement = next((one for one in parse_fragment(text, 0).walk() if one.kind == "expression_statement"), None)
+        if statement is None or not statement.children:
+            return None
+        return evaluate(
+            statement.children[0], lambda one: text[one.start : one.end].decode("latin-1"), self.lookup, depth
+        )
+
+
+def constant_table(files: tuple[FileSyntax, ...]) -> ConstantTable:
+    """All constants of a unit."""
+    table = ConstantTable()
+    for syntax in files:
+        for name, _, node in syntax.globals:
+            table.nodes.setdefault(name, []).append((syntax, node))
+        for macro in syntax.macros:
+            table.macros.setdefault(macro.name, []).append((syntax, macro))
+    return table
+
+
+Lookup = Callable[[str, int], Constant | None]
+
+
+def evaluate(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int = 0) -> Constant | None:
+    """The value of an expression, or None where it is not a constant we can see."""
+    if depth > _MAX_DEPTH:
+        return None
+    kind = node.kind
+    if kind == "number_literal":
+        return number(text(node))
+    if kind in ("true", "false"):
+        return Constant(int(kind == "true"))
+    if kind in ("identifier", "qualified_identifier"):
+        name = text(node).split("::")[-1].strip()
+        return Constant(32, from_wave=True) if name == "warpSize" else lookup(name, depth + 1)
+    if kind in ("parenthesized_expression", "condition_clause"):
+        inner = [one for one in node.children if one.kind not in ("(", ")")]
+        return evaluate(inner[0], text, lookup, depth + 1) if len(inner) == 1 else None
+    if kind == "unary_expression":
+        return _unary(node, text, lookup, depth)
+    if kind == "binary_expression":
+        return _binary(node, text, lookup, depth)
+    if kind == "cast_expression":
+        return _cast(node.child("type"), node.child("value"), text, lookup, depth)
+    if kind == "call_expression":
+        return _functional_cast(node, text, lookup, depth)
+    if kind == "initializer_list":
+        inner = [one for one in node.children if one.kind not in ("{", "}", ",")]
+        return evaluate(inner[0], text, lookup, depth + 1) if len(inner) == 1 else None
+    return None
+
+
+def number(text: str) -> Constant | None:
+    """An integer literal with its suffix."""
+    match = _NUMBER.match(text)
+    if match is None:
+        return None
+    digits = match.group(1).replace("'", "")
+    if digits.startswith("0") and digits[1:].isdigit():
+        return Constant(int(digits, 8)) if set(digits) <= set("01234567") else None
+    return Constant(int(digits, 0))
+
+
+def _unary(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int) -> Constant | None:
+    argument = node.child("argument")
+    sign = node.child("operator")
+    if argument is None or sign is None:
+        return None
+    value = evaluate(argument, text, lookup, depth + 1)
+    if value is None:
+        return None
+    if sign.kind == "-":
+        return Constant(-value.value, value.from_wave)
+    if sign.kind == "~":
+        return Constant(~value.value, value.from_wave)
+    return value if sign.kind == "+" else None
+
+
+def _binary(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int) -> Constant | None:
+    left, sign, right = node.child("left"), node.child("operator"), node.child("right")
+    if left is None or sign is None or right is None:
+        return None
+    a, b = evaluate(left, text, lookup, depth + 1), evaluate(right, text, lookup, depth + 1)
+    if a is None or b is None:
+        return None
+    wave = a.from_wave or b.from_wave
+    if sign.kind in _OPERATORS:
+        return Constant(_OPERATORS[sign.kind](a.value, b.value), wave)
+    if sign.kind in ("/", "%") and b.value > 0 and a.value >= 0:
+        return Constant(a.value // b.value if sign.kind == "/" else a.value % b.value, wave)
+    if sign.kind in ("<<", ">>") and 0 <= b.value < 64 and a.value >= 0:
+        return Constant(a.value << b.value if sign.kind == "<<" else a.value >> b.value, wave)
+    return None
+
+
+def _cast(
+    kind: Node | None, inner: Node | None, text: Callable[[Node], str], lookup: Lookup, depth: int
+) -> Constant | None:
+    value = evaluate(inner, text, lookup, depth + 1) if inner is not None else None
+    if value is None or kind is None:
+        return None
+    return _as_type(value, text(kind))
+
+
+def _functional_cast(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int) -> Constant | None:
+    callee, arguments = node.child("function"), node.child("arguments")
+    if callee is None or arguments is None:
+        return None
+    values = [one for one in arguments.children if one.kind not in ("(", ")", ",")]
+    name = text(callee)
+    match = re.match(r"static_cast\s*<\s*([\w\s:]+?)\s*>$", name)
+    type_name = match.group(1) if match else name
+    if len(values) != 1 or not re.fullmatch(
+        r"(?:std::)?(?:u?int(?:32|64)?(?:_t)?|unsigned(?: int| long long)?|long long)", type_name
+    ):
+        return None
+    value = evaluate(values[0], text, lookup, depth + 1)
+    return None if value is None else _as_type(value, type_name)
+
+
+def _as_type(value: Constant, type_name: str) -> Constant:
+    wide = "64" in type_name or "long" in type_name or "size_t" in type_name
+    if "unsigned" in type_name or type_name.split("::")[-1].startswith("u"):
+        return Constant(value.value & (2**64 - 1 if wide else 0xFFFFFFFF), value.from_wave)
+    return value
+
+
+def function_lookup(function: Function, table: ConstantTable, locals_: Mapping[str, Node]) -> Lookup:
+    """Names as a function sees them: its own constants first, then the unit's."""
+    # A template parameter's default says nothing about the value in other instances.
+    hidden = {one.name for one in (*function.parameters, *function.template_parameters)}
+
+    def look(name: str, depth: int) -> Constant | None:
+        if name in hidden or depth > _MAX_DEPTH:
+            return None
+        if name in locals_:
+            return evaluate(locals_[name], function.text, look, depth + 1)
+        return table.lookup(name, depth)
+
+    return look

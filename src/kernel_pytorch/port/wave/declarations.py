@@ -1,0 +1,128 @@
+"""Functions, parameters and global constants out of tree-sitter's declarators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.port.cxx.syntax import Function, Node, Parameter, convert
+from kernel_pytorch.port.source import SourceFile
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+_NAMES = frozenset({
+    "identifier", "field_identifier", "operator_name", "destructor_name", "type_identifier", "qualified_identifier",
+    "template_function", "namespace_identifier",
+})  # fmt: skip
+
+
+def function_from(
+    definition: tree_sitter.Node, template: tree_sitter.Node | None, source: SourceFile
+) -> Function | None:
+    """A function definition; None for one without a body, such as `= default`."""
+    body = definition.child_by_field_name("body")
+    declarator = definition.child_by_field_name("declarator")
+    if body is None or declarator is None:
+        return None
+    root = convert(definition)
+    own_body = next((child for child in root.children if child.role == "body"), None)
+    head = source.data[definition.start_byte : body.start_byte].decode("latin-1")
+    function = _inner(root.child("declarator"), "function_declarator")
+    if own_body is None or function is None:
+        return None
+    kind = "kernel" if "__global__" in head else "device" if "__device__" in head else "host"
+    listed = function.child("parameters")
+    parameters = tuple(_parameters(listed, source)) if listed is not None else ()
+    templates = tuple(_parameters(convert(template), source)) if template is not None else ()
+    result = root.child("type")
+    return Function(
+        declared_name(function.child("declarator"), source),
+        kind,
+        definition.start_byte,
+        definition.end_byte,
+        parameters,
+        templates,
+        _text(result, source) if result is not None else "",
+        own_body,
+        source,
+    )
+
+
+def _inner(node: Node | None, kind: str) -> Node | None:
+    while node is not None and node.kind != kind:
+        node = node.child("declarator") or next((one for one in node.children if "declarator" in one.kind), None)
+    return node
+
+
+def declared_name(node: Node | None, source: SourceFile) -> str:
+    """The last word of a declarator: `*p[4]` declares p, `A::f<int>` declares f."""
+    while node is not None:
+        if node.kind in _NAMES:
+            text = source.data[node.start : node.end].decode("latin-1")
+            return text.split("<")[0].split("::")[-1].strip()
+        node = node.child("declarator") or next(
+            (one for one in node.children if "declarator" in one.kind or one.kind in _NAMES), None
+        )
+    return ""
+
+
+def _parameters(listed: Node, source: SourceFile) -> Iterator[Parameter]:
+    for one in listed.children:
+        if one.kind not in ("parameter_declaration", "optional_parameter_declaration"):
+            continue
+        declarator = one.child("declarator")
+        name = declared_name(declarator, source)
+        if name and declarator is not None:
+            text = source.data[one.start : declarator.end].decode("latin-1")
+            yield Parameter(name, text, one.child("default_value"))
+
+
+def global_constants(source: SourceFile) -> Iterator[tuple[str, str, Node]]:
+    """Constants outside functions with an initialiser, enumerators included."""
+    stack = [source.tree.root_node]
+    while stack:
+        node = stack.pop()
+        for child in node.children:
+            if child.type == "enumerator":
+                own = convert(child)
+                value = own.child("value")
+                name = own.child("name")
+                if value is not None and name is not None:
+                    yield _text(name, source), "int", value
+            elif child.type in ("declaration", "field_declaration"):
+                if b"const" in source.data[child.start_byte : child.end_byte]:
+                    yield from _constants_of(convert(child), source)
+                if any(one.type in _OPEN for one in child.children):
+                    stack.append(child)
+            elif child.type in _OPEN:
+                stack.append(child)
+
+
+_OPEN = frozenset({
+    "namespace_definition", "declaration_list", "linkage_specification", "preproc_if", "preproc_ifdef", "preproc_else",
+    "preproc_elif", "enum_specifier", "enumerator_list", "struct_specifier", "class_specifier", "template_declaration",
+    "field_declaration_list",
+})  # fmt: skip
+
+
+def _constants_of(declaration: Node, source: SourceFile) -> Iterator[tuple[str, str, Node]]:
+    kind = declaration.child("type")
+    head = source.data[declaration.start : declaration.end].decode("latin-1")
+    if "const" not in head:
+        return
+    type_text = _text(kind, source) if kind is not None else ""
+    if declaration.kind == "field_declaration":
+        name, value = declaration.child("declarator"), declaration.child("default_value")
+        if name is not None and value is not None:
+            yield declared_name(name, source), type_text, value
+        return
+    for one in declaration.children:
+        if one.kind == "init_declarator":
+            value = one.child("value")
+            if value is not None:
+                yield declared_name(one.child("declarator"), source), type_text, value
+
+
+def _text(node: Node, source: SourceFile) -> str:
+    return source.data[node.start : node.end].decode("latin-1")

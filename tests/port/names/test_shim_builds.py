@@ -1,0 +1,80 @@
+"""Shims that HIP's own compiler must accept, and a unit that waits for a file of the project's own build."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.core.findings import Status
+from kernel_pytorch.port.build_check import build_ported
+from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.project import PortOptions, port_project
+from kernel_pytorch.port.source import source_file
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, compile_device_text
+from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
+
+SURFACES = b"""\
+__global__ void k(cudaSurfaceObject_t s, float* out) {
+  int x = 4 * threadIdx.x;
+  surf2DLayeredwrite(out[0], s, x, 1, 2, cudaBoundaryModeZero);
+  surf2Dwrite(out[1], s, x, 3, cudaBoundaryModeZero);
+  surf2Dwrite(out[1], s, x, 3);
+  surf3Dwrite(out[2], s, x, 3, 1, cudaBoundaryModeZero);
+  surf1Dwrite(out[2], s, x, cudaBoundaryModeZero);
+  surf2DLayeredread(&out[3], s, x, 1, 2);
+  out[4] = surf2DLayeredread<float>(s, x, 1, 2) + surf2Dread<float>(s, x, 0) + surf1Dread<float>(s, x);
+}
+"""
+ROUNDING = b"""\
+__global__ void k(float* f, double* d) {
+  f[0] = __fmul_ru(f[1], f[2]) + __fmaf_rd(f[1], f[2], f[3]) + __fadd_rz(f[1], f[2]) + __fsub_ru(f[1], f[2]);
+  d[0] = __dmul_rd(d[1], d[2]) + __fma_ru(d[1], d[2], d[3]) + __dadd_ru(d[1], d[2]) + __dsub_rz(d[1], d[2]);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def toolchain() -> Toolchain:
+    try:
+        found = find_toolchain()
+    except ToolchainNotFoundError as error:
+        pytest.skip(str(error))
+    if found.headers != "debian" and found.kind != "rocm":
+        pytest.skip("ROCm's own headers are needed")
+    return found
+
+
+def test_surfaces_are_shims_and_no_findings_of_their_own() -> None:
+    result = translate(source_file("a.cu", SURFACES), None, TranslateOptions(rules=()))
+    assert "KP202" not in {finding.code for finding in result.findings}
+    assert b"#define surf2DLayeredwrite kpt_surf2DLayeredwrite" in result.after
+
+
+def test_surfaces_build_where_there_is_image_hardware(toolchain: Toolchain) -> None:
+    text = translate(source_file("a.cu", SURFACES), None, TranslateOptions(rules=())).after.decode()
+    assert compile_device_text(text, "gfx1100", toolchain, CompileOptions())
+    with pytest.raises(CompileFailed, match="not supported on the device"):
+        compile_device_text(text, "gfx942", toolchain, CompileOptions())
+
+
+def test_directed_rounding_builds(toolchain: Toolchain) -> None:
+    text = translate(source_file("a.cu", ROUNDING), None, TranslateOptions(rules=())).after.decode()
+    assert compile_device_text(text, "gfx942", toolchain, CompileOptions())
+
+
+def test_quotients_of_that_kind_are_a_persons() -> None:
+    data = b"__global__ void k(float* f) { f[0] = __fdiv_ru(f[1], f[2]); }\n"
+    result = translate(source_file("a.cu", data), None, TranslateOptions(rules=()))
+    assert [finding.code for finding in result.findings] == ["KP202"]
+
+
+def test_a_header_that_the_build_makes_is_waited_for(toolchain: Toolchain, tmp_path: Path) -> None:
+    (tmp_path / "settings.h.in").write_text("#define N @N@\n")
+    (tmp_path / "a.cu").write_text('#include "made/settings.h"\nvoid run(float* p) { cudaFree(p); }\n')
+    project = discover(tmp_path)
+    patches = port_project(project, PortOptions(), 1).patches
+    (check,) = build_ported(project, patches, toolchain, "gfx942")
+    assert check.status is Status.NOT_RUN
+    assert "settings.h.in" in check.detail

@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "port" / "ptx")]
 import ptx_cases  # noqa: E402
 from ptx_cases import BITS, C_TYPES, Case  # noqa: E402
 
-from kernel_pytorch.port.rules import simd_in_word  # noqa: E402
+from kernel_pytorch.port.names import simd_in_word  # noqa: E402
 
 try:
     import pytest

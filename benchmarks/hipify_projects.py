@@ -29,9 +29,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from hecbench_build import classify
 
+from kernel_pytorch.port.builds.torch_extension import reaches_torch, renamed_extension
 from kernel_pytorch.port.hipify.file import COMPAT_HEADER, LAYOUTS, TranslateOptions
 from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of, written_name
-from kernel_pytorch.port.layouts.torch_extension import reaches_torch, renamed_extension
 from kernel_pytorch.port.names.compat_header import compat_header
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, device_command
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.port.builds.hipified_tree import translated_folders, translated_tree
 from kernel_pytorch.port.discover import include_folders
-from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
 from kernel_pytorch.verify.settings import read_verify_settings
 
 HEADER = "#pragma once\n__device__ int both(int x) { return __shfl_xor_sync(0xffffffff, x, 1); }\n"

@@ -27,7 +27,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.layouts.translated_tree import TranslatedTree
+    from kernel_pytorch.port.builds.hipified_tree import TranslatedTree
     from kernel_pytorch.toolchain.build import Built, Source
     from kernel_pytorch.toolchain.compile import CompileOptions
     from kernel_pytorch.toolchain.find import Toolchain
@@ -156,7 +156,7 @@ def _translated(path: Path, scratch: ExitStack, trees: dict[Path, TranslatedTree
     """The file to compile: a CUDA source is translated into a scratch folder first, with the headers it reaches."""
     if path.suffix.lower() != ".cu" or args.as_hip:
         return path
-    from kernel_pytorch.port.layouts.translated_tree import translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import translated_tree
 
     tree = scratch.enter_context(translated_tree(path, tuple(args.include_dirs)))
     trees[tree.main] = tree
@@ -237,7 +237,7 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _source(path: Path, tree: TranslatedTree | None, options: dict[str, Any], args: argparse.Namespace) -> Source:
-    from kernel_pytorch.port.layouts.translated_tree import translated_folders
+    from kernel_pytorch.port.builds.hipified_tree import translated_folders
     from kernel_pytorch.toolchain.build import Source
     from kernel_pytorch.toolchain.compile import CompileOptions
     from kernel_pytorch.toolchain.compile_commands import CompileCommands

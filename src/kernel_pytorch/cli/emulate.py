@@ -259,7 +259,7 @@ def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -
 
 def _sources(args: argparse.Namespace, stack: ExitStack) -> tuple[list[Path], CompileOptions]:
     """The HIP sources to compile: a .cu is translated into a scratch folder first."""
-    from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import translated_folders, translated_tree
     from kernel_pytorch.toolchain.compile import CompileOptions
 
     sources = []
@@ -359,7 +359,7 @@ def _print(
 
 def _print_suspects(args: argparse.Namespace) -> None:
     """The places where lane logic depends on the width: what `kpt port` would change, or leaves to a person."""
-    from kernel_pytorch.port.layouts.translated_tree import translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import translated_tree
 
     for path in args.files:
         if path.suffix.lower() != ".cu":

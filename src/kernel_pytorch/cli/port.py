@@ -170,7 +170,7 @@ def _build(
     project: Project, patches: list[Patch], targets: tuple[str, ...], layout: str
 ) -> tuple[tuple[CheckResult, ...], str]:
     """A result for every source and target, or the reason why nothing could be built."""
-    from kernel_pytorch.port.build_check import build_ported
+    from kernel_pytorch.port.builds.ported_project import build_ported
     from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
     from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 

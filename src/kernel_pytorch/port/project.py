@@ -13,9 +13,9 @@ from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
 from kernel_pytorch.port.cxx.unit import Unit, unit_of
-from kernel_pytorch.port.deploy import deploy_patches
+from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.discover import Project
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.hipify.file import COMPAT_HEADER, TranslateOptions, translate
 from kernel_pytorch.port.hipify.tree import Task, local_to, tasks_of, written_name
 from kernel_pytorch.port.layouts.compat_place import with_compat_header

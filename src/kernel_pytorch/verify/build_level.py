@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.builds.hipified_tree import translated_folders, translated_tree
+from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.discover import Project, discover, include_folders
-from kernel_pytorch.port.layouts.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
-from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
 from kernel_pytorch.port.project import choose_layout
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device

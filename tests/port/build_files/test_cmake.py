@@ -10,7 +10,7 @@ import pytest
 
 from kernel_pytorch.port.build_files.cmake_text import commands, is_gated, knows_hip
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.rules import all_rules
 from kernel_pytorch.port.source import SourceFile
 

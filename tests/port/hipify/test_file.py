@@ -7,7 +7,7 @@ import pytest
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
 from kernel_pytorch.port.source import source_file
 

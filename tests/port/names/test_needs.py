@@ -9,7 +9,7 @@ import pytest
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
-from kernel_pytorch.port.layouts.single_source import GATE
+from kernel_pytorch.port.layouts.gates import GATE
 from kernel_pytorch.port.names.compat_header import compat_header, needs_of
 from kernel_pytorch.port.names.shims import mixes_signs
 from kernel_pytorch.port.names.table import all_names, header_rows, torch_gaps

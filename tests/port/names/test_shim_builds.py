@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Status
-from kernel_pytorch.port.build_check import build_ported
+from kernel_pytorch.port.builds.ported_project import build_ported
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.hipify.file import TranslateOptions, translate
 from kernel_pytorch.port.project import PortOptions, port_project

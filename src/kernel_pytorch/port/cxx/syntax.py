@@ -137,7 +137,7 @@ Interest = Callable[[bytes, int, int], bool]
 @lru_cache(maxsize=32)
 def file_syntax(source: SourceFile, interest: Interest, *, parse: bool = True) -> FileSyntax:
     """Reads one file. Functions that do not match `interest` are left out; without `parse` all are."""
-    from kernel_pytorch.port.wave.declarations import function_from, global_constants
+    from kernel_pytorch.port.cxx.declarations import function_from, global_constants
 
     functions: list[Function] = []
     values: list[tuple[str, str, Node]] = []

@@ -11,9 +11,9 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Safety, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text, is_dead, left_out_regions
 from kernel_pytorch.port.cxx.reading import device_region_at
 from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, unit_of
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.hipify.large import rename_large
-from kernel_pytorch.port.layouts.single_source import single_source
+from kernel_pytorch.port.layouts.gates import single_source
 from kernel_pytorch.port.names.headers import RUNTIME_HEADER
 from kernel_pytorch.port.names.implicit import half_blas, implicit_headers, includes_header
 from kernel_pytorch.port.names.rename import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.cxx.lexer import safe_cut
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.names.rename import IsLocal, Naming, name_file
 from kernel_pytorch.port.source import SourceFile
 

@@ -147,7 +147,7 @@ def _executable(how: ProgramRun, scratch: Path, stack: ExitStack, progress: Call
     if not how.program.is_file():
         raise UsageError(f"{how.program}: no such file")
     from kernel_pytorch.emulate.program import build_emulated
-    from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import translated_folders, translated_tree
     from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
     from kernel_pytorch.toolchain.find import find_toolchain
 

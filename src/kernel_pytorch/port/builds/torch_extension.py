@@ -17,10 +17,10 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
+from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.cxx.unit import include_closure, includes_of, resolve_include
 from kernel_pytorch.port.hipify.file import TranslateOptions
 from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
-from kernel_pytorch.port.layouts.translated_tree import line_map
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,

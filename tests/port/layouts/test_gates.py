@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernel_pytorch.port.hipify.file import TranslateOptions, translate
-from kernel_pytorch.port.layouts.single_source import GATE
+from kernel_pytorch.port.layouts.gates import GATE
 from kernel_pytorch.port.names.compat_header import compat_header, needs_of
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.verify.isolation import Verdict, compare_file

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.names.rename import newline_of
 from kernel_pytorch.port.source import SourceFile
 

@@ -17,10 +17,10 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
+from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.unit import include_closure
 from kernel_pytorch.port.discover import Project, include_folders
-from kernel_pytorch.port.layouts.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain

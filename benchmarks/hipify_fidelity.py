@@ -26,7 +26,7 @@ from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
 from kernel_pytorch.port.hipify.tree import Task, find_sources, local_to, tasks_of
 from kernel_pytorch.port.names.table import find_name, header_rows
-from kernel_pytorch.port.source import SourceFile, source_file
+from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 
 # Written for this check alone: it shares nothing with the translator's lexer.
 SCANNER = re.compile(
@@ -135,7 +135,7 @@ def scan_exact(data: bytes) -> list[tuple[str, bytes]]:
 
 
 def check(task: Task) -> list[tuple[str, int, bool, str, str, str, str]]:
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members))
+    unit = Unit(tuple(cxx_file(name, (task.root / name).read_bytes()) for name in task.members))
     folders = [task.root.resolve(), task.root.resolve() / "include", task.root.resolve() / "src"]
     rows = []
     # Twins of the whole unit, so that the second translation sees what a second run would see.
@@ -160,8 +160,8 @@ def check(task: Task) -> list[tuple[str, int, bool, str, str, str, str]]:
     return rows
 
 
-def twin(path: str, data: bytes) -> SourceFile:
-    return source_file(path.removesuffix(".cu") + ".hip" if path.endswith(".cu") else path, data)
+def twin(path: str, data: bytes) -> CxxFile:
+    return cxx_file(path.removesuffix(".cu") + ".hip" if path.endswith(".cu") else path, data)
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.source import SourceFile
 
@@ -96,8 +95,7 @@ def notebook_findings(
     if not text.strip():
         return ()
     src = SourceFile(path, text, "python", own)
-    unit = unit_of(src)
-    found = [finding for loaded in rules_for("python", codes) for finding in loaded.run(src, unit)]
+    found = [finding for loaded in rules_for("python", codes) for finding in loaded.run(src)]
     return tuple(
         _placed(finding, places[finding.line - 1]) for finding in sorted(found, key=lambda one: (one.line, one.col))
     )

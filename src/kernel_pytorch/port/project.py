@@ -12,7 +12,8 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
-from kernel_pytorch.port.cxx.unit import Unit, unit_of
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.edits import EditSet
@@ -159,7 +160,7 @@ def _call(job: tuple[object, ...]) -> list[FilePort]:
 
 
 def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
+    unit = Unit(tuple(cxx_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
     beside = options.layout == "torch-extension"
     settings = TranslateOptions(options.layout, options.wave, options.rule_codes, options.unsafe, beside)
     root = task.root.resolve()
@@ -245,12 +246,8 @@ def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:
 
 
 def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
-    unit = unit_of(src)
     found = [
-        finding
-        for loaded in rules_for(src.language)
-        if options.wants(loaded.rule.code)
-        for finding in loaded.run(src, unit)
+        finding for loaded in rules_for(src.language) if options.wants(loaded.rule.code) for finding in loaded.run(src)
     ]
     if src.language == "python" and options.user_rules:
         found += user_findings(src, [rule for rule in options.user_rules if options.wants(rule.code)])

@@ -6,17 +6,17 @@ import pytest
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
-from kernel_pytorch.port.source import source_file
 
 NAMES_ONLY = TranslateOptions(rules=())
 
 
 def run(text: str | bytes, path: str = "a.cu", options: TranslateOptions = NAMES_ONLY) -> Translation:
     data = text.encode() if isinstance(text, str) else text
-    return translate(source_file(path, data), None, options)
+    return translate(cxx_file(path, data), None, options)
 
 
 def codes(result: Translation) -> list[str]:
@@ -67,14 +67,14 @@ def test_headers_without_counterpart_are_findings(header: str, code: str) -> Non
 
 def test_what_std_has_too_takes_the_place_of_libcudacxx() -> None:
     text = b"#include <cuda/std/array>\n#include <cuda/barrier>\n"
-    result = translate(source_file("a.cuh", text), None, TranslateOptions(rules=("KP234",)))
+    result = translate(cxx_file("a.cuh", text), None, TranslateOptions(rules=("KP234",)))
     assert result.after == b"#include <array>\n#include <cuda/barrier>\n"
     assert [(one.code, bool(one.edits)) for one in result.findings] == [("KP234", True), ("KP234", False)]
 
 
 def test_a_project_header_of_the_same_name_is_not_mapped() -> None:
-    main = source_file("src/main.cu", b'#include <hip/hip_runtime.h>\n#include "cuda_utils.h"\n#include "cuda.h"\n')
-    own = source_file("src/cuda.h", b"// mine\n")
+    main = cxx_file("src/main.cu", b'#include <hip/hip_runtime.h>\n#include "cuda_utils.h"\n#include "cuda.h"\n')
+    own = cxx_file("src/cuda.h", b"// mine\n")
     assert not translate(main, unit_of(main, own), NAMES_ONLY).changed
 
 
@@ -137,8 +137,8 @@ def test_missing_device_functions_are_written_into_the_file() -> None:
 
 
 def test_includes_of_cuda_sources_follow_the_new_name() -> None:
-    main = source_file("main.cu", b'#include <cuda.h>\n#include "k.cu"\n')
-    other = source_file("k.cu", b"")
+    main = cxx_file("main.cu", b'#include <cuda.h>\n#include "k.cu"\n')
+    other = cxx_file("k.cu", b"")
     assert b'#include "k.hip"' in translate(main, unit_of(main, other), NAMES_ONLY).after
 
 

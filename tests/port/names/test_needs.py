@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
@@ -14,11 +15,10 @@ from kernel_pytorch.port.names.compat_header import compat_header, needs_of
 from kernel_pytorch.port.names.shims import mixes_signs
 from kernel_pytorch.port.names.table import all_names, header_rows, torch_gaps
 from kernel_pytorch.port.project import PortOptions, port_project
-from kernel_pytorch.port.source import source_file
 
 
 def translated(text: str, layout: str = "copy", *others: tuple[str, str]) -> Translation:
-    files = [source_file(name, data.encode()) for name, data in (("main.cu", text), *others)]
+    files = [cxx_file(name, data.encode()) for name, data in (("main.cu", text), *others)]
     return translate(files[0], Unit(tuple(files)), TranslateOptions(layout, rules=()))
 
 
@@ -73,7 +73,7 @@ def test_single_source_without_an_include_gets_the_header() -> None:
     result = translated(text, "single-source")
     gate = b"#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)\n"
     assert result.after == gate + b'#include "kpt_hip_compat.h"\n#endif\n' + text.encode()
-    again = source_file("main.cu", result.after)
+    again = cxx_file("main.cu", result.after)
     assert translate(again, None, TranslateOptions("single-source", rules=())).after == result.after
     header = compat_header([needs_of(result)])
     assert "#include <string.h>" in header and "#define cudaFree hipFree" in header
@@ -124,7 +124,7 @@ def test_names_behind_a_capability_that_amd_gpus_do_not_claim_are_not_reported(c
 def test_a_name_that_a_rule_replaced_is_not_reported() -> None:
     text = "void f(cublasLtMatmulDesc_t d, int8_t x) {\n"
     text += "  cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &x, sizeof(x));\n}\n"
-    source = source_file("main.cu", text.encode())
+    source = cxx_file("main.cu", text.encode())
     assert [one.code for one in translate(source).findings] == ["KP270"]
     assert [one.code for one in translated(text).findings] == ["KP202"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import asm_statements
 from kernel_pytorch.port.ptx.lower import Context
 from kernel_pytorch.port.ptx.parse import (
@@ -19,7 +20,6 @@ from kernel_pytorch.port.ptx.parse import (
     parse_program,
 )
 from kernel_pytorch.port.ptx.translate import handlers, note_for, notes, translate_asm
-from kernel_pytorch.port.source import SourceFile
 
 
 def test_a_block() -> None:
@@ -54,7 +54,7 @@ def test_refused(text: str) -> None:
 
 
 def translated(asm: str) -> tuple[str | None, str]:
-    (statement,) = asm_statements(SourceFile("a.cu", asm.encode(), "cuda"))
+    (statement,) = asm_statements(CxxFile("a.cu", asm.encode(), "cuda"))
     result = translate_asm(statement, Context())
     return result.replacement, result.obstacle
 
@@ -130,6 +130,6 @@ def test_every_translated_opcode_is_explained() -> None:
     "text", ["", ";;;", "%", "@", "@p", "{{{{", "}", "a" * 5000, "mov.u32 " + "%0," * 2000, "\x00\xff", "[[[", "ld [%0"]
 )
 def test_odd_text_is_refused_not_crashed(text: str) -> None:
-    (statement,) = asm_statements(SourceFile("a.cu", b'asm("' + text.encode("latin-1") + b'")', "cuda"))
+    (statement,) = asm_statements(CxxFile("a.cu", b'asm("' + text.encode("latin-1") + b'")', "cuda"))
     result = translate_asm(statement, Context())
     assert result.replacement is None or text.strip(";") == ""

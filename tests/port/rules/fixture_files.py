@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files.makefile import derive_makefile
+from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.hipify.file import TranslateOptions, translate
 from kernel_pytorch.port.project import PortOptions, port_plain_file
@@ -66,17 +67,18 @@ def fixtures() -> list[Fixture]:
 
 def read(path: Path, name: str | None = None) -> SourceFile:
     """A fixture's file as the port sees it, under its own short name."""
-    return source_file(name or path.name, path.read_bytes())
+    make = cxx_file if path.suffix in COMPILED else source_file
+    return make(name or path.name, path.read_bytes())
 
 
 def findings_of(fixture: Fixture, src: SourceFile) -> tuple[Finding, ...]:
     """What the fixture's rule finds."""
-    return fixture.loaded.run(src, unit_of(src))
+    return fixture.loaded.run(src)
 
 
 def result_of(fixture: Fixture, src: SourceFile, layout: str = "copy") -> bytes:
     """The file with the rule's safe edits: by the translator for C++, by the project's own pass otherwise."""
-    if src.language in ("cuda", "c++"):
+    if isinstance(src, CxxFile):
         return translate(src, unit_of(src), TranslateOptions(layout=layout, rules=(fixture.code,))).after
     if src.language == "make":
         return (derive_makefile(src.data.decode(), src.path).text or "").encode()

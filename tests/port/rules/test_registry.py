@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Edit, Safety, Span
-from kernel_pytorch.port.rules import LoadedRule, Rule, all_rules, page, parse_docstring, rules_for
+from kernel_pytorch.port.rule import Rule
+from kernel_pytorch.port.rules import LoadedRule, all_rules, page, parse_docstring, rules_for
 from kernel_pytorch.port.source import SourceFile
 
 FIXTURES = Path(__file__).parent

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit, include_closure
 from kernel_pytorch.port.hipify.file import TranslateOptions, translate
 from kernel_pytorch.port.hipify.tree import local_to
-from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 
 
@@ -47,7 +47,7 @@ def translated_tree(
     root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))
     closure = include_closure(path, root, include_dirs)
     names = {at: at.relative_to(root).as_posix() for at in closure}
-    unit = Unit(tuple(source_file(names[at], data) for at, data in closure.items()))
+    unit = Unit(tuple(cxx_file(names[at], data) for at, data in closure.items()))
     folders = [*include_dirs, root, root / "include", root / "src"]
     with tempfile.TemporaryDirectory(prefix="kpt-translated-") as scratch:
         top = Path(os.path.realpath(scratch))

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.source import SourceFile, source_file
+from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -45,7 +45,7 @@ class Macro:
     """One #define. `parameters` is None for an object-like macro; `body_start` and `body_end` are byte offsets."""
 
     name: bytes
-    file: SourceFile
+    file: CxxFile
     parameters: tuple[bytes, ...] | None
     start: int
     body_start: int
@@ -62,7 +62,7 @@ class Function:
     """One function definition: the tree-sitter node of the whole definition."""
 
     name: bytes
-    file: SourceFile
+    file: CxxFile
     node: Node
 
 
@@ -73,15 +73,15 @@ class Unit:
     `wave` says which form the wave rules write: "logical32" keeps warps of 32 lanes, "native" uses the whole wave.
     """
 
-    files: tuple[SourceFile, ...]
+    files: tuple[CxxFile, ...]
     wave: str = "logical32"
 
-    def file(self, path: str) -> SourceFile | None:
+    def file(self, path: str) -> CxxFile | None:
         """The file of that path, if it belongs to the unit."""
         return self._by_path.get(path)
 
     @cached_property
-    def _by_path(self) -> dict[str, SourceFile]:
+    def _by_path(self) -> dict[str, CxxFile]:
         return {file.path: file for file in self.files}
 
     @cached_property
@@ -104,12 +104,12 @@ class Unit:
         return {name: tuple(functions) for name, functions in found.items()}
 
 
-def unit_of(*files: SourceFile) -> Unit:
+def unit_of(*files: CxxFile) -> Unit:
     """A unit of exactly these files."""
     return Unit(tuple(files))
 
 
-def macros_of(file: SourceFile) -> Iterable[Macro]:
+def macros_of(file: CxxFile) -> Iterable[Macro]:
     """The #defines of one file. Comments are not looked into: a commented-out #define may be listed."""
     for match in _DEFINE.finditer(file.data):
         parameters = match.group(2)
@@ -119,7 +119,7 @@ def macros_of(file: SourceFile) -> Iterable[Macro]:
         yield Macro(match.group(1), file, names, match.start(), match.start(3), match.end(3))
 
 
-def functions_of(file: SourceFile) -> Iterable[Function]:
+def functions_of(file: CxxFile) -> Iterable[Function]:
     """The function definitions of one file."""
     pending = [file.tree.root_node]
     while pending:
@@ -218,4 +218,4 @@ def build_unit(
     main: Path, root: Path, search: Sequence[Path] = (), shown: Callable[[Path], str] = Path.as_posix
 ) -> Unit:
     """The unit of a source file: itself, then the project headers it reaches. `shown` names a path in findings."""
-    return Unit(tuple(source_file(shown(path), data) for path, data in include_closure(main, root, search).items()))
+    return Unit(tuple(cxx_file(shown(path), data) for path, data in include_closure(main, root, search).items()))

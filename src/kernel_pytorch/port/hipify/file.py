@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Edit, Finding, Held, Safety, Span
-from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text, is_dead, left_out_regions
-from kernel_pytorch.port.cxx.reading import device_region_at
+from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings, compiled_text, is_compiled
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, unit_of
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.hipify.large import rename_large
@@ -28,7 +29,6 @@ from kernel_pytorch.port.names.rename import (
 from kernel_pytorch.port.names.shims import Shim, is_cub_header_left_by_torch, is_left_by_torch, overloads_needed, shims
 from kernel_pytorch.port.names.table import Name, project_names, torch_gaps
 from kernel_pytorch.port.rules import rules_for
-from kernel_pytorch.port.source import SourceFile
 from kernel_pytorch.port.suppress import apply_suppressions
 
 LAYOUTS = ("copy", "single-source", "torch-extension")
@@ -84,7 +84,7 @@ class Translation:
 
 
 def translate(
-    src: SourceFile, unit: Unit | None = None, options: TranslateOptions | None = None, is_local: IsLocal | None = None
+    src: CxxFile, unit: Unit | None = None, options: TranslateOptions | None = None, is_local: IsLocal | None = None
 ) -> Translation:
     """Translates one file as part of its unit. The same input gives the same bytes; a result translates to itself."""
     options = options or TranslateOptions()
@@ -138,7 +138,7 @@ def translate(
         if not any(first <= (one.line, one.col) < last for first, last in replaced)
         and (one.code != "KP202" or (one.line, one.col) not in told)
     ]
-    findings = (*found, *_compiled_for_rocm(src, unmapped))
+    findings = (*found, *compiled_findings(src, unmapped))
     findings = (*findings, *(_cannot_gate(src, place) for place in ungated))
     return Translation(
         src.path,
@@ -156,14 +156,14 @@ def translate(
     )
 
 
-def _names_only(src: SourceFile, own: frozenset[bytes], is_local: IsLocal, layout: str) -> Translation:
+def _names_only(src: CxxFile, own: frozenset[bytes], is_local: IsLocal, layout: str) -> Translation:
     """A file too large to analyse. Where lines would stand behind gates it stays as it is."""
     after, naming = rename_large(src, own, is_local)
     what = "names and headers only" if layout == "copy" else "left as it is"
     message = f"{len(src.data)} bytes: too large to analyse, {what}"
     note = Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
     if layout == "copy" and src.path.endswith(".cu"):
-        head = SourceFile(src.path, src.data[:4096], src.language)
+        head = CxxFile(src.path, src.data[:4096], src.language)
         if needs_runtime_header(head, naming, is_local):
             place = top_of_file(head)
             after = after[:place] + f"#include <{RUNTIME_HEADER}>".encode() + newline_of(head) + after[place:]
@@ -179,13 +179,7 @@ def _names_only(src: SourceFile, own: frozenset[bytes], is_local: IsLocal, layou
     )
 
 
-def _compiled_for_rocm(src: SourceFile, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Without those in branches ROCm leaves out: a name that it never sees needs no counterpart there."""
-    dead = [(src.line_col(start)[0], src.line_col(end)[0]) for start, end in left_out_regions(src)]
-    return (one for one in findings if not any(first <= one.line < last for first, last in dead))
-
-
-def rule_findings(src: SourceFile, unit: Unit, options: TranslateOptions) -> Iterable[Finding]:
+def rule_findings(src: CxxFile, unit: Unit, options: TranslateOptions) -> Iterable[Finding]:
     """What the rules find in a file. One nested too deeply to analyse says so."""
     for loaded in rules_for(src.language, options.rules):
         try:
@@ -200,7 +194,7 @@ def rule_findings(src: SourceFile, unit: Unit, options: TranslateOptions) -> Ite
             yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
 
 
-def _within(unit: Unit, src: SourceFile) -> IsLocal:
+def _within(unit: Unit, src: CxxFile) -> IsLocal:
     """An include is local if a file of the unit has that path, as seen from the includer or from any folder above."""
     paths = {file.path for file in unit.files}
     folder = PurePosixPath(src.path).parent
@@ -222,13 +216,13 @@ def _in_layout(edits: tuple[Edit, ...], own: frozenset[bytes], layout: str) -> l
 
 
 def _rendered(
-    src: SourceFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, options: TranslateOptions
+    src: CxxFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, options: TranslateOptions
 ) -> tuple[bytes, tuple[int, ...]]:
     if options.layout == "torch-extension":
         # torch's build renames what its own table knows; the rest is ours.
         for name, group in naming.groups:
             is_ours = name in torch_gaps() or is_cub_header_left_by_torch(name)
-            if is_ours and not any(is_dead(src, edit.span.start) for edit in group):
+            if is_ours and all(is_compiled(src, edit.span.start) for edit in group):
                 edits.add(group)
         top = _top_of_extension(src, naming, options)
         if top:
@@ -238,7 +232,7 @@ def _rendered(
     if options.layout == "single-source":
         is_first = _needs_compat_line(src, naming, is_local)
         changed = [(include, change.path) for include, change in naming.headers if change.path is not None]
-        alive = [(include, path) for include, path in changed if not is_dead(src, include.start)]
+        alive = [(include, path) for include, path in changed if is_compiled(src, include.start)]
         reaches = is_first or any(goes_into_compat_header(path) for _, path in alive)
         for include, path in alive:
             text = f'"{COMPAT_HEADER}"'.encode()
@@ -263,7 +257,7 @@ def _rendered(
     return edits.apply(src.data), ()
 
 
-def _top_of_extension(src: SourceFile, naming: Naming, options: TranslateOptions) -> bytes:
+def _top_of_extension(src: CxxFile, naming: Naming, options: TranslateOptions) -> bytes:
     """What stands first in a file of a torch extension: the functions HIP lacks, or the header that has them."""
     newline = newline_of(src)
     if not naming.needed_shims:
@@ -275,7 +269,7 @@ def _top_of_extension(src: SourceFile, naming: Naming, options: TranslateOptions
     return f"#include <{RUNTIME_HEADER}>".encode() + newline + shims.encode()
 
 
-def _given_beside(src: SourceFile, unit: Unit) -> bytes:
+def _given_beside(src: CxxFile, unit: Unit) -> bytes:
     """The compatibility header beside a file that includes it: an earlier port wrote it."""
     if f'"{COMPAT_HEADER}"'.encode() not in src.data:
         return b""
@@ -291,26 +285,26 @@ def goes_into_compat_header(path: str) -> bool:
     return path.startswith("hip/")
 
 
-def _needs_compat_line(src: SourceFile, naming: Naming, is_local: IsLocal) -> bool:
+def _needs_compat_line(src: CxxFile, naming: Naming, is_local: IsLocal) -> bool:
     """Whether the compatibility header must come first: nvcc includes CUDA's runtime header by itself."""
     if not src.path.endswith(".cu") or COMPAT_HEADER.encode() in src.data:
         return False
     return needs_runtime_header(src, naming, is_local)
 
 
-def _is_done_by_torch(src: SourceFile, finding: Finding) -> bool:
+def _is_done_by_torch(src: CxxFile, finding: Finding) -> bool:
     """Whether all a finding asks for is a rename that torch's build makes by itself, in headers too."""
     renames = [(src.data[edit.span.start : edit.span.end], edit.text) for edit in finding.edits]
     return bool(renames) and all(one == (b"__CUDACC__", b"__HIPCC__") for one in renames)
 
 
-def _cannot_gate(src: SourceFile, place: int) -> Finding:
+def _cannot_gate(src: CxxFile, place: int) -> Finding:
     line, col = src.line_col(place)
     message = "the edit crosses a preprocessor conditional: no gate can stand around it, the line is left as it was"
     return Finding("KP003", src.path, line, col, message, Safety.MANUAL)
 
 
-def _local_cuda_includes(src: SourceFile, is_local: IsLocal) -> list[Edit]:
+def _local_cuda_includes(src: CxxFile, is_local: IsLocal) -> list[Edit]:
     """`#include "kernels.cu"` follows the file to its new name."""
     changed = []
     for include in includes_of(src.data):
@@ -319,7 +313,7 @@ def _local_cuda_includes(src: SourceFile, is_local: IsLocal) -> list[Edit]:
     return changed
 
 
-def _top(src: SourceFile, unit: Unit, naming: Naming, is_local: IsLocal) -> bytes:
+def _top(src: CxxFile, unit: Unit, naming: Naming, is_local: IsLocal) -> bytes:
     newline = newline_of(src)
     paths: list[str] = []
     if src.path.endswith(".cu"):

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
+from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, is_third_party, resolve_include
 from kernel_pytorch.port.hipify.file import TranslateOptions, translate
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
 from kernel_pytorch.port.names.compat_header import Needs, needs_of
-from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES, SourceFile, source_file
+from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 
 # A unit whose files go beyond this is analysed file by file, each with the headers it reaches.
 MAX_UNIT_BYTES = 3_000_000
@@ -107,7 +108,7 @@ def written_name(relative: str, layout: str) -> str:
 
 def run_task(task: Task, options: TranslateOptions, target: Path | None) -> list[Done]:
     """Translates the chosen files of a task and writes them below `target`, if there is one."""
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
+    unit = Unit(tuple(cxx_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
     folders = [*task.search, task.root.resolve(), task.root.resolve() / "include", task.root.resolve() / "src"]
     done: list[Done] = []
     chosen = set(task.chosen)
@@ -165,7 +166,7 @@ def _quiet_worker() -> None:
     gc.disable()
 
 
-def single_file(path: Path) -> tuple[SourceFile, Unit, Path]:
+def single_file(path: Path) -> tuple[CxxFile, Unit, Path]:
     """A file given by itself, with the unit of project headers it reaches and the folder they are sought in."""
     from kernel_pytorch.port.cxx.unit import include_closure
 
@@ -176,5 +177,5 @@ def single_file(path: Path) -> tuple[SourceFile, Unit, Path]:
     files = []
     for at, data in seen.items():
         shown = path.as_posix() if at == path.resolve() else (path.parent / at.relative_to(root)).as_posix()
-        files.append(source_file(shown, data))
+        files.append(cxx_file(shown, data))
     return files[0], Unit(tuple(files)), root

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.names.rename import newline_of
-from kernel_pytorch.port.source import SourceFile
 
 ON_ROCM = b"defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)"
 NOT_ROCM = b"!defined(USE_ROCM) && !defined(__HIP_PLATFORM_AMD__)"
@@ -47,7 +47,7 @@ class Gated:
     dropped: tuple[int, ...]
 
 
-def single_source(src: SourceFile, edits: EditSet) -> Gated:
+def single_source(src: CxxFile, edits: EditSet) -> Gated:
     """The file with every edited stretch of whole lines as `#if ROCm / new / #else / old / #endif`."""
     items = list(edits)
     if not items:
@@ -150,7 +150,7 @@ def _changed(data: bytes, stretch: Stretch) -> bytes:
     return b"".join(parts)
 
 
-def _stretches(src: SourceFile, items: list[tuple[int, int, bytes]]) -> list[Stretch]:
+def _stretches(src: CxxFile, items: list[tuple[int, int, bytes]]) -> list[Stretch]:
     """Whole logical lines around each edit, merged where they meet: neighbouring lines stand behind one gate."""
     result: list[Stretch] = []
     blocks = _unsplittable(src)
@@ -172,7 +172,7 @@ def _goes_on(data: bytes, before: Stretch, start: int, end: int) -> bool:
     return not _CONDITIONAL.search(data[before.start : before.end]) and not _CONDITIONAL.search(data[start:end])
 
 
-def _widened(src: SourceFile, first: int, last: int, blocks: list[tuple[int, int]]) -> tuple[int, int]:
+def _widened(src: CxxFile, first: int, last: int, blocks: list[tuple[int, int]]) -> tuple[int, int]:
     start = src.line_span(first)[0]
     end = src.line_span(max(last - 1, first))[1]
     while True:
@@ -195,7 +195,7 @@ def _joined(data: bytes, line_start: int) -> bool:
     return 0 < line_start < len(data) and data[max(line_start - 3, 0) : line_start].rstrip(b"\r\n").endswith(b"\\")
 
 
-def _unsplittable(src: SourceFile) -> list[tuple[int, int]]:
+def _unsplittable(src: CxxFile) -> list[tuple[int, int]]:
     """Comments and raw strings of several lines: a directive inside them would be text."""
     return [
         (token.start, token.end)

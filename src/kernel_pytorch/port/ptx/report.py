@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Finding
-from kernel_pytorch.port.cxx.reading import device_region_at
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
 from kernel_pytorch.port.ptx.lower import Context
 from kernel_pytorch.port.ptx.translate import AsmTranslation, looks_like_ptx, note_for, translate_asm
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 _SHOWN = 4
 
@@ -28,7 +28,7 @@ class AsmReport:
 
 
 @lru_cache(maxsize=4)
-def asm_reports(src: SourceFile) -> tuple[AsmReport, ...]:
+def asm_reports(src: CxxFile) -> tuple[AsmReport, ...]:
     """Every statement of inline PTX in a file. Host assembly and empty compiler barriers are not PTX."""
     reports: list[AsmReport] = []
     for statement in asm_statements(src):
@@ -50,7 +50,7 @@ def _code_of(translation: AsmTranslation) -> str:
     return max(codes, default="KP230") if codes - {"KP230"} else "KP230"
 
 
-def findings_with_code(rule: Rule, src: SourceFile) -> Iterator[Finding]:
+def findings_with_code(rule: Rule, src: CxxFile) -> Iterator[Finding]:
     """The findings of the asm statements that belong to one rule."""
     for report in asm_reports(src):
         if report.code != rule.code:
@@ -63,7 +63,7 @@ def findings_with_code(rule: Rule, src: SourceFile) -> Iterator[Finding]:
         yield rule.finding(src, report.statement.span, text, edits)
 
 
-def _indented(src: SourceFile, statement: AsmStatement, replacement: bytes) -> bytes:
+def _indented(src: CxxFile, statement: AsmStatement, replacement: bytes) -> bytes:
     if b"\n" not in replacement:
         return replacement
     start, _ = src.line_span(statement.span.start)

@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from kernel_pytorch.port.cxx.syntax import FileSyntax, Function, Macro, Node, parse_fragment
+from kernel_pytorch.port.cxx.declarations import Function
+from kernel_pytorch.port.cxx.nodes import Node, parse_fragment
+from kernel_pytorch.port.cxx.syntax import FileSyntax, Macro
 
 _MAX_DEPTH = 12
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F']+|0[bB][01']+|[0-9][0-9']*)([uUlLzZ]*)$")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernel_pytorch.port.cxx.declarations import declared_name
-from kernel_pytorch.port.cxx.syntax import Function, Node
+from kernel_pytorch.port.cxx.declarations import Function, declared_name
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.constants import Constant, ConstantTable, Lookup, evaluate, function_lookup
 
 _PUNCTUATION = frozenset({"(", ")", ",", "{", "}", ";", "[", "]"})

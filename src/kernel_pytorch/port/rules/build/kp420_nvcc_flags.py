@@ -18,22 +18,19 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table, map_flags
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.python.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
 from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
-from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP420", "nvcc-flags", ("python",), Safety.SAFE, (b"nvcc", b"extra_cuda_cflags"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or not is_build_file(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if not is_build_file(module):
         return
-    helper_is_there = b"def _hip_flags(" in src.data
+    helper_is_there = b"def _hip_flags(" in module.src.data
     for value in sorted(nvcc_flag_values(module), key=lambda node: module.span(node).start):
         gate = value.test if isinstance(value, ast.IfExp) else None
         is_gated = gate is not None and module.gate_value(gate) is not None
@@ -56,7 +53,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if not helper_is_there:
                 edits.append(_helper(module, span.start))
                 helper_is_there = True
-        yield RULE.finding(src, span, message, edits)
+        yield RULE.finding(module.src, span, message, edits)
 
 
 def translated(words: list[str]) -> list[str]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.port.cxx.unit import is_third_party, third_party_folder
+from kernel_pytorch.port.cxx.includes import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
 MAX_BYTES = 50_000_000
@@ -36,6 +35,7 @@ class Project:
     files: dict[str, tuple[str, ...]]
     skipped: tuple[Skipped, ...] = ()
     listed: tuple[str, ...] = ()  # every file, also those in no language we read; empty for a single file
+    excluded: frozenset[str] = frozenset()  # by a glob of the user's: read where others include it, and no more
 
     def of(self, *languages: str) -> tuple[str, ...]:
         """The files in any of these languages."""
@@ -72,14 +72,6 @@ def discover(root: Path) -> Project:
             files.setdefault(language, []).append(path.as_posix())
     notes = tuple(Skipped(path, reason) for path, reason in skipped.items())
     return Project(root, {language: tuple(paths) for language, paths in files.items()}, notes, tuple(listed))
-
-
-def include_folders(root: Path, named: Sequence[str] = ()) -> tuple[Path, ...]:
-    """Where headers are looked for: what the project names, the usual places, and what it brings along."""
-    brought = [folder for place in ("third_party", "external", "extern") for folder in sorted((root / place).glob("*"))]
-    usual = [root, root / "include", root / "src", root / "csrc"]
-    every = [*(root / name for name in named), *usual, *brought, *(folder / "include" for folder in brought)]
-    return tuple(dict.fromkeys(folder for folder in every if folder.is_dir()))
 
 
 def _language(path: Path) -> str | None:

@@ -15,9 +15,9 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.toml_file import read_toml
-from kernel_pytorch.port.discover import Project, Skipped
+from kernel_pytorch.port.discover import Project, Skipped, discover
 
-LAYOUTS = ("auto", "copy", "single-source", "torch-extension")
+AUTO = "auto"  # torch-extension where torch builds the project's extension, else single-source
 DEFAULT_TARGET = "gfx942"
 OF_OTHERS = ("amd", "backend", "device_id", "verify")
 _CODE = re.compile(r"(?:KP|U)\d{0,3}")
@@ -30,7 +30,7 @@ class PortSettings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    layout: str = "auto"
+    layout: str = AUTO
     targets: tuple[str, ...] = (DEFAULT_TARGET,)
     unsafe: bool = False
     rules: tuple[Path, ...] = ()
@@ -57,6 +57,11 @@ def read_settings(path: Path) -> PortSettings:
     return _checked(file, {key: value for key, value in table.items() if key in KEYS})
 
 
+def project_of(root: Path) -> Project:
+    """The files of a project that every verb looks at: git's ignore rules, less what the table excludes."""
+    return without_excluded(discover(root), read_settings(root).exclude) if root.is_dir() else discover(root)
+
+
 def _pyproject(path: Path) -> Path | None:
     folders = [path] if path.is_dir() else path.resolve().parents
     return next((found for folder in folders if (found := folder / "pyproject.toml").is_file()), None)
@@ -79,8 +84,11 @@ def _checked(file: Path, table: dict[str, Any]) -> PortSettings:
         files = _strings(where, "rules", table["rules"])
         settings = replace(settings, rules=tuple(file.parent / name for name in files))
     if "layout" in table:
-        if table["layout"] not in LAYOUTS:
-            raise UsageError(f"{where} layout = {table['layout']!r}: one of {', '.join(LAYOUTS)}")
+        # Imported here: most projects name no layout, and `kpt deps` must not wait for the C++ front end.
+        from kernel_pytorch.port.layouts import LAYOUTS
+
+        if table["layout"] not in (AUTO, *LAYOUTS):
+            raise UsageError(f"{where} layout = {table['layout']!r}: one of {', '.join((AUTO, *LAYOUTS))}")
         settings = replace(settings, layout=table["layout"])
     if "unsafe" in table:
         if not isinstance(table["unsafe"], bool):
@@ -133,7 +141,7 @@ def without_excluded(project: Project, patterns: Sequence[str]) -> Project:
         files["c++"] = readable
     skipped = tuple(Skipped(path, "excluded by a glob of the user's") for path in sorted(out))
     listed = tuple(path for path in project.listed if not matches.fullmatch(path))
-    return Project(project.root, files, (*project.skipped, *skipped), listed)
+    return Project(project.root, files, (*project.skipped, *skipped), listed, frozenset(out))
 
 
 def _regex(pattern: str) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text, is_compiled, left_out, left_out_on_cuda
 from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
-from kernel_pytorch.port.hipify.file import translate
+from kernel_pytorch.port.hipify.file import hipify_file
 
 # Each line that is no directive is one word. Expected: the words that ROCm compiles, under some setting of the macros
 # that nothing is known about.
@@ -175,7 +175,7 @@ def test_deep_nesting_and_long_conditions_are_read() -> None:
 
 
 def codes(text: bytes) -> set[str]:
-    return {finding.code for finding in translate(cxx_file("a.cu", text)).findings}
+    return {finding.code for finding in hipify_file(cxx_file("a.cu", text)).findings}
 
 
 def test_a_ballot_that_rocm_compiles_is_reported() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kernel_pytorch.port.cxx.includes import include_closure, includes_of, is_third_party
 from kernel_pytorch.port.cxx.source import cxx_file
-from kernel_pytorch.port.cxx.unit import build_unit, includes_of, is_third_party, unit_of
+from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.source import source_file
 
 
@@ -28,10 +29,8 @@ def test_closure_follows_quotes_and_angles_inside_the_project(tmp_path: Path) ->
             "third_party/x.h": "int cudaFoo;",
         },
     )
-    unit = build_unit(
-        tmp_path / "src/main.cu", tmp_path, shown=lambda path: path.relative_to(tmp_path.resolve()).as_posix()
-    )
-    assert [file.path for file in unit.files] == [
+    closure = include_closure(tmp_path / "src/main.cu", tmp_path)
+    assert [path.relative_to(tmp_path.resolve()).as_posix() for path in closure] == [
         "src/main.cu",
         "src/a.h",
         "src/c.h",
@@ -42,8 +41,7 @@ def test_closure_follows_quotes_and_angles_inside_the_project(tmp_path: Path) ->
 
 def test_files_outside_the_root_are_not_followed(tmp_path: Path) -> None:
     write(tmp_path, {"project/main.cu": '#include "../other.h"\n', "other.h": ""})
-    unit = build_unit(tmp_path / "project/main.cu", tmp_path / "project")
-    assert len(unit.files) == 1
+    assert len(include_closure(tmp_path / "project/main.cu", tmp_path / "project")) == 1
 
 
 def test_includes_as_written() -> None:

@@ -18,8 +18,8 @@ from pathlib import Path
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
 from kernel_pytorch.port.builds.hipified_tree import line_map
-from kernel_pytorch.port.cxx.unit import include_closure, includes_of, resolve_include
-from kernel_pytorch.port.hipify.file import TranslateOptions
+from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resolve_include
+from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
@@ -165,7 +165,7 @@ def torch_extension(root: Path, paths: Sequence[str], folders: Sequence[Path] = 
         search = [top / one.resolve().relative_to(root.resolve()) for one in folders if _is_inside(one, root)]
         translated = Path(scratch) / "translated"
         tasks = tasks_of(top, [top / path for path in paths], [one for one in search if one.is_dir()])
-        for _ in run_tasks(tasks, TranslateOptions("torch-extension"), translated):
+        for _ in run_tasks(tasks, HipifyOptions("torch-extension"), translated):
             pass
         shutil.copytree(translated, top, dirs_exist_ok=True)
         yield renamed_extension(top, root, folders, declared_macros(root / "setup.py"))

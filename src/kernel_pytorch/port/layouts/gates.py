@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.layouts.layout import LaidOut
 from kernel_pytorch.port.names.rename import newline_of
 
 ON_ROCM = b"defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)"
@@ -31,7 +32,7 @@ _CONDITIONAL = re.compile(rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|elifdef|elifnde
 
 
 @dataclass(frozen=True)
-class Stretch:
+class GatedLines:
     """Whole logical lines and the edits that fall into them."""
 
     start: int
@@ -39,35 +40,27 @@ class Stretch:
     edits: tuple[tuple[int, int, bytes], ...]
 
 
-@dataclass(frozen=True)
-class Gated:
-    """The file behind gates, and the places of edits that no gate can stand around."""
-
-    data: bytes
-    dropped: tuple[int, ...]
-
-
-def single_source(src: CxxFile, edits: EditSet) -> Gated:
-    """The file with every edited stretch of whole lines as `#if ROCm / new / #else / old / #endif`."""
+def behind_gates(src: CxxFile, edits: EditSet) -> LaidOut:
+    """The file with every group of edited lines as `#if ROCm / new / #else / old / #endif`."""
     items = list(edits)
     if not items:
-        return Gated(src.data, ())
+        return LaidOut(src.data)
     parts: list[bytes] = []
     dropped: list[int] = []
     position = 0
     newline = newline_of(src)
-    for stretch in _stretches(src, items):
-        old = src.data[stretch.start : stretch.end]
-        new = _changed(src.data, stretch)
+    for lines in _gated_lines(src, items):
+        old = src.data[lines.start : lines.end]
+        new = _changed(src.data, lines)
         text = _both_questions(old, new, newline) if _CONDITION.match(old) else _gated(old, new, newline)
         if text is None:
-            dropped.append(stretch.edits[0][0])
+            dropped.append(lines.edits[0][0])
             continue
-        parts.append(src.data[position : stretch.start])
+        parts.append(src.data[position : lines.start])
         parts.append(text)
-        position = stretch.end
+        position = lines.end
     parts.append(src.data[position:])
-    return Gated(b"".join(parts), tuple(dropped))
+    return LaidOut(b"".join(parts), tuple(dropped))
 
 
 def _gated(old: bytes, new: bytes, newline: bytes) -> bytes | None:
@@ -139,33 +132,33 @@ def _as_expression(match: re.Match[bytes]) -> bytes:
     return condition
 
 
-def _changed(data: bytes, stretch: Stretch) -> bytes:
+def _changed(data: bytes, lines: GatedLines) -> bytes:
     parts: list[bytes] = []
-    position = stretch.start
-    for first, last, text in stretch.edits:
+    position = lines.start
+    for first, last, text in lines.edits:
         parts.append(data[position:first])
         parts.append(text)
         position = last
-    parts.append(data[position : stretch.end])
+    parts.append(data[position : lines.end])
     return b"".join(parts)
 
 
-def _stretches(src: CxxFile, items: list[tuple[int, int, bytes]]) -> list[Stretch]:
+def _gated_lines(src: CxxFile, items: list[tuple[int, int, bytes]]) -> list[GatedLines]:
     """Whole logical lines around each edit, merged where they meet: neighbouring lines stand behind one gate."""
-    result: list[Stretch] = []
+    result: list[GatedLines] = []
     blocks = _unsplittable(src)
     for item in items:
         is_new_line = item[0] == item[1] == src.line_span(item[0])[0] and item[2].endswith(b"\n")
         start, end = (item[0], item[0]) if is_new_line else _widened(src, item[0], item[1], blocks)
         if result and (start < result[-1].end or _goes_on(src.data, result[-1], start, end)):
             before = result.pop()
-            result.append(Stretch(before.start, max(before.end, end), (*before.edits, item)))
+            result.append(GatedLines(before.start, max(before.end, end), (*before.edits, item)))
         else:
-            result.append(Stretch(start, end, (item,)))
+            result.append(GatedLines(start, end, (item,)))
     return result
 
 
-def _goes_on(data: bytes, before: Stretch, start: int, end: int) -> bool:
+def _goes_on(data: bytes, before: GatedLines, start: int, end: int) -> bool:
     """Whether lines follow others straight on, so that one gate serves both. A condition has a gate of its own kind."""
     if start != before.end or start == end or before.start == before.end:
         return False

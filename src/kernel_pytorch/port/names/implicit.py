@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
+from kernel_pytorch.port.cxx.includes import Include, includes_of
 from kernel_pytorch.port.cxx.source import CxxFile
-from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of
+from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
 
 # cuda_runtime.h brings these in by way of crt/common_functions.h; hip_runtime.h does not, and declares a device memcpy

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, is_compiled
+from kernel_pytorch.port.cxx.includes import Include, includes_of
 from kernel_pytorch.port.cxx.source import CxxFile
-from kernel_pytorch.port.cxx.unit import Include, includes_of
 from kernel_pytorch.port.names.call_shapes import wrapping
 from kernel_pytorch.port.names.headers import RULES_OWN, RUNTIME_HEADER, HeaderChange, header_change
 from kernel_pytorch.port.names.shims import Shim, shims

@@ -258,9 +258,9 @@ def _notes(root: Path, proven: list[Patch]) -> None:
 
 def _copy(project: Project, out: Path) -> None:
     """The files of the project, without what git ignores."""
-    from kernel_pytorch.port.discover import listed_files
+    from kernel_pytorch.port.discover import list_files
 
-    for name in listed_files(project.root):
+    for name in list_files(project.root).names:
         source = project.root / name
         if source.is_file() or source.is_symlink():  # a link to a folder as well
             destination = out / name

@@ -94,8 +94,8 @@ def test_deep_nesting(piece: bytes) -> None:
 def test_a_large_file_in_pieces_is_renamed_as_a_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = hipify_file(cxx_file("f.h", SEED), None, HipifyOptions(rules=())).after
     monkeypatch.setattr(source, "MAX_PARSED_BYTES", 100)
-    monkeypatch.setattr(large, "PIECE_BYTES", size)
-    assert b"".join(piece.data for piece in large.pieces(cxx_file("f.h", SEED))) == SEED
+    monkeypatch.setattr(source, "PIECE_BYTES", size)
+    assert b"".join(piece.data for piece in source.pieces(cxx_file("f.h", SEED))) == SEED
     result = hipify_file(cxx_file("f.h", SEED))
     assert result.after == expected
     assert [found.code for found in result.findings] == ["KP002"]
@@ -105,7 +105,7 @@ def test_findings_of_a_large_file_have_their_place(monkeypatch: pytest.MonkeyPat
     data = b"// one\nint a, b,\nc; cuTensorMapEncodeTiled(); cuTensorMapEncodeTiled();\ncuTensorMapEncodeTiled();\n"
     plain = hipify_file(cxx_file("f.cuh", data), None, HipifyOptions(rules=())).findings
     monkeypatch.setattr(source, "MAX_PARSED_BYTES", 10)
-    monkeypatch.setattr(large, "PIECE_BYTES", 8)
+    monkeypatch.setattr(source, "PIECE_BYTES", 8)
     found = hipify_file(cxx_file("f.cuh", data)).findings
     assert [(one.code, one.line, one.col) for one in found[1:]] == [(one.code, one.line, one.col) for one in plain]
     assert len(plain) == 3

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cxx.lexer import Token, tokenize
+from kernel_pytorch.port.cxx.lexer import Token, safe_cut, tokenize
 from kernel_pytorch.port.source import SourceFile, language_of
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # A tree takes about 25 times the bytes of its source: larger files are machine-made tables, and get names only.
 MAX_PARSED_BYTES = 8_000_000
+PIECE_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,15 @@ class CxxFile(SourceFile):
 def cxx_file(path: str, data: bytes) -> CxxFile:
     """A C, C++ or CUDA file of that path, which of them by its name and what it holds."""
     return CxxFile(path.replace("\\", "/"), data, language_of(path, data))
+
+
+def pieces(src: CxxFile) -> Iterator[CxxFile]:
+    """The file in parts that begin and end between two tokens; joined they are the file."""
+    start = 0
+    while start < len(src.data):
+        end = safe_cut(src.data, start, start + PIECE_BYTES)
+        yield CxxFile(src.path, src.data[start:end], src.language)
+        start = end
 
 
 @lru_cache(maxsize=1)

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.lexer import safe_cut
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, pieces
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.names.rename import IsLocal, Naming, name_file
 
-PIECE_BYTES = 1_000_000
 MOST_FINDINGS = 1000
-
-
-def pieces(src: CxxFile) -> Iterator[CxxFile]:
-    """The file in parts that begin and end between two tokens; joined they are the file."""
-    start = 0
-    while start < len(src.data):
-        end = safe_cut(src.data, start, start + PIECE_BYTES)
-        yield CxxFile(src.path, src.data[start:end], src.language)
-        start = end
 
 
 def rename_large(src: CxxFile, own: frozenset[bytes], is_local: IsLocal) -> tuple[bytes, Naming]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from kernel_pytorch.port.cxx.lexer import Token
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, pieces
 
 
 class Name(NamedTuple):
@@ -151,8 +151,6 @@ def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[
 def own_names(src: CxxFile) -> frozenset[bytes]:
     """The table names a file declares itself: macros, variables, types and functions of the project."""
     if not src.is_parsable:
-        from kernel_pytorch.port.hipify.large import pieces
-
         return frozenset().union(*(_own_names(piece) for piece in pieces(src)))
     return _own_names(src)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.directives import Directive
+from kernel_pytorch.port.cxx.lexer import integer_value
 from kernel_pytorch.port.cxx.source import CxxFile
 
 
@@ -171,7 +172,7 @@ def _classified(tokens: list[tuple[bytes, int, int]]) -> Condition:
         return _single(texts[0], span)
     if len(texts) == 3 and (operator := texts[1].decode("latin-1")) in _TURNED:
         left, right = texts[0], texts[2]
-        first, second = _number(left), _number(right)
+        first, second = integer_value(left), integer_value(right)
         if first is not None and second is not None:
             return Literal(compare(first, operator, second))
         if _is_name(left) and second is not None:
@@ -186,24 +187,12 @@ def _single(text: bytes, span: Span) -> Condition:
         return Literal(text == b"true")
     if _is_name(text):
         return Atom(text, "value", 0, span)
-    number = _number(text)
+    number = integer_value(text)
     return Opaque(span) if number is None else Literal(number != 0)
 
 
 def _is_name(text: bytes) -> bool:
     return re.fullmatch(rb"[A-Za-z_]\w*", text) is not None
-
-
-_INTEGER = re.compile(rb"(0[xX][0-9a-fA-F]{1,16}|0[bB][01]{1,64}|0[0-7]{0,22}|[1-9][0-9]{0,19})[uUlLzZ]{0,3}")
-
-
-def _number(text: bytes) -> int | None:
-    found = _INTEGER.fullmatch(text.replace(b"'", b""))
-    if not found:
-        return None
-    digits = found.group(1)
-    is_octal = digits[:1] == b"0" and digits[1:].isdigit()
-    return int(digits, 8 if is_octal else 0)
 
 
 def evaluate(tree: Condition, value: Callable[[Atom], bool | None]) -> bool | None:

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.port.cxx.declarations import Function, Parameter, function_from, global_constants
 from kernel_pytorch.port.cxx.nodes import Node, parse_fragment
 from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.unit import macros_of
 
 if TYPE_CHECKING:
     import tree_sitter
 
-_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^()\n]*\))?((?:[^\n\\]|\\\r?\n|\\.)*)", re.MULTILINE)
 _COMMENT = re.compile(rb"//[^\n]*|/\*[\s\S]*?\*/")
 
 
@@ -56,7 +56,7 @@ def file_syntax(source: CxxFile, interest: Interest, *, parse: bool = True) -> F
     """Reads one file. Functions that do not match `interest` are left out; without `parse` all are."""
     functions: list[Function] = []
     values: list[tuple[str, str, Node]] = []
-    macros = read_macros(source.data)
+    macros = read_macros(source)
     if parse and source.is_parsable:
         for definition, template in _definitions(source.tree.root_node):
             if interest(source.data, definition.start_byte, definition.end_byte):
@@ -75,18 +75,15 @@ def in_comment(syntax: FileSyntax, at: int) -> bool:
     return index >= 0 and tokens[index].kind in ("comment", "string") and at < tokens[index].end
 
 
-def read_macros(data: bytes) -> tuple[Macro, ...]:
+def read_macros(source: CxxFile) -> tuple[Macro, ...]:
     """All #defines with a body, whatever branch they stand in."""
     found = []
-    for match in _DEFINE.finditer(data):
-        body = _COMMENT.sub(lambda comment: b" " * len(comment.group()), match.group(3))
-        if not body.strip():
-            continue
-        parameters = None
-        if match.group(2) is not None:
-            words = match.group(2)[1:-1].decode("latin-1").split(",")
-            parameters = tuple(word.strip() for word in words if word.strip())
-        found.append(Macro(match.group(1).decode("latin-1"), parameters, body, match.start(3)))
+    for macro in macros_of(source):
+        body = _COMMENT.sub(lambda comment: b" " * len(comment.group()), macro.body)
+        if body.strip():
+            names = macro.parameters
+            parameters = None if names is None else tuple(name.decode("latin-1") for name in names)
+            found.append(Macro(macro.name.decode("latin-1"), parameters, body, macro.body_start))
     return tuple(found)
 
 

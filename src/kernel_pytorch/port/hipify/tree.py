@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
@@ -77,10 +77,11 @@ def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], li
     """The C, C++ and CUDA files of a folder, and those of them to port: not excluded, and not below `leave`."""
     project = project_of(root)
     left = [path.resolve() for path in leave]
-    files = [root / path for path in sorted(project.of("cuda", "c++"))]
+    names = sorted(project.of("cuda", "c++"), key=lambda name: (PurePosixPath(name).parent.parts, name))
+    files = [root / name for name in names]
     files = [path for path in files if not any(path.resolve().is_relative_to(folder) for folder in left)]
-    names = [path.relative_to(root).as_posix() for path in files]
-    return files, [name for name in names if name not in project.excluded]
+    seen = [path.relative_to(root).as_posix() for path in files]
+    return files, [name for name in seen if name not in project.excluded]
 
 
 def tasks_of(

@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from kernel_pytorch.port.cxx.constants import ConstantTable, constant_table
 from kernel_pytorch.port.cxx.declarations import Function
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.syntax import FileSyntax, file_syntax
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, is_wave_function, is_wave_text
-from kernel_pytorch.port.wave.constants import ConstantTable, constant_table
 from kernel_pytorch.port.wave.facts import Facts, read_facts
 from kernel_pytorch.port.wave.values import ValueModel, value_model
 

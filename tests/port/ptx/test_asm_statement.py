@@ -6,7 +6,7 @@ import pytest
 
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
-from kernel_pytorch.port.ptx.translate import looks_like_ptx
+from kernel_pytorch.port.ptx.rewrite import looks_like_ptx
 
 
 def statements(text: str) -> list[AsmStatement]:

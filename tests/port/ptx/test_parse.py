@@ -19,7 +19,7 @@ from kernel_pytorch.port.ptx.parse import (
     Vector,
     parse_program,
 )
-from kernel_pytorch.port.ptx.translate import handlers, note_for, notes, translate_asm
+from kernel_pytorch.port.ptx.rewrite import handlers, note_for, notes, rewrite_asm
 
 
 def test_a_block() -> None:
@@ -55,7 +55,7 @@ def test_refused(text: str) -> None:
 
 def translated(asm: str) -> tuple[str | None, str]:
     (statement,) = asm_statements(CxxFile("a.cu", asm.encode(), "cuda"))
-    result = translate_asm(statement, Context())
+    result = rewrite_asm(statement, Context())
     return result.replacement, result.obstacle
 
 
@@ -131,5 +131,5 @@ def test_every_translated_opcode_is_explained() -> None:
 )
 def test_odd_text_is_refused_not_crashed(text: str) -> None:
     (statement,) = asm_statements(CxxFile("a.cu", b'asm("' + text.encode("latin-1") + b'")', "cuda"))
-    result = translate_asm(statement, Context())
+    result = rewrite_asm(statement, Context())
     assert result.replacement is None or text.strip(";") == ""

@@ -37,7 +37,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         if is_gated or not module.reached_on_rocm(value) or is_rocm_branch(module, value):
             continue
         words = words_of(value)
-        changed = [word for word in _reached_words(module, value) if translated([word]) != [word]]
+        changed = [word for word in _reached_words(module, value) if hip_words([word]) != [word]]
         if not changed:
             continue
         span, text = module.span(value), module.text(value)
@@ -46,7 +46,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         if not unknown:
             message = "torch switches the half operators off under HIP's names, and only CUDA's are switched on here"
         if words is not None:
-            hip = list_text(translated(words), text)
+            hip = list_text(hip_words(words), text)
             edits = [Edit(span, hip + b" if IS_ROCM else " + text)]
         else:
             edits = [Edit(span, b"_hip_flags(" + text + b") if IS_ROCM else " + text)]
@@ -56,7 +56,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         yield RULE.finding(module.src, span, message, edits)
 
 
-def translated(words: list[str]) -> list[str]:
+def hip_words(words: list[str]) -> list[str]:
     """A list of nvcc's words for hipcc."""
     kept: list[str] = []
     single = [part for word in words for part in (word.split() if word.split(" ")[0] in flag_table() else [word])]

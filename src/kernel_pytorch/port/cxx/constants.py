@@ -108,6 +108,7 @@ def _in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
 def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:
     if depth > _MAX_DEPTH or len(text) > 2000:
         return None
+    text = b"(" + text + b")"  # `A * B` by itself would declare a pointer
     statement = next((one for one in parse_fragment(text, 0).walk() if one.kind == "expression_statement"), None)
     if statement is None or not statement.children:
         return None

@@ -1,11 +1,12 @@
 """Torch's ROCm and the installed ROCm differ
 
-What: torch was built with one ROCm release, and another one is installed on the system.
-Why: a torch wheel carries its own ROCm libraries, so running torch is fine. But extensions are compiled with the
-system's hipcc and headers and then loaded into torch's runtime: across a major release that does not work.
-Fix: for building extensions, install the ROCm that torch was built with, or the torch built for the ROCm you have.
-Where the system's ROCm or torch's is too old for the GPU, take a newer one.
-Source: seed 000 phase 0. The first ROCm release of each GPU is general knowledge of the release notes, not re-checked.
+What: Torch was built with one ROCm release, and another one is installed on the system.
+Why: A torch wheel carries its own ROCm libraries, so torch itself runs. But extensions are compiled with the system's
+    hipcc and headers and are then loaded into torch's runtime. Across a major release that does not work.
+Fix: To build extensions, install the ROCm release that torch was built with, or the torch built for your ROCm. If
+    either is too old for the GPU, take a newer one.
+Source: https://rocm.docs.amd.com/en/latest/_sources/compatibility/compatibility-matrix.rst (ROCm compatibility
+    matrix). The first ROCm release of each GPU comes from ROCm's release notes and was not checked again.
 """
 
 from __future__ import annotations

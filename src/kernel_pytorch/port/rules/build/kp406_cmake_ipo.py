@@ -1,9 +1,9 @@
 """CMake: interprocedural optimisation
 
 What: INTERPROCEDURAL_OPTIMIZATION switched on in a file that builds CUDA code.
-Why: under HIP the link leaves bitcode in the library, and Python modules lose their PyInit function.
-Fix: off when USE_HIP is on.
-Source: rules catalogue row 79; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
+Why: Under HIP the link leaves bitcode in the library, and Python modules lose their PyInit function.
+Fix: Off when USE_HIP is on.
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """A family of GPUs recognised by the beginning of its target
 
 What: `"gfx12" in arch`, `arch.startswith("gfx12")`, and regular expressions such as `gfx(\\d+)`.
-Why: gfx1250 begins like RDNA4's gfx1200 and gfx1201, but is a CDNA-class GPU; rocminfo also prints "gfx12-generic";
-    and `gfx\\d+` makes "gfx90" of "gfx90a".
-Fix: for gfx12 the two RDNA4 targets by name, for review. A regular expression needs `gfx[0-9a-f]+`, and what reads
+Why: gfx1250 begins like RDNA4's gfx1200 and gfx1201 but is a CDNA-class GPU. rocminfo also prints "gfx12-generic", and
+    `gfx\\d+` makes "gfx90" of "gfx90a".
+Fix: For gfx12 the two RDNA4 targets by name, for review. A regular expression needs `gfx[0-9a-f]+`; code that reads
     the digits as a number needs a person.
-Source: catalogue row 99, https://github.com/amd/Quark/pull/32
+Source: https://github.com/amd/Quark/pull/32; https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
 """
 
 from __future__ import annotations

@@ -18,13 +18,13 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table, map_flags
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
 from kernel_pytorch.port.python.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
-from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
+from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.rules import Rule
 from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP420", "nvcc-flags", ("python",), Safety.SAFE, (b"nvcc", b"extra_cuda_cflags"))

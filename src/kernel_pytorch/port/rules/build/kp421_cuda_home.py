@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
 from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.extension_calls import CUDA_HOME
 from kernel_pytorch.port.python.module import PythonModule, python_module
 from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.python.extension_calls import CUDA_HOME
 from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP421", "cuda-home", ("python",), Safety.SAFE, (b"CUDA_HOME", b"CUDA_PATH"))

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from kernel_pytorch.core.findings import Edit, Finding, Safety
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
 from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.python.extension_calls import list_text, words_of
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.python.extension_calls import list_text, words_of
 from kernel_pytorch.port.source import SourceFile
 
 KEYWORDS = ("libraries", "extra_ldflags", "extra_link_args")

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from kernel_pytorch.core.findings import CheckResult
 from kernel_pytorch.doctor.advice import install_rocm_torch
 from kernel_pytorch.doctor.check import Applies, Check
-from kernel_pytorch.doctor.compatibility import FIRST_ROCM, rocm_knows
+from kernel_pytorch.doctor.compatibility import first_rocm, rocm_knows
 from kernel_pytorch.doctor.machine import Machine
 from kernel_pytorch.doctor.versions import minor, release
 
@@ -31,7 +31,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
             if version and rocm_knows(target, version) is False:
                 fix = install_rocm_torch(machine) if owner.startswith("torch") else ()
                 yield CHECK.red(
-                    f"{owner} ROCm {minor(version)}, which does not know {target} (first in {FIRST_ROCM[target]})", *fix
+                    f"{owner} ROCm {minor(version)}, which does not know {target} (first in {first_rocm(target)})", *fix
                 )
     if not built_with:
         yield CHECK.not_run("no ROCm torch to compare")

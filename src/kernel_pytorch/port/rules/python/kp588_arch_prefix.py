@@ -14,6 +14,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.core.hardware import targets
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.gfx import is_arch_name
@@ -25,7 +26,6 @@ from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP588", "arch-prefix", ("python",), Safety.REVIEW, (b"gfx",))
 
-RDNA4 = b'("gfx1200", "gfx1201")'
 _SEARCHES = ("compile", "search", "match", "findall", "finditer", "fullmatch", "split", "sub")
 _DIGITS_ONLY = (r"gfx(\d+)", r"gfx\d+", "gfx([0-9]+)", "gfx[0-9]+")
 
@@ -38,10 +38,16 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         name = _tested_for_gfx12(module, node)
         if name is not None and isinstance(node, ast.expr) and module.reached_on_rocm(node):
             message = "gfx1250 begins with gfx12 and is no RDNA4 GPU"
-            exact = module.text(name) + b'.split(":")[0] in ' + RDNA4
+            exact = module.text(name) + b'.split(":")[0] in ' + _rdna4()
             edits: list[Edit] = [choice(module, node, exact)] if is_editable(module, node) else []
             yield RULE.finding(src, module.span(node), message, edits)
     yield from _patterns(src, module)
+
+
+def _rdna4() -> bytes:
+    """The targets of RDNA4 as a Python tuple."""
+    names = (f'"{row.name}"' for row in targets("amd") if row.arch == "RDNA4")
+    return f"({', '.join(names)})".encode()
 
 
 def _tested_for_gfx12(module: PythonModule, node: ast.AST) -> ast.expr | None:

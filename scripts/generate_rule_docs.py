@@ -54,7 +54,7 @@ def examples() -> str:
 
 
 def example(folder: Path) -> dict[str, str]:
-    """The lines around the first finding that has a counterpart in `out`, or around the first finding."""
+    """The lines around the first finding whose own line is changed in `out`, or around the first finding."""
     (source,) = folder.glob("in.*")
     before = source.read_text(encoding="utf-8").splitlines()
     made = next(iter(sorted(folder.glob("out*"))), None)
@@ -65,19 +65,21 @@ def example(folder: Path) -> dict[str, str]:
         if (match := re.match(r"(\d+):\d+: KP\d+ \w+: (.*)", line))
     ]
     language = LANGUAGES[source.suffix]
+    groups = _groups(before, after)
     for line, message in findings:
-        for first, last, start, end in _changes(before, after):
-            if first < line <= last and max(last - first, end - start) <= MOST_LINES:
+        for group in groups:
+            first, last, start, end = group[0][1], group[-1][2], group[0][3], group[-1][4]
+            is_changed = any(tag != "equal" and i1 < line <= i2 for tag, i1, i2, _, _ in group)
+            if is_changed and max(last - first, end - start) <= MOST_LINES:
                 return _fields(language, before[first:last], after[start:end], message)
     line, message = findings[0]
     return _fields(language, before[max(0, line - 2) : line + 1], [], message)
 
 
-def _changes(before: list[str], after: list[str]) -> list[tuple[int, int, int, int]]:
+def _groups(before: list[str], after: list[str]) -> list[list[tuple[str, int, int, int, int]]]:
     """Groups of changed lines, with a line around each, then without. The caller takes the first that fits."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    groups = [group for context in (1, 0) for group in matcher.get_grouped_opcodes(context)]
-    return [(group[0][1], group[-1][2], group[0][3], group[-1][4]) for group in groups]
+    return [group for context in (1, 0) for group in matcher.get_grouped_opcodes(context)]
 
 
 def _fields(language: str, before: list[str], after: list[str], message: str) -> dict[str, str]:

@@ -90,4 +90,4 @@ def test_an_example_is_the_first_change_that_a_rule_makes(tmp_path: Path) -> Non
     (folder / "out.py").write_text("import torch\n\n\ndef f(x):\n    if x:\n        return new(x)\n    return x\n")
     found = module.example(folder)
     assert found["after"] == "if x:\n    return new(x)\nreturn x"
-    assert found["message"] == "first"  # its line is beside the change
+    assert found["message"] == "second"  # the first one's line is not changed

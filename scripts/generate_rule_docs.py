@@ -66,12 +66,14 @@ def example(folder: Path) -> dict[str, str]:
     ]
     language = LANGUAGES[source.suffix]
     groups = _groups(before, after)
-    for line, message in findings:
-        for group in groups:
-            first, last, start, end = group[0][1], group[-1][2], group[0][3], group[-1][4]
-            is_changed = any(tag != "equal" and i1 < line <= i2 for tag, i1, i2, _, _ in group)
-            if is_changed and max(last - first, end - start) <= MOST_LINES:
-                return _fields(language, before[first:last], after[start:end], message)
+    # A build file keeps its line and gets a condition around it: there the lines beside the finding are new.
+    for reach in (0, 1):
+        for line, message in findings:
+            for group in groups:
+                first, last, start, end = group[0][1], group[-1][2], group[0][3], group[-1][4]
+                is_changed = any(tag != "equal" and i1 - reach < line <= i2 + reach for tag, i1, i2, _, _ in group)
+                if is_changed and first < line <= last and max(last - first, end - start) <= MOST_LINES:
+                    return _fields(language, before[first:last], after[start:end], message)
     line, message = findings[0]
     return _fields(language, before[max(0, line - 2) : line + 1], [], message)
 

@@ -1,57 +1,133 @@
-"""Writes docs/rules/*.md from the pages in the source. `--check` only tells whether they are current.
+"""Writes docs/rules/*.md, and the examples that `kpt explain` shows. `--check` only tells whether they are current.
+
+The pages are in the source; the examples are the rules' own fixtures (tests/port/rules). An installed package has no
+fixtures, so the few lines that a page shows are shipped as core/data/page_examples.json.
 
 Run by `make docs`; the test tests/doctor/test_pages.py holds that the committed files are current.
 """
 
 from __future__ import annotations
 
+import difflib
+import json
+import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from kernel_pytorch.core.pages import all_pages  # noqa: E402
+from kernel_pytorch.core import pages  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
+FIXTURES = ROOT / "tests" / "port" / "rules"
+EXAMPLES = ROOT / "src" / "kernel_pytorch" / "core" / "data" / pages.EXAMPLES
+LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".py": "python", ".cmake": "cmake", ".mk": "make"}
+MOST_LINES = 16  # of either side: an example, not the whole fixture
 
-SOURCES = """\
-Each page ends with its sources. "Seed 000" to "seed 004" are the five documents this project began with (000 porting
-to ROCm, 001 optimising on AMD GPUs, 002 the ROCm platform, 003 an AMD back end's guide, 004 torch.compile and graphs
-on ROCm), and the "catalogue" is our list of 192 things that break; they are notes, not published. What they say was
-checked where that could be done, and a page says so where it did not hold. `kpt explain CODE` shows a page in the
-terminal."""
+INTRODUCTION = """\
+Every finding has a code, and every code has a page: what kpt found, why it matters on ROCm, what to do, how far kpt
+changes it by itself, an example, and sources you can open. `kpt explain KP601` shows a page in the terminal,
+`kpt explain KP6` lists a family. Codes are never used twice.
+
+Safety is one of three words. **Automatic**: kpt makes the change behind a gate. **Review**: kpt shows the change and
+makes it only with `--unsafe`. **Manual**: kpt reports it, and a person decides. Checks of `kpt doctor` have none."""
 
 
-def expected() -> dict[str, str]:
-    """File name to content, the index included."""
-    pages = all_pages()
-    files = {f"{code}.md": page.markdown() for code, page in pages.items()}
-    rows = [f"| [{code}]({code}.md) | {page.name} | {page.title} |" for code, page in pages.items()]
-    files["README.md"] = "\n".join(["# Codes", "", SOURCES, "", "| code | name | what |", "|---|---|---|", *rows, ""])
-    return files
+def index() -> str:
+    """docs/rules/README.md: one line for each code, by family."""
+    parts = ["# Codes", "", INTRODUCTION, ""]
+    for prefix, about in pages.FAMILIES.items():
+        parts += [f"## {prefix}xx: {about}", "", "| code | what | safety |", "|---|---|---|"]
+        parts += [
+            f"| [{code}]({code}.md) {found.name} | {pages.escaped(found.title)} | {found.safety} |"
+            for code, found in pages.family(prefix).items()
+        ]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def examples() -> str:
+    """core/data/page_examples.json: the first thing that each rule finds in its fixture."""
+    found = {folder.name[:5].upper(): example(folder) for folder in sorted(FIXTURES.glob("kp[0-9]*_*"))}
+    return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+
+
+def example(folder: Path) -> dict[str, str]:
+    """The lines around the first finding whose own line is changed in `out`, or around the first finding."""
+    (source,) = folder.glob("in.*")
+    before = source.read_text(encoding="utf-8").splitlines()
+    made = next(iter(sorted(folder.glob("out*"))), None)
+    after = made.read_text(encoding="utf-8").splitlines() if made is not None else before
+    findings = [
+        (int(match[1]), match[2])
+        for line in (folder / "findings.txt").read_text(encoding="utf-8").splitlines()
+        if (match := re.match(r"(\d+):\d+: KP\d+ \w+: (.*)", line))
+    ]
+    language = LANGUAGES[source.suffix]
+    groups = _groups(before, after)
+    # A build file keeps its line and gets a condition around it: there the lines beside the finding are new.
+    for reach in (0, 1):
+        for line, message in findings:
+            for group in groups:
+                first, last, start, end = group[0][1], group[-1][2], group[0][3], group[-1][4]
+                is_changed = any(tag != "equal" and i1 - reach < line <= i2 + reach for tag, i1, i2, _, _ in group)
+                if is_changed and first < line <= last and max(last - first, end - start) <= MOST_LINES:
+                    return _fields(language, before[first:last], after[start:end], message)
+    line, message = findings[0]
+    return _fields(language, before[max(0, line - 2) : line + 1], [], message)
+
+
+def _groups(before: list[str], after: list[str]) -> list[list[tuple[str, int, int, int, int]]]:
+    """Groups of changed lines, with a line around each, then without. The caller takes the first that fits."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    return [group for context in (1, 0) for group in matcher.get_grouped_opcodes(context)]
+
+
+def _fields(language: str, before: list[str], after: list[str], message: str) -> dict[str, str]:
+    sides = [_tidy(side) for side in (before, after)]
+    return {"language": language, "before": sides[0], "after": sides[1], "message": message}
+
+
+def _tidy(lines: list[str]) -> str:
+    """Without blank lines at either end and without the indent that all lines share."""
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join(line[indent:].rstrip() for line in lines)
+
+
+def expected() -> dict[Path, str]:
+    """Every generated file with its content, the index and the examples included."""
+    files = {FOLDER / f"{code}.md": found.markdown() for code, found in pages.all_pages().items()}
+    return {**files, FOLDER / "README.md": index(), EXAMPLES: examples()}
 
 
 def stale() -> list[str]:
     """Files that are missing, outdated or no longer wanted."""
     wanted = expected()
-    present = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")}
-    return sorted(name for name in wanted.keys() | present.keys() if wanted.get(name) != present.get(name))
+    present = {path: path.read_text(encoding="utf-8") for path in (*FOLDER.glob("*.md"), EXAMPLES) if path.is_file()}
+    return sorted(path.name for path in wanted.keys() | present.keys() if wanted.get(path) != present.get(path))
 
 
 def main(argv: list[str]) -> int:
-    outdated = stale()
     if "--check" in argv:
+        outdated = stale()
         if outdated:
             print(f"out of date: {', '.join(outdated)}; run python scripts/generate_rule_docs.py", file=sys.stderr)
         return 1 if outdated else 0
     FOLDER.mkdir(parents=True, exist_ok=True)
-    wanted = expected()
-    for name in outdated:
-        if name in wanted:
-            (FOLDER / name).write_text(wanted[name], encoding="utf-8")
-        else:
-            (FOLDER / name).unlink()
+    EXAMPLES.write_text(examples(), encoding="utf-8")
+    pages.all_pages.cache_clear()  # the pages show the examples that were just written
+    outdated, wanted = set(stale()), expected()
+    for path, text in wanted.items():
+        if path.name in outdated:
+            path.write_text(text, encoding="utf-8")
+    for path in FOLDER.glob("*.md"):
+        if path not in wanted:
+            path.unlink()
     print(f"{len(outdated)} of {len(wanted)} pages written")
     return 0
 

@@ -55,7 +55,7 @@ def check({parameter}) -> Iterator[Finding]:
 def main(argv: list[str] | None = None) -> int:
     """Write the files; refuse a code that is taken."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("code", help="KPnnn, see shared/style.md section 7 for the ranges")
+    parser.add_argument("code", help="KPnnn; FAMILIES in core/pages.py says what each hundred is about")
     parser.add_argument("slug", help="the pattern found, never the remedy: words-with-hyphens")
     parser.add_argument("--language", default="cuda", choices=sorted(EXTENSIONS))
     args = parser.parse_args(argv)

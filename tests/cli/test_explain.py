@@ -62,3 +62,36 @@ def test_a_broken_project_does_not_hide_our_pages(
     monkeypatch.chdir(tmp_path)
     assert main(["explain", "KP601"]) == 0
     assert capsys.readouterr().out.startswith("KP601")
+
+
+def test_a_code_that_the_translator_emits_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "KP202"]) == 0
+    assert capsys.readouterr().out.startswith("KP202 name-without-counterpart\nA CUDA name without a HIP counterpart\n")
+
+
+@pytest.mark.parametrize("given", ["KP7", "kp7xx", "KP70"])
+def test_a_family(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", given]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == ["KP701", "KP702", "KP703", "KP704"]
+    assert main(["explain", given, "KP601", "--json"]) == 0
+    pages = json.loads(capsys.readouterr().out)
+    assert [page["code"] for page in pages] == ["KP701", "KP702", "KP703", "KP704", "KP601"]
+    assert pages[-1]["Safety"] == "automatic"
+    assert "reduce-overhead" in pages[-1]["Before"]
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("KP399", "KP3xx (wave width, lane masks, warp collectives) has 23 codes, KP301 to KP324; `kpt explain KP3`"),
+        ("KP850", "codes begin with KP0, KP1"),
+        ("mask", "no page for 'mask': codes begin with KP0, KP1"),
+    ],
+)
+def test_an_unknown_code_names_its_family(
+    given: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["explain", given]) == 2
+    assert hint in capsys.readouterr().err

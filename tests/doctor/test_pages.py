@@ -63,6 +63,7 @@ def test_generated_docs_are_current() -> None:
 def test_generator_writes_replaces_and_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = generator()
     monkeypatch.setattr(module, "FOLDER", tmp_path / "rules")
+    monkeypatch.setattr(module, "EXAMPLES", tmp_path / "page_examples.json")
     assert module.main(["--check"]) == 1
     assert module.main([]) == 0
     (tmp_path / "rules" / "KP101.md").write_text("old")
@@ -71,3 +72,22 @@ def test_generator_writes_replaces_and_removes(tmp_path: Path, monkeypatch: pyte
     module.main([])
     assert module.main(["--check"]) == 0
     assert "## Why" in (tmp_path / "rules" / "KP103.md").read_text()
+    assert "## KP3xx: wave width" in (tmp_path / "rules" / "README.md").read_text()
+
+
+def test_an_example_is_the_first_change_that_a_rule_makes(tmp_path: Path) -> None:
+    folder = tmp_path / "kp999_a_rule"
+    folder.mkdir()
+    (folder / "in.py").write_text("import torch\n\n\ndef f(x):\n    if x:\n        return old(x)\n    return x\n")
+    (folder / "findings.txt").write_text("5:8: KP999 manual: first\n6:16: KP999 safe: second\n")
+    module = generator()
+    assert module.example(folder) == {
+        "language": "python",
+        "before": "def f(x):\n    if x:\n        return old(x)",
+        "after": "",
+        "message": "first",
+    }
+    (folder / "out.py").write_text("import torch\n\n\ndef f(x):\n    if x:\n        return new(x)\n    return x\n")
+    found = module.example(folder)
+    assert found["after"] == "if x:\n    return new(x)\nreturn x"
+    assert found["message"] == "second"  # the first one's line is not changed

@@ -10,7 +10,7 @@ import pytest
 
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.core.pages import Page
+from kernel_pytorch.core.pages import Page, all_pages
 from kernel_pytorch.report.problem_lines import problem_line, seen_from_here
 from kernel_pytorch.report.sarif import to_sarif
 
@@ -38,6 +38,21 @@ def test_log() -> None:
     assert place["artifactLocation"]["uri"] == "src/a%20b.cu"
     assert place["region"] == {"startLine": 3, "startColumn": 7}
     assert [result["level"] for result in run["results"]] == ["note", "warning", "warning"]
+
+
+def test_every_code_is_described_by_its_page() -> None:
+    """Codes of the tool itself too. What scanning services show must not cite notes that no user has."""
+    pages = all_pages()
+    log = json.loads(to_sarif([Finding(code, "a.cu", 1, 1, code) for code in pages], pages, "1"))
+    check_for_code_scanning(log)
+    rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
+    assert rules.keys() == pages.keys()
+    assert all(rule["name"] and rule["shortDescription"]["text"] == pages[code].title for code, rule in rules.items())
+    assert not re.search(r"catalogue|seed 0", json.dumps(log))
+    safeties = {code: rule.get("properties", {}).get("safety") for code, rule in rules.items()}
+    assert (safeties["KP001"], safeties["KP301"], safeties["KP590"]) == ("manual", "automatic", "review")
+    assert "properties" not in rules["KP101"], "a check of doctor edits nothing"
+    assert rules["KP301"]["fullDescription"]["text"].startswith("A shuffle or vote")
 
 
 def test_no_findings_is_a_valid_log() -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from device_ir import Spec, build
 
-from kernel_pytorch.toolchain.build import DEFAULT_TARGETS, HOST, Built, Source, build_sources
+from kernel_pytorch.toolchain.build import HOST, Built, Source, build_sources, default_targets
 from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.demangle import demangle, short_name
@@ -28,6 +28,7 @@ from kernel_pytorch.toolchain.resource_table import (
 )
 
 SOURCE = Path(__file__).with_name("resources.hip")
+DEFAULT_TARGETS = default_targets()
 
 
 @cache

@@ -13,6 +13,8 @@ from kernel_pytorch.backends.topology_tools import (
     parse_nvidia_smi,
     parse_rocm_smi,
 )
+from kernel_pytorch.core.hardware import UnknownTargetError
+from kernel_pytorch.core.hardware import target as find_target
 from kernel_pytorch.core.probe import Probe
 from kernel_pytorch.core.vendor_kfd import KFD_NODES, PCI_DEVICES
 
@@ -73,8 +75,9 @@ def collective_variables(
     if vendor == "amd":
         if parallel == "fsdp":
             wanted.append(Variable("GPU_MAX_HW_QUEUES", "2", "lets RCCL and compute overlap under FSDP"))
-        if target == "gfx942" and gpus == 8 and fully_linked(links, gpus):
-            wanted.append(Variable("NCCL_MIN_NCHANNELS", "112", "AMD's value for eight MI300X linked by XGMI"))
+        channels = _min_channels(target)
+        if channels is not None and gpus == 8 and fully_linked(links, gpus):
+            wanted.append(Variable("NCCL_MIN_NCHANNELS", str(channels), "AMD's value for eight MI300X linked by XGMI"))
         if gpus > 1 and links and not any(link.kind == "xgmi" for link in links):
             wanted.append(Variable("HSA_FORCE_FINE_GRAIN_PCIE", "1", "peer access over PCIe needs fine-grained memory"))
     if vendor in ("amd", "nvidia"):
@@ -84,6 +87,13 @@ def collective_variables(
             )
         )
     return tuple(wanted)
+
+
+def _min_channels(target_name: str) -> int | None:
+    try:
+        return find_target(target_name).rccl_min_channels
+    except UnknownTargetError:
+        return None
 
 
 def missing_variables(wanted: tuple[Variable, ...], environment: Mapping[str, str]) -> dict[str, str]:

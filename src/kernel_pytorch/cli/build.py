@@ -208,7 +208,7 @@ def _kind(text: str) -> str:
 
 def _architectures(args: argparse.Namespace) -> list[str]:
     from kernel_pytorch.core.hardware import gpu_by_alias, target
-    from kernel_pytorch.toolchain.build import DEFAULT_TARGETS
+    from kernel_pytorch.toolchain.build import default_targets
 
     named = [name for text in args.arch for name in _split(text)]
     for name in named:
@@ -221,7 +221,7 @@ def _architectures(args: argparse.Namespace) -> list[str]:
         named.append(gpu.target.name)
     if not named and (args.arch or args.gpu):
         raise UsageError("--arch and --gpu need at least one name, such as --arch gfx942,gfx1100")
-    return list(dict.fromkeys(named)) or list(DEFAULT_TARGETS)
+    return list(dict.fromkeys(named)) or list(default_targets())
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:

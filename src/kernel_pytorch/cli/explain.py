@@ -1,7 +1,8 @@
-"""Print the page of a code: what is found, why it matters, what to do, who says so.
+"""Print the page of a code: what is found, why it matters, what to do, an example, who says so.
 
     kpt explain KP103 KP601    these pages
-    kpt explain                every code with its title
+    kpt explain KP3            the codes of a family, one line each (also kp3xx, KP30)
+    kpt explain                every code, one line each
 
 Rules of your own (U100 to U999) are read from the files that `[tool.kernel_pytorch]` of the project or `--rules` names.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,9 @@ SUMMARY = "what the code of a finding means: kpt explain KP103"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("codes", nargs="*", metavar="CODE", help="such as KP103; none lists all codes")
+    parser.add_argument(
+        "codes", nargs="*", metavar="CODE", help="such as KP103, or a family such as KP3; none lists all codes"
+    )
     parser.add_argument(
         "--project",
         type=Path,
@@ -37,28 +41,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.pages import all_pages
+    from kernel_pytorch.core.pages import all_pages, family
 
     # The project's files are read only if they can matter: a mistake in them must not hide a page of ours.
     ours = all_pages()
     wanted = [code.strip().upper() for code in args.codes]
-    needs_own = args.rules is not None or not wanted or any(code not in ours for code in wanted)
+    needs_own = args.rules is not None or not wanted or any(code not in ours and not family(code) for code in wanted)
     listing = {**ours, **(_own_pages(args) if needs_own else {})}
     if not wanted:
-        if args.json:
-            print(json.dumps({code: item.name for code, item in listing.items()}, indent=2))
-        else:
-            print("\n".join(f"{code}  {item.name:<28}{item.title}" for code, item in listing.items()))
+        print(
+            json.dumps({code: item.name for code, item in listing.items()}, indent=2) if args.json else _lines(listing)
+        )
         return 0
-    for code in wanted:
-        if code not in listing:
-            raise UsageError(f"no page for {code!r}; {_nearest(code, tuple(listing))}")
-    pages = [listing[code] for code in wanted]
+    groups = [{code: listing[code]} if code in listing else family(code) for code in wanted]
+    for given, code, group in zip(args.codes, wanted, groups, strict=True):
+        if not group:
+            raise UsageError(f"no page for {given!r}: {_nearest(code)}")
     if args.json:
-        print(json.dumps([{"code": p.code, "name": p.name, "title": p.title, **p.sections} for p in pages], indent=2))
-    else:
-        print("\n".join(found.text() for found in pages), end="")
+        print(json.dumps([found.plain() for group in groups for found in group.values()], indent=2))
+        return 0
+    shown = [
+        listing[code].text() if code in listing else _lines(group) + "\n"
+        for code, group in zip(wanted, groups, strict=True)
+    ]
+    print("\n".join(shown), end="")
     return 0
+
+
+def _lines(pages: Mapping[str, Page]) -> str:
+    return "\n".join(f"{code}  {item.name:<28}{item.title}" for code, item in pages.items())
 
 
 def _own_pages(args: argparse.Namespace) -> dict[str, Page]:
@@ -70,10 +81,14 @@ def _own_pages(args: argparse.Namespace) -> dict[str, Page]:
     return {rule.code: rule.page(str(file)) for file in files for rule in load_user_rules([file])}
 
 
-def _nearest(code: str, known: tuple[str, ...]) -> str:
-    import difflib
+def _nearest(code: str) -> str:
+    """What there is in place of an unknown code: its family, or the families."""
+    from kernel_pytorch.core.pages import FAMILIES, family
 
     if code.startswith("U"):
         return "rules of your own come from [tool.kernel_pytorch] of the project (--project DIR) or --rules FILE"
-    near = difflib.get_close_matches(code, known, n=3)
-    return f"did you mean {' or '.join(near)}?" if near else "`kpt explain` lists all codes"
+    about = FAMILIES.get(code[:3])
+    if about is None:
+        return f"codes begin with {', '.join(FAMILIES)}; `kpt explain` lists them all"
+    prefix, codes = code[:3], tuple(family(code[:3]))
+    return f"{prefix}xx ({about}) has {len(codes)} codes, {codes[0]} to {codes[-1]}; `kpt explain {prefix}` lists them"

@@ -8,8 +8,8 @@ from enum import Enum
 class AMDArchitecture(Enum):
     """AMD GPU families. AUTO asks the device.
 
-    Seed 003 names AUTO, CDNA, CDNA2, CDNA3, RDNA2 and RDNA3, and counts MI50/MI60 as CDNA. They are GCN 5.1
-    without matrix cores; CDNA is MI100 (gfx908), which has them. RDNA3 includes RDNA 3.5 (gfx115x).
+    GCN5 is MI50 and MI60 (GCN 5.1), which have no matrix cores. CDNA is MI100 (gfx908), which has them. RDNA3 includes
+    RDNA 3.5 (gfx115x).
     """
 
     AUTO = "auto"

@@ -1,8 +1,8 @@
 """Configuration in code: AMDConfig, AMDArchitecture, KernelPyTorchConfig.
 
-Names and defaults are those of seed 003. Three options default to what suits the architecture; an option that
-the caller set is never changed behind the caller's back. TOML files and environment variables are read by
-`config_sources.py`.
+Names and defaults are a fixed interface (docs/configuration.md). Three options default to what suits the architecture;
+an option that the caller set is never changed behind the caller's back. `config_sources.py` reads TOML files and
+environment variables.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BACKENDS = ("auto", "amd", "nvidia", "cpu")
 _CONSERVATIVE = {"optimization_level": "conservative", "enable_matrix_cores": False, "default_precision": "fp32"}
 
 ARCHITECTURE_DEFAULTS: Mapping[AMDArchitecture, Mapping[str, object]] = {
-    # Not known yet: seed 003's general defaults, until `for_architecture` is told what the device is.
+    # Not known yet: general defaults, until `for_architecture` is told what the device is.
     AMDArchitecture.AUTO: {
         "optimization_level": "balanced",
         "enable_matrix_cores": True,
@@ -54,7 +54,7 @@ ARCHITECTURE_DEFAULTS: Mapping[AMDArchitecture, Mapping[str, object]] = {
         "default_precision": "bf16",
     },
     AMDArchitecture.RDNA2: _CONSERVATIVE,
-    # RDNA3 and RDNA4 do have matrix units (WMMA). The seed leaves them off by default; a caller may turn them on.
+    # RDNA3 and RDNA4 do have matrix units (WMMA). They are off by default; a caller may turn them on.
     AMDArchitecture.RDNA3: _CONSERVATIVE,
     AMDArchitecture.RDNA4: _CONSERVATIVE,
 }

@@ -7,16 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernel_pytorch.core.hardware import UnknownTargetError, base_target, target
-
-# Targets that exist only inside a processor (LLVM's AMDGPU usage guide lists them as APU). MI300A is an APU too,
-# but shares gfx942 with MI300X and is nobody's display adapter.
-INTEGRATED_TARGETS = frozenset(
-    {
-        "gfx902", "gfx909", "gfx90c", "gfx1013", "gfx1033", "gfx1035", "gfx1036", "gfx1037",
-        "gfx1103", "gfx1150", "gfx1151", "gfx1152", "gfx1153",
-    }
-)  # fmt: skip
+from kernel_pytorch.core.hardware import UnknownTargetError, base_target, is_integrated, target
 
 
 @dataclass(frozen=True)
@@ -35,7 +26,7 @@ class DeviceInfo:
     @property
     def is_integrated(self) -> bool:
         """Part of a processor: usually not the GPU one wants to compute on."""
-        return self.target in INTEGRATED_TARGETS
+        return is_integrated(self.target)
 
 
 def wave_size_of(target_name: str) -> int:

@@ -1,7 +1,7 @@
 """Every exception of the package.
 
-They live in the room that imports nothing, so that any other room may raise them. The names of seed 003 are
-re-exported from `kernel_pytorch.backends.amd.amd_exceptions`, where its users expect them.
+They live in the room that imports nothing, so that any other room may raise them. The names of AMDBackend's
+interface are re-exported from `kernel_pytorch.backends.amd.amd_exceptions`, where its users expect them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """The hardware table: what a target can do, and which product a device is.
 
-Two data files. `data/targets.csv` holds facts of an instruction set (wave width, registers, LDS), one row per
-gfx or sm target. `data/gpus.csv` holds facts of a product (clock, bandwidth, peak rates), one row per GPU, each
+Three data files. `data/targets.csv` holds facts of an instruction set (wave width, registers, LDS, libraries), one row
+per gfx or sm target. `data/gpus.csv` holds facts of a product (clock, bandwidth, peak rates), one row per GPU, each
 figure for one device as torch sees it: an MI250X board is two devices. Both carry their sources.
+`data/processors.csv` holds what LLVM's AMDGPU usage guide says about every processor, old and new: its number in an
+ELF file, the register fields of a kernel descriptor, and whether it exists only inside a CPU.
 
-Code asks this table, never "AMD means 64".
+Code asks this table, never "AMD means 64", and keeps no list of gfx names of its own.
 """
 
 from __future__ import annotations
@@ -57,7 +59,19 @@ class Target:
     max_threads_per_workgroup: int
     matrix: str  # "mfma", "wmma", "tensor" or "none"
     fp8_format: str | None
+    stands_for_arch: bool  # the target meant where only the architecture is named
+    default_build: bool  # built for where nobody names a target
+    first_rocm: str | None  # the first ROCm release whose compiler and libraries know it
+    rccl_min_channels: int | None  # what AMD documents for eight such GPUs that are all linked
+    libraries: tuple[str, ...]  # "aiter", "aotriton", "hipblaslt", "cudnn-attention": those that serve it by default
     source: str
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Major and minor number as HIP gives them: gfx942 is 9, 4; gfx90a is 9, 0; gfx1100 is 11, 0."""
+        digits = self.name.removeprefix("gfx").removeprefix("sm_")
+        wide = 2 if len(digits) > 3 else 1
+        return int(digits[:wide]), int(digits[wide], 16)
 
     @property
     def has_matrix_units(self) -> bool:
@@ -69,6 +83,22 @@ class Target:
         if self.vendor != "amd":
             raise UnknownTargetError(f"{self.name} is an {self.vendor} target: it has no AMD architecture")
         return AMDArchitecture[self.arch]
+
+
+@dataclass(frozen=True)
+class Processor:
+    """What the ELF format and the kernel descriptor fix for a processor, whether or not kpt has other facts of it.
+
+    `vgpr_step_wave32` is None where the processor has no waves of 32 lanes.
+    """
+
+    name: str
+    elf_machine: int | None
+    is_integrated: bool
+    vgpr_step_wave64: int
+    vgpr_step_wave32: int | None
+    has_wgp_mode: bool
+    has_accum_offset: bool
 
 
 @dataclass(frozen=True)
@@ -94,6 +124,9 @@ class GPU:
     peak: Mapping[str, float] = field(hash=False)  # "fp64_vector", "fp16_matrix", ... -> TFLOP/s
     matrix_units: int
     achievable: Mapping[str, float] = field(hash=False)  # "fp16", "bf16", "fp8" -> TFLOP/s
+    bus_bits: int
+    xccs: int  # dies with compute units in one device; 1 where the vendor has no such word
+    usual: bool  # the product meant where only its target is named
     source: str
     confidence: str
 
@@ -143,6 +176,31 @@ def targets(vendor: str | None = None) -> tuple[Target, ...]:
     return tuple(row for row in _target_table().values() if vendor in (None, row.vendor))
 
 
+def processors() -> tuple[Processor, ...]:
+    """Every AMD processor that LLVM knows."""
+    return tuple(_processor_table().values())
+
+
+def processor(name: str) -> Processor:
+    """The row of a processor. One newer than the table is taken for the known one whose name is most like it."""
+    table = _processor_table()
+    if name in table:
+        return table[name]
+    return max(reversed(table.values()), key=lambda row: _shared_letters(row.name, name))
+
+
+def _shared_letters(first: str, second: str) -> int:
+    """How many letters two names begin with alike."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(second)))
+
+
+def is_integrated(target_name: str) -> bool:
+    """Whether a target exists only inside a processor. MI300A is an APU too, but shares gfx942 with MI300X."""
+    row = _processor_table().get(base_target(target_name))
+    return row is not None and row.is_integrated
+
+
 def gpus(vendor: str | None = None) -> tuple[GPU, ...]:
     """Every product of the table, or of one vendor."""
     return tuple(row for row in _gpu_table() if vendor in (None, row.vendor))
@@ -155,6 +213,15 @@ def gpu_by_alias(alias: str) -> GPU:
         if wanted in (row.alias, re.sub(r"[^a-z0-9]", "", row.name.lower())):
             return row
     raise UnknownTargetError(_unknown("GPU", alias, wanted, [row.alias for row in _gpu_table()]))
+
+
+def usual_gpu(target_name: str) -> GPU | None:
+    """The product meant where only its target is named; None where the table has no product with that target."""
+    for row in _gpu_table():
+        if row.usual and row.target.name == base_target(target_name):
+            return row
+    match = find_gpu(target_name)
+    return match.gpu if match is not None else None
 
 
 def find_gpu(
@@ -249,7 +316,29 @@ def _target_row(row: dict[str, str]) -> Target:
         max_threads_per_workgroup=int(row["max_threads_per_workgroup"]),
         matrix=row["matrix"],
         fp8_format=row["fp8_format"] or None,
+        stands_for_arch=row["stands_for_arch"] == "yes",
+        default_build=row["default_build"] == "yes",
+        first_rocm=row["first_rocm"] or None,
+        rccl_min_channels=int(row["rccl_min_channels"]) if row["rccl_min_channels"] else None,
+        libraries=tuple(row["libraries"].split()),
         source=row["source"],
+    )
+
+
+@cache
+def _processor_table() -> dict[str, Processor]:
+    return {row["target"]: _processor_row(row) for row in _rows("processors.csv")}
+
+
+def _processor_row(row: dict[str, str]) -> Processor:
+    return Processor(
+        name=row["target"],
+        elf_machine=int(row["elf_machine"], 16) if row["elf_machine"] else None,
+        is_integrated=row["integrated"] == "yes",
+        vgpr_step_wave64=int(row["vgpr_step_wave64"]),
+        vgpr_step_wave32=int(row["vgpr_step_wave32"]) if row["vgpr_step_wave32"] else None,
+        has_wgp_mode=row["wgp_mode"] == "yes",
+        has_accum_offset=row["accum_offset"] == "yes",
     )
 
 
@@ -283,6 +372,9 @@ def _gpu_row(row: dict[str, str]) -> GPU:
             for key in row
             if key.startswith("achievable_") and row[key]
         },
+        bus_bits=int(row["bus_bits"]),
+        xccs=int(row["xccs"] or 1),
+        usual=row["usual"] == "yes",
         source=row["source"],
         confidence=row["confidence"],
     )

@@ -1,7 +1,7 @@
 """Which platform is this: AMD, NVIDIA or neither, and with which devices.
 
-Nothing happens on import. `is_rocm` is the seeds' definition. `detect` asks torch where torch is loaded, and the
-vendor tools and the driver's files where it is not.
+Nothing happens on import. `is_rocm` asks whether torch.version.hip is set. `detect` asks torch where torch is loaded,
+and the vendor tools and the driver's files where it is not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where first-run compilation leaves its results, how much is there, and how long the first run takes.
 
-Times are seed 000's figures for AMD: they say when to worry, not how fast a machine is.
+Times are those of a public AMD optimisation guide (KP141 names it). They say when to worry, not how fast a machine is.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_pytorch.core.hardware import UnknownTargetError, target
 from kernel_pytorch.doctor.versions import minor, release
 
 
@@ -35,16 +36,6 @@ DRIVER_RELEASES = (
 )
 NEWEST_KNOWN_ROCM = (7, 2)
 
-# The first ROCm whose compiler and libraries know the target. ROCm release notes; gfx950 had previews in 6.5.
-FIRST_ROCM = {
-    "gfx942": "6.0",
-    "gfx950": "7.0",
-    "gfx1100": "5.5",
-    "gfx1101": "6.0",
-    "gfx1200": "6.4",
-    "gfx1201": "6.4",
-}
-
 
 def driver_release(module_version: str | None) -> DriverRelease | None:
     """The release behind a module version such as 6.14.14; None for a kernel's own driver or an unknown one."""
@@ -63,7 +54,15 @@ def driver_serves(row: DriverRelease, rocm_version: str) -> bool | None:
     return False
 
 
-def rocm_knows(target: str, rocm_version: str) -> bool | None:
+def first_rocm(target_name: str) -> str | None:
+    """The first ROCm release whose compiler and libraries know a target; None where the table does not say."""
+    try:
+        return target(target_name).first_rocm
+    except UnknownTargetError:
+        return None
+
+
+def rocm_knows(target_name: str, rocm_version: str) -> bool | None:
     """Whether a ROCm release knows a target. None where the table has no entry."""
-    first = FIRST_ROCM.get(target)
+    first = first_rocm(target_name)
     return None if first is None or not release(rocm_version) else release(rocm_version)[:2] >= release(first)

@@ -16,7 +16,7 @@ OFF_VALUES = ("", "0", "false", "off", "no")
 
 @dataclass(frozen=True)
 class Variable:
-    """One row. `applies` is "all", "cdna" or a list of targets; `value` is what we recommend."""
+    """One row. `applies` is "all", "cdna" or a library that must serve the target; `value` is what we recommend."""
 
     name: str
     kind: str
@@ -29,12 +29,11 @@ class Variable:
     def applies_to(self, target_name: str) -> bool:
         if self.applies == "all":
             return True
-        if self.applies == "cdna":
-            try:
-                return target(target_name).matrix == "mfma"
-            except UnknownTargetError:
-                return False
-        return target_name in self.applies.split()
+        try:
+            facts = target(target_name)
+        except UnknownTargetError:
+            return False
+        return facts.matrix == "mfma" if self.applies == "cdna" else self.applies in facts.libraries
 
     @property
     def is_default(self) -> bool:

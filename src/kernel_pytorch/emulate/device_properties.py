@@ -5,23 +5,17 @@ Figures that the table does not have are those every ROCm device of the family r
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.core.hardware import GIB, GPU, MIB, Target
+from kernel_pytorch.core.hardware import GIB, GPU, MIB
 
 _INT_MAX = 2147483647
-# Bus width by memory type and device: bits of one stack or chip times how many; HBM stacks are 1024 bits wide.
-_BUS_BITS = {
-    "mi250x": 4096,
-    "mi250": 4096,
-    "mi210": 4096,
-    "mi300x": 8192,
-    "mi300a": 8192,
-    "mi325x": 8192,
-    "mi355x": 8192,
-}
 # hipDeviceArch_t, in the order of its bit field: everything but warp voting by vote instructions and surfaces.
 _ARCH_FEATURES = (
     "global int32 atomics", "global float exchange", "shared int32 atomics", "shared float exchange",
@@ -74,23 +68,15 @@ def _occupancy(gpu: GPU) -> dict[str, int]:
     }
 
 
-def version_of(target: Target) -> tuple[int, int]:
-    """Major and minor number as HIP gives them: gfx942 is 9, 4; gfx1100 is 11, 0."""
-    digits = target.name.removeprefix("gfx")
-    wide = 2 if len(digits) > 3 else 1
-    return int(digits[:wide]), int(digits[wide], 16)
-
-
 def _properties(gpu: GPU) -> dict[str, Any]:
     target = gpu.target
-    major, minor = version_of(target)
+    major, minor = target.version
     rdna = major >= 10
     # ROCm counts workgroup processors, pairs of compute units, as multiprocessors on RDNA.
     multiprocessors = gpu.compute_units // 2 if rdna else gpu.compute_units
     threads = target.max_waves_per_simd * target.simds_per_cu * target.wave_size
     features = "" if rdna else ":sramecc+:xnack-"
     registers = target.vgprs_per_simd * target.simds_per_cu * target.wave_size
-    bus = _BUS_BITS.get(gpu.alias, 256)
     return {
         "name": f"AMD {'Radeon' if rdna else 'Instinct'} {gpu.name}",
         "gcnArchName": target.name + features,
@@ -120,8 +106,8 @@ def _properties(gpu: GPU) -> dict[str, Any]:
         "maxTexture3D": [16384, 16384, 8192],
         "concurrentKernels": 1,
         "ECCEnabled": 0 if rdna else 1,
-        "memoryBusWidth": bus,
-        "memoryClockRate": int(gpu.bandwidth_gbs * 8e6 / bus / 2),
+        "memoryBusWidth": gpu.bus_bits,
+        "memoryClockRate": int(gpu.bandwidth_gbs * 8e6 / gpu.bus_bits / 2),
         "l2CacheSize": int(gpu.l2_mib * MIB),
         "maxThreadsPerMultiProcessor": threads,
         "maxBlocksPerMultiProcessor": threads // target.max_threads_per_workgroup,
@@ -149,33 +135,23 @@ def _properties(gpu: GPU) -> dict[str, Any]:
     }
 
 
-def _attributes(properties: dict[str, Any], gpu: GPU) -> dict[int, int]:
-    """hipDeviceGetAttribute by the number of hipDeviceAttribute_t."""
-    named = {
-        0: "ECCEnabled", 2: "asyncEngineCount", 3: "canMapHostMemory", 4: "canUseHostPointerForRegisteredMem",
-        5: "clockRate", 8: "concurrentKernels", 9: "concurrentManagedAccess", 10: "cooperativeLaunch",
-        11: "cooperativeMultiDeviceLaunch", 12: "deviceOverlap", 13: "directManagedMemAccessFromHost",
-        14: "globalL1CacheSupported", 15: "hostNativeAtomicSupported", 19: "l2CacheSize",
-        20: "localL1CacheSupported", 23: "major", 24: "managedMemory", 25: "maxBlocksPerMultiProcessor",
-        39: "maxTexture1D", 41: "maxTexture1DLinear", 56: "maxThreadsPerBlock", 57: "maxThreadsPerMultiProcessor",
-        58: "memPitch", 59: "memoryBusWidth", 60: "memoryClockRate", 61: "minor", 63: "multiProcessorCount",
-        65: "pageableMemoryAccess", 66: "pageableMemoryAccessUsesHostPageTables", 71: "regsPerBlock",
-        72: "regsPerMultiprocessor", 74: "sharedMemPerBlock", 75: "sharedMemPerBlockOptin",
-        76: "sharedMemPerMultiprocessor", 78: "streamPrioritiesSupported", 79: "surfaceAlignment",
-        81: "textureAlignment", 82: "texturePitchAlignment", 83: "totalConstMem", 84: "totalGlobalMem",
-        85: "unifiedAddressing", 87: "warpSize", 88: "memoryPoolsSupported", 90: "hostRegisterSupported",
-        10000: "clockInstructionRate", 10002: "maxSharedMemoryPerMultiProcessor", 10011: "isLargeBar",
-    }  # fmt: skip
-    values = {number: int(properties[name]) for number, name in named.items()}
-    for first, name in ((26, "maxThreadsDim"), (29, "maxGridSize"), (49, "maxTexture3D")):
-        values |= {first + axis: int(value) for axis, value in enumerate(properties[name])}
-    values |= {43 + axis: int(value) for axis, value in enumerate(properties["maxTexture2D"])}
-    values |= {55: 1024, 67: 1, 10013: 1, 10015: gpu.compute_units, 10016: 1, 10017: 100000, 92: 0}
-    values[10018] = 8 if gpu.target.name in ("gfx942", "gfx950") else 1
-    values[10019] = gpu.target.max_vgprs_per_wave
-    # Known, and nothing there: compute mode, preemption, integrated, boards, timeouts, PCI ids, textures, handles.
-    for number in (6, 7, 16, 17, 18, 62, 68, 69, 70, 73, 77, 80, 89, 91, 10005, 10006, 10007, 10008, 10009, 10010):
-        values.setdefault(number, 0)
-    for number in (10012, 10014, 10020, 1, 21, 22, *range(32, 39), 40, 42, 45, 46, 47, 48, 52, 53, 54):
-        values.setdefault(number, 0)
+def _attributes(properties: Mapping[str, Any], gpu: GPU) -> dict[int, int]:
+    """hipDeviceGetAttribute by the number of hipDeviceAttribute_t.
+
+    data/hip_attributes.csv has every attribute of ROCm 7.2 with its name and where its value comes from: a property,
+    one entry of a property, or a number. 0 is "known, and nothing there": textures, PCI ids, shared handles.
+    """
+    known = {**properties, "computeUnits": gpu.compute_units, "xccs": gpu.xccs}
+    known["maxVgprs"] = gpu.target.max_vgprs_per_wave
+    values = {}
+    for number, value in _attribute_table():
+        name, _, index = value.rstrip("]").partition("[")
+        entry = known[name][int(index)] if index else known.get(name, name)
+        values[number] = int(entry)
     return values
+
+
+@cache
+def _attribute_table() -> tuple[tuple[int, str], ...]:
+    text = resources.files("kernel_pytorch.emulate").joinpath("data").joinpath("hip_attributes.csv").read_text("utf-8")
+    return tuple((int(row["number"]), row["value"]) for row in csv.DictReader(text.splitlines()))

@@ -1,4 +1,4 @@
-"""Seed 000's decision tree: which phases of a port a project needs, and why."""
+"""The decision tree of a port: which phases a project needs, and why."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HOURS = frozenset({"KP230", "KP234", "KP242", "KP246", "KP312", "KP322"})
 
 
 def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
-    """The seed's tree, asked of what was found rather than of grep."""
+    """The phases, decided by what the scan found."""
     cuda = len(project.of("cuda"))
     python = len(project.of("python"))
     in_range = {number: sum(finding.code.startswith(f"KP{number}") for finding in findings) for number in range(2, 8)}

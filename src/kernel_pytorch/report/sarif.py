@@ -14,6 +14,8 @@ from kernel_pytorch.core.pages import Page
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
+_MOST_CHARACTERS = 1024
+
 # What the tool rewrites is a note; what a person must decide is a warning.
 _LEVEL = {Safety.SAFE: "note", Safety.REVIEW: "warning", Safety.MANUAL: "warning"}
 
@@ -40,13 +42,23 @@ def _rule(code: str, page: Page | None) -> dict[str, Any]:
     """What code scanning shows beside an alert: title, reason and the whole page."""
     if page is None:
         return {"id": code, **{part: {"text": code} for part in ("shortDescription", "fullDescription", "help")}}
-    return {
+    described = " ".join(page.sections[name] for name in ("What", "Why") if name in page.sections)
+    rule: dict[str, Any] = {
         "id": code,
         "name": page.name,
         "shortDescription": {"text": page.title},
-        "fullDescription": {"text": page.sections.get("What", page.title)},
+        "fullDescription": {"text": _shortened(described or page.title)},
         "help": {"text": page.text(), "markdown": page.markdown()},
     }
+    if page.safety:
+        rule["properties"] = {"safety": page.safety}
+    return rule
+
+
+def _shortened(text: str) -> str:
+    """At most 1024 characters, as code scanning allows, ending with a sentence."""
+    text = text.replace("\n", " ")
+    return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS].rpartition(". ")[0] + "."
 
 
 def _result(finding: Finding, rule_index: int, seen: Counter[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.hardware import UnknownTargetError, target
+from kernel_pytorch.core.hardware import UnknownTargetError, target, targets
 from kernel_pytorch.toolchain.code_object import CodeObject, CodeObjectError, code_object_images, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
@@ -19,8 +19,12 @@ from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.triton_build import TritonRequest, build_triton
 
 SOURCE_SUFFIXES = (".hip", ".cpp", ".cc", ".cxx", ".c++", ".c", ".h", ".hpp", ".hh", ".cuh")
-DEFAULT_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")
 HOST = "host"
+
+
+def default_targets() -> tuple[str, ...]:
+    """Built for where nobody names a target: one of each architecture from CDNA2 and RDNA2 on."""
+    return tuple(row.name for row in targets("amd") if row.default_build)
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class KernelCache:
         self.directory = Path(directory).expanduser()
         self.max_entries = max_entries
         self.max_bytes = max_bytes
-        # One folder per user: the seed's default directory is the same /tmp/hip_cache for everybody.
+        # One folder per user: the API's default directory is the same /tmp/hip_cache for everybody.
         self._folder = self.directory / f"kpt-{kind}-v{SCHEMA}-u{os.getuid()}"
         self._problem: str | None = None
 

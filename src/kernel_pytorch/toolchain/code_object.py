@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kernel_pytorch.core.hardware import processors
 from kernel_pytorch.toolchain.demangle import demangle
 from kernel_pytorch.toolchain.elf import MACHINE_AMDGPU, ElfError, ElfFile, Symbol
 from kernel_pytorch.toolchain.kernel_descriptor import DESCRIPTOR_BYTES, KernelDescriptor, parse_descriptor
@@ -18,19 +19,6 @@ from kernel_pytorch.toolchain.offload_bundle import BundleError, DeviceImage, de
 
 _NOTE_METADATA = 32
 _DESCRIPTOR_SUFFIX = ".kd"
-#: EF_AMDGPU_MACH: the low byte of e_flags.
-MACHINES: Mapping[int, str] = {
-    0x20: "gfx600", 0x21: "gfx601", 0x22: "gfx700", 0x23: "gfx701", 0x24: "gfx702", 0x25: "gfx703", 0x26: "gfx704",
-    0x28: "gfx801", 0x29: "gfx802", 0x2A: "gfx803", 0x2B: "gfx810", 0x2C: "gfx900", 0x2D: "gfx902", 0x2E: "gfx904",
-    0x2F: "gfx906", 0x30: "gfx908", 0x31: "gfx909", 0x32: "gfx90c", 0x33: "gfx1010", 0x34: "gfx1011",
-    0x35: "gfx1012", 0x36: "gfx1030", 0x37: "gfx1031", 0x38: "gfx1032", 0x39: "gfx1033", 0x3A: "gfx602",
-    0x3B: "gfx705", 0x3C: "gfx805", 0x3D: "gfx1035", 0x3E: "gfx1034", 0x3F: "gfx90a", 0x40: "gfx940",
-    0x41: "gfx1100", 0x42: "gfx1013", 0x43: "gfx1150", 0x44: "gfx1103", 0x45: "gfx1036", 0x46: "gfx1101",
-    0x47: "gfx1102", 0x48: "gfx1200", 0x49: "gfx1250", 0x4A: "gfx1151", 0x4B: "gfx941", 0x4C: "gfx942",
-    0x4E: "gfx1201", 0x4F: "gfx950", 0x51: "gfx9-generic", 0x52: "gfx10-1-generic", 0x53: "gfx10-3-generic",
-    0x54: "gfx11-generic", 0x55: "gfx1152", 0x58: "gfx1153", 0x59: "gfx12-generic", 0x5A: "gfx1251",
-    0x5F: "gfx9-4-generic",
-}  # fmt: skip
 _FEATURE_STATES = {0x2: "-", 0x3: "+"}  # 0: the target has no such feature, 1: any setting will do
 
 
@@ -194,14 +182,15 @@ def _descriptor_symbols(elf: ElfFile) -> dict[str, Symbol]:
 
 
 def _target(elf: ElfFile, metadata: Mapping[Value, Value]) -> tuple[str, tuple[str, ...]]:
-    machine = elf.flags & 0xFF
-    if machine in MACHINES:
+    machine = elf.flags & 0xFF  # EF_AMDGPU_MACH
+    named_by_number = {row.elf_machine: row.name for row in processors()}
+    if machine in named_by_number:
         if elf.abi_version >= 2:  # code object version 4 and later: two bits per feature
             states = (("sramecc", (elf.flags >> 10) & 3), ("xnack", (elf.flags >> 8) & 3))
             features = tuple(name + _FEATURE_STATES[s] for name, s in states if s in _FEATURE_STATES)
         else:
             features = tuple(name for name, bit in (("sramecc+", 0x200), ("xnack+", 0x100)) if elf.flags & bit)
-        return MACHINES[machine], features
+        return named_by_number[machine], features
     # A processor newer than our table: the metadata names it.
     named = metadata.get("amdhsa.target")
     match = re.search(r"--(gfx[0-9a-z-]+)((?::[a-z]+[+-])*)$", named) if isinstance(named, str) else None

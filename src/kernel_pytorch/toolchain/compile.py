@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.hardware import UnknownTargetError, base_target, target
+from kernel_pytorch.core.hardware import UnknownTargetError, target
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
@@ -208,7 +208,7 @@ def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> 
     # After ours: the wrapper's <complex> stands in front of the C++ library's.
     command += toolchain.host_flags
     command += ["-idirafter", str(FALLBACK_INCLUDE)]
-    if toolchain.kind != "rocm" and base_target(target_name).startswith("gfx11"):
+    if toolchain.kind != "rocm" and target(target_name).version[0] == 11:
         command += ["-include", str(FALLBACK_INCLUDE / "kpt_gfx11_trap.h")]
     if toolchain.wrapper is not None:
         command += ["-include", toolchain.wrapper]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+from kernel_pytorch.core.hardware import processor
+
 DESCRIPTOR_BYTES = 64
 
 
@@ -33,39 +35,24 @@ class KernelDescriptor:
 
 def vgpr_encoding_granule(target: str, wave_size: int) -> int:
     """Registers per step of GRANULATED_WORKITEM_VGPR_COUNT."""
-    if target in ("gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic"):
-        return 8
-    if target.startswith("gfx125"):
-        return 16
-    if is_rdna(target):
-        return 8 if wave_size == 32 else 4
-    return 4
-
-
-def is_rdna(target: str) -> bool:
-    """gfx10 and later have a wave32 bit and a workgroup-processor bit in the descriptor."""
-    return target.startswith(("gfx10", "gfx11", "gfx12"))
-
-
-def has_accum_offset(target: str) -> bool:
-    """Targets with one register file for VGPRs and AGPRs."""
-    return target in ("gfx90a", "gfx940", "gfx941", "gfx942", "gfx950", "gfx9-4-generic")
+    row = processor(target)
+    return row.vgpr_step_wave32 if wave_size == 32 and row.vgpr_step_wave32 is not None else row.vgpr_step_wave64
 
 
 def parse_descriptor(data: bytes, target: str) -> KernelDescriptor:
     """Decode the 64 bytes of a kernel descriptor."""
     lds, scratch, kernarg = struct.unpack_from("<III", data, 0)
     rsrc3, rsrc1, _rsrc2, properties = struct.unpack_from("<IIIH", data, 44)
-    rdna = is_rdna(target)
+    row = processor(target)
     return KernelDescriptor(
         lds_bytes=lds,
         scratch_bytes=scratch,
         kernarg_bytes=kernarg,
         granulated_vgprs=rsrc1 & 0x3F,
         granulated_sgprs=(rsrc1 >> 6) & 0xF,
-        wave_size=32 if rdna and properties & (1 << 10) else 64,
-        # gfx1250 has no such mode: the bit there means something else.
-        workgroup_processor_mode=rdna and not target.startswith("gfx125") and bool(rsrc1 & (1 << 29)),
+        wave_size=32 if row.vgpr_step_wave32 is not None and properties & (1 << 10) else 64,
+        # Elsewhere the bit means something else.
+        workgroup_processor_mode=row.has_wgp_mode and bool(rsrc1 & (1 << 29)),
         uses_dynamic_stack=bool(properties & (1 << 11)),
-        accum_offset=((rsrc3 & 0x3F) + 1) * 4 if has_accum_offset(target) else None,
+        accum_offset=((rsrc3 & 0x3F) + 1) * 4 if row.has_accum_offset else None,
     )

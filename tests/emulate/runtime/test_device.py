@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.hardware import gpu_by_alias, gpus
-from kernel_pytorch.emulate.device_properties import device_description, version_of
+from kernel_pytorch.emulate.device_properties import device_description
 from kernel_pytorch.emulate.runtime_build import SOURCES, exported_symbols, stub_source, version_script
 from tests.emulate.runtime.conftest import Run
 
@@ -22,8 +22,8 @@ def test_every_amd_gpu_can_be_described() -> None:
         described = device_description(gpu)
         assert described["attributes"]["87"] == gpu.target.wave_size
         assert described["occupancy"]["compute_units"] == gpu.compute_units
-    assert version_of(gpu_by_alias("mi250x").target) == (9, 0)
-    assert version_of(gpu_by_alias("rx7900xtx").target) == (11, 0)
+    assert gpu_by_alias("mi250x").target.version == (9, 0)
+    assert gpu_by_alias("rx7900xtx").target.version == (11, 0)
     with pytest.raises(ValueError, match="not an AMD GPU"):
         device_description(gpus("nvidia")[0])
 

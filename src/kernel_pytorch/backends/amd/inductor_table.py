@@ -1,7 +1,7 @@
 """What ROCm wants of torch.compile's settings: the one list, for `kpt doctor` and for our own compiles.
 
-Seed 004's list, corrected by what stock torch does: most are the defaults since torch 2.x, and `cache_size_limit`
-became `recompile_limit`.
+It is a public list of ROCm settings (KP160 names it), corrected by what stock torch does: most are the defaults since
+torch 2.x, and `cache_size_limit` became `recompile_limit`.
 """
 
 from __future__ import annotations

@@ -12,17 +12,6 @@ from kernel_pytorch.core.errors import AMDDeviceError
 
 DEFAULT_TARGET = "gfx942"
 
-FAMILY_TARGETS = {
-    AMDArchitecture.GCN5: "gfx906",
-    AMDArchitecture.CDNA: "gfx908",
-    AMDArchitecture.CDNA2: "gfx90a",
-    AMDArchitecture.CDNA3: "gfx942",
-    AMDArchitecture.CDNA4: "gfx950",
-    AMDArchitecture.RDNA2: "gfx1030",
-    AMDArchitecture.RDNA3: "gfx1100",
-    AMDArchitecture.RDNA4: "gfx1201",
-}
-
 # The AMD driver, in Linux and under WSL. Without either there is no AMD GPU to ask.
 _DRIVER_NODES = ("/sys/class/kfd/kfd/topology/nodes", "/dev/kfd", "/dev/dxg")
 
@@ -46,11 +35,18 @@ def choose_target(config: AMDConfig, explicit: str | None = None) -> TargetChoic
         if device is not None and family is config.architecture:
             return TargetChoice(device, f"AMD GPU {config.device_id} of this machine is {family.name}", config)
         name = config.architecture.name
-        return TargetChoice(FAMILY_TARGETS[config.architecture], f"architecture {name} of the configuration", config)
+        return TargetChoice(family_target(config.architecture), f"architecture {name} of the configuration", config)
     if device is not None and family is not None:
         return TargetChoice(device, f"AMD GPU {config.device_id} of this machine", config.for_architecture(family))
     why = "no AMD GPU here" if device is None else f"this machine's {device} is not in the hardware table"
     return TargetChoice(DEFAULT_TARGET, f"{why}: the default, MI300X's target", config)
+
+
+def family_target(architecture: AMDArchitecture) -> str:
+    """The target that stands for a family."""
+    from kernel_pytorch.core.hardware import targets
+
+    return next(row.name for row in targets("amd") if row.stands_for_arch and row.arch == architecture.name)
 
 
 def _family(device: str) -> AMDArchitecture | None:

@@ -180,8 +180,8 @@ TOOLS = (
     ),
     Tool(
         "explain",
-        "The page of a code: what it is, why, what to do, who says so. Without codes, the list of all.",
-        (Argument("codes", "texts", "such as KP301", pattern=CODES),),
+        "The page of a code: what it is, why, what to do, an example, who says so. Without codes, the list of all.",
+        (Argument("codes", "texts", "such as KP301, or a family such as KP3", pattern=CODES),),
         seconds=30,
     ),
     Tool(

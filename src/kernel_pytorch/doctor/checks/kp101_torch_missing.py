@@ -1,9 +1,11 @@
 """No torch in this Python
 
-What: no `torch` package on the search path of the Python that runs doctor.
-Why: everything that asks torch (build, devices, Inductor settings) cannot be looked at. Nothing is broken by it.
-Fix: install the build for this machine's GPU, or point doctor at the Python that has it: `kpt doctor --python PATH`.
-Source: seed 000 phase 0 step 1 (audit what exists before installing anything).
+What: The Python that runs doctor has no `torch` package.
+Why: Doctor cannot look at the torch build, its devices or its Inductor settings. Nothing is broken by it.
+Fix: Install the torch build for this machine's GPU, or point doctor at the Python that has it: `kpt doctor --python
+    PATH`.
+Source: PyTorch's notes on ROCm builds, https://docs.pytorch.org/docs/main/notes/hip.html; Python's import system (the
+    search path of an interpreter).
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """A torch without ROCm on an AMD machine
 
-What: the GPU is AMD's, but `torch.version.hip` is None: the build is for CUDA, or for no GPU at all.
-Why: torch.cuda.is_available() is False and everything falls back to the CPU, often without a word.
-A processor's own GPU alone is a warning: many people do not mean to compute on it.
-Fix: install the ROCm build from its own index. It carries its own ROCm libraries; only the driver must be there.
-Source: seed 000 phase 0 step 2: "If torch.version.hip is None, your ROCm PyTorch was overwritten. Reinstall it."
+What: The GPU is an AMD GPU, but `torch.version.hip` is None. The build is for CUDA, or for no GPU at all.
+Why: `torch.cuda.is_available()` is False, so everything runs on the CPU, often without a message. If the only AMD GPU
+    is the one inside the processor, this is a warning: many people do not mean to compute on it.
+Fix: Install the ROCm build from its own package index. It brings its own ROCm libraries; the machine only needs the
+    driver.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html (how to tell a ROCm build: `torch.version.hip`);
+    https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 0.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """A ROCm torch that was overwritten
 
-What: traces of a ROCm torch (its Triton, its libraries, a torchvision built for ROCm) beside a torch that is none.
-Why: `pip install` of a package that pins torch took the CUDA wheel from PyPI and replaced the ROCm build. The
-companions that stayed behind no longer fit. pip's records tell which run brought the present torch and which
-package of that run asked for it.
-Fix: reinstall the ROCm build, then install that package with `--no-deps`, or let `kpt deps` plan the installation.
-Source: seed 000 phase 0 step 2 and the first row of its pitfalls table; pip's RECORD, REQUESTED and METADATA files.
+What: Traces of a ROCm torch (its Triton, its libraries, a torchvision built for ROCm) beside a torch that is not a
+    ROCm build.
+Why: A `pip install` of a package that pins torch took the CUDA wheel from PyPI and replaced the ROCm build. The
+    packages that stayed behind no longer fit. pip's records show which run installed the present torch, and which
+    package of that run asked for it.
+Fix: Reinstall the ROCm build. Then install that package with `--no-deps`, or let `kpt deps` plan the installation.
+Source: bmaltais/kohya_ss#2228 and invoke-ai/InvokeAI#7146 (a CUDA torch replaces the ROCm one);
+    https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 0;
+    https://packaging.python.org/specifications/recording-installed-packages/ (RECORD and REQUESTED).
 """
 
 from __future__ import annotations

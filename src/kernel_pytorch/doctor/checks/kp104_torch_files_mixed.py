@@ -1,10 +1,11 @@
 """Torch's files and its record disagree
 
-What: the version in torch/version.py is not the version in its dist-info record, or there are two records.
-Why: two torches were written over each other (an interrupted upgrade, a copied folder, conda and pip together).
-Libraries of one build are then loaded by the Python files of another.
-Fix: uninstall until pip says "not installed", delete what is left of the torch folder, install again.
-Source: seed 000 phase 0 (verify torch after any pip install); PEP 376 and the recording of installed projects.
+What: The version in torch/version.py is not the version in torch's dist-info record, or there are two records.
+Why: Two torch versions were written over each other: an interrupted upgrade, a copied folder, or conda and pip
+    together. The Python files of one build then load the libraries of another.
+Fix: Uninstall until pip says "not installed", delete what is left of the torch folder, and install again.
+Source: https://packaging.python.org/specifications/recording-installed-packages/ (one dist-info folder for each
+    installed project).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Torch's ROCm and the installed ROCm differ
 
-What: torch was built with one ROCm release, and another one is installed on the system.
-Why: a torch wheel carries its own ROCm libraries, so running torch is fine. But extensions are compiled with the
-system's hipcc and headers and then loaded into torch's runtime: across a major release that does not work.
-Fix: for building extensions, install the ROCm that torch was built with, or the torch built for the ROCm you have.
-Where the system's ROCm or torch's is too old for the GPU, take a newer one.
-Source: seed 000 phase 0. The first ROCm release of each GPU is general knowledge of the release notes, not re-checked.
+What: Torch was built with one ROCm release, and another one is installed on the system.
+Why: A torch wheel carries its own ROCm libraries, so torch itself runs. But extensions are compiled with the system's
+    hipcc and headers and are then loaded into torch's runtime. Across a major release that does not work.
+Fix: To build extensions, install the ROCm release that torch was built with, or the torch built for your ROCm. If
+    either is too old for the GPU, take a newer one.
+Source: https://rocm.docs.amd.com/en/latest/_sources/compatibility/compatibility-matrix.rst (ROCm compatibility
+    matrix). The first ROCm release of each GPU comes from ROCm's release notes and was not checked again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from kernel_pytorch.core.findings import CheckResult
 from kernel_pytorch.doctor.advice import install_rocm_torch
 from kernel_pytorch.doctor.check import Applies, Check
-from kernel_pytorch.doctor.compatibility import FIRST_ROCM, rocm_knows
+from kernel_pytorch.doctor.compatibility import first_rocm, rocm_knows
 from kernel_pytorch.doctor.machine import Machine
 from kernel_pytorch.doctor.versions import minor, release
 
@@ -30,7 +31,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
             if version and rocm_knows(target, version) is False:
                 fix = install_rocm_torch(machine) if owner.startswith("torch") else ()
                 yield CHECK.red(
-                    f"{owner} ROCm {minor(version)}, which does not know {target} (first in {FIRST_ROCM[target]})", *fix
+                    f"{owner} ROCm {minor(version)}, which does not know {target} (first in {first_rocm(target)})", *fix
                 )
     if not built_with:
         yield CHECK.not_run("no ROCm torch to compare")

@@ -1,12 +1,14 @@
 """A ROCm and driver pair that AMD does not list
 
-What: the amdgpu driver of the running kernel and the ROCm in user space (torch's, or the system's) are too far apart.
-Why: AMD tests a driver with the ROCm releases of about a year around it (two releases before ROCm 6.4). Outside
-that, symptoms range from missing memory features to GPUs that do not initialise.
-Fix: update the older of the two. A kernel's own driver tells no release number: then the pair is unknown, which is
-not a fault.
-Source: AMD, "User and AMD GPU Driver (amdgpu) support matrix" (September 2025). Module versions of the driver releases
-6.1, 30.20 and newer were read in issue threads; those of 6.2 to 6.4 and 30.10 could not be checked a second time.
+What: The amdgpu driver of the running kernel and the ROCm in user space (torch's, or the system's) are too far apart.
+Why: AMD tests a driver with the ROCm releases of about one year around it (two releases before ROCm 6.4). Outside that
+    range, symptoms go from missing memory features to GPUs that do not initialise.
+Fix: Update the older of the two. The driver inside the kernel tree has no release number. The pair is then unknown,
+    which is not a fault.
+Source: AMD, "User and kernel-space support matrix",
+    https://rocm.docs.amd.com/projects/install-on-linux/en/docs-6.3.0/reference/user-kernel-space-compat-matrix.html
+    and its later versions. Module versions of the driver releases 6.1, 30.20 and newer come from public issue threads;
+    those of 6.2 to 6.4 and 30.10 were not confirmed a second time.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """A Triton that torch did not ask for
 
-What: torch's metadata pins one Triton release; another one, or none, is installed. On ROCm builds the pinned package
-may be called pytorch-triton-rocm, triton-rocm or triton.
+What: Torch's metadata pins one Triton release, but another one, or none, is installed. On ROCm builds the pinned
+    package may be called pytorch-triton-rocm, triton-rocm or triton.
 Why: Inductor and Triton change together. With another Triton, torch.compile fails to import or generates code that
-does not compile; a `triton` from PyPI beside pytorch-triton-rocm overwrites the same folder.
-Fix: install exactly what torch asks for, from the same index as torch.
-Source: Requires-Dist in torch's own METADATA; seed 000 phase 0 (protected packages).
+    does not compile. A `triton` from PyPI installed beside pytorch-triton-rocm overwrites the same folder.
+Fix: Install exactly the Triton that torch asks for, from the same index as torch.
+Source: Requires-Dist in the METADATA file of the installed torch;
+    https://github.com/vllm-project/vllm/blob/main/tools/vllm-rocm/pin_rocm_dependencies.py (vLLM pins the ROCm Triton
+    for this reason).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """A Python that this torch was not built for
 
-What: torch's wheel tag or its Requires-Python does not fit the Python that looks at it.
-Why: compiled modules load into one Python version only; after an upgrade of Python, or with
-`--ignore-requires-python`, the wheel of another version may be left in place.
-Fix: use the Python the wheel was made for, or install torch again with the present one. Packages in pure Python
-often state a Requires-Python that is only conservative; torch's is not.
-Source: seed 000 phase 0 step 3; the WHEEL and METADATA files of the installed torch.
+What: Torch's wheel tag or its Requires-Python does not match this Python.
+Why: Compiled modules load into one Python version only. After an upgrade of Python, or with
+    `--ignore-requires-python`, the wheel of another version may still be in place.
+Fix: Use the Python the wheel was made for, or install torch again with this one. Packages in pure Python often state a
+    cautious Requires-Python; torch's is a hard limit.
+Source: The WHEEL and METADATA files of the installed torch;
+    https://packaging.python.org/specifications/recording-installed-packages/
 """
 
 from __future__ import annotations

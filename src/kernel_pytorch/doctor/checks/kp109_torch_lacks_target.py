@@ -1,10 +1,12 @@
 """A torch that was not built for this GPU
 
-What: the GPU's target is not among those torch's kernels were compiled for.
-Why: the first kernel fails with "invalid device function" or "no kernel image". Wheels carry a fixed list of targets.
-Fix: a wheel whose list has the target (AMD's own wheels cover more consumer GPUs), or a build from source with
-PYTORCH_ROCM_ARCH. HSA_OVERRIDE_GFX_VERSION makes a sibling's code run (gfx1031 as 10.3.0) and is unsupported.
-Source: torch's own list of built-in targets (torch.cuda.get_arch_list); seed 000 phase 1 (never hard-code the target).
+What: The GPU's target is not in the list of targets that torch's kernels were compiled for.
+Why: The first kernel fails with "invalid device function" or "no kernel image". Each wheel carries a fixed list of
+    targets.
+Fix: Take a wheel whose list has the target (AMD's own wheels cover more consumer GPUs), or build torch from source
+    with PYTORCH_ROCM_ARCH. HSA_OVERRIDE_GFX_VERSION lets the GPU run a sibling's code (gfx1031 as 10.3.0). AMD does
+    not support that.
+Source: https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_arch_list.md (the list torch was built for).
 """
 
 from __future__ import annotations

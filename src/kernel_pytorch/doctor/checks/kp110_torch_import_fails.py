@@ -1,10 +1,11 @@
 """Torch does not import
 
-What: `import torch` in a fresh process of this Python raised, crashed or did not come back.
-Why: typical causes are a missing library (an uninstalled nvidia-* or rocm-* package), two torches mixed (KP104), or a
-GPU driver that does not answer.
-Fix: read the message; `python -X faulthandler -c "import torch"` shows where a crash happens.
-Source: seed 000 phase 0 step 5 (dependency debugging).
+What: `import torch` in a fresh process of this Python raised an exception, crashed or did not return.
+Why: Typical causes are a missing library (an nvidia-* or rocm-* package was uninstalled), two torch versions mixed
+    together (KP104), or a GPU driver that does not answer.
+Fix: Read the message. `python -X faulthandler -c "import torch"` shows where a crash happens.
+Source: Measured here: doctor imports torch in a child process with a time limit. The causes come from practice; no
+    public list of them is known to us.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """An AMD GPU without its driver
 
-What: an AMD GPU is on the PCI bus, but the amdgpu compute driver has not taken it: no /sys/class/kfd.
-Why: without the kernel driver no ROCm program sees the GPU, whatever is installed above it.
-Fix: install and load the amdgpu driver on the host; in a virtual machine, pass the GPU through.
-Source: seed 002 (the stack: ROCr over amdkfd); seed 000 phase 1 (verify the GPU).
+What: An AMD GPU is on the PCI bus, but the amdgpu compute driver has not taken it: there is no /sys/class/kfd.
+Why: Without the kernel driver no ROCm program sees the GPU, whatever else is installed.
+Fix: Install and load the amdgpu driver on the host. In a virtual machine, pass the GPU through.
+Source: https://rocm.docs.amd.com/en/latest/_sources/compatibility/compatibility-matrix.rst (ROCm needs a matching
+    kernel driver).
 """
 
 from __future__ import annotations

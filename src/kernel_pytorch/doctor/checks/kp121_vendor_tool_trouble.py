@@ -1,11 +1,11 @@
-"""A vendor tool that hangs, fails or talks nonsense
+"""A vendor tool that hangs, fails or prints nonsense
 
-What: rocminfo, amd-smi, rocm-smi or nvidia-smi is installed but did not answer, ended with an error, or wrote
-something that is not its format.
-Why: a tool that hangs usually waits for a GPU that no longer responds; a reset or a reboot is due. One that fails
-tells about permissions or a missing driver. All of them missing is only a nuisance where torch sees the GPU.
-Fix: read the message; `sudo dmesg | tail` shows what the kernel thinks; `amd-smi reset --gpureset` resets a GPU.
-Source: seed 000 phase 1 (verify the GPU with rocm-smi and rocminfo); the tools' own documentation.
+What: rocminfo, amd-smi, rocm-smi or nvidia-smi is installed, but it did not answer, ended with an error, or printed
+    something that is not its format.
+Why: A tool that hangs usually waits for a GPU that no longer responds; reset the GPU or reboot. A tool that fails
+    points at permissions or a missing driver. If all tools are missing but torch sees the GPU, it is only a nuisance.
+Fix: Read the message. `sudo dmesg | tail` shows what the kernel reports. `amd-smi reset --gpureset` resets a GPU.
+Source: https://rocm.docs.amd.com/projects/amdsmi/en/develop/how-to/amdsmi-cli-tool.html
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
 """GPUs of different targets in one machine
 
-What: the AMD GPUs do not all have the same target; most often one is the processor's own (gfx1036, gfx1103).
-Why: device 0 may be the wrong one; libraries that initialise every device crash on one they have no code for; a
-build for "the" target covers only one of them.
-Fix: show programs only the GPU they should use: HIP_VISIBLE_DEVICES, or switch the integrated one off in firmware.
-Source: ROCm/TheRock issue 5543 (a 7900 XT beside gfx1036: masking it helps); seed 000 phase 1.
+What: The AMD GPUs do not all have the same target. Most often one of them is the GPU inside the processor (gfx1036,
+    gfx1103).
+Why: Device 0 may be the wrong GPU. Libraries that initialise every device crash on one they have no code for. A build
+    for "the" target covers only one of them.
+Fix: Show programs only the GPU they should use with HIP_VISIBLE_DEVICES, or switch the integrated GPU off in the
+    firmware.
+Source: ROCm/TheRock#5543 (a 7900 XT beside a gfx1036: hiding the second one helps);
+    https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 """
 
 from __future__ import annotations

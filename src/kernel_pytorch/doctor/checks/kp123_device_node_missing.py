@@ -1,10 +1,11 @@
 """/dev/kfd or /dev/dri is missing
 
-What: the driver knows the GPU, but the device nodes a program opens are not there.
-Why: ROCm opens /dev/kfd for compute and /dev/dri/renderD* for memory. Without them the machine has "no GPU". In a
-container they are absent unless it was started with the AMD flags; NVIDIA's `--gpus all` does not bring them.
-Fix: in a container, start it again with the flags; on a bare machine, the driver did not finish loading: see dmesg.
-Source: seed 002 (containers); ROCm documentation, "Running ROCm Docker containers".
+What: The driver knows the GPU, but the device nodes that a program opens are not there.
+Why: ROCm opens /dev/kfd for compute and /dev/dri/renderD* for memory. Without them a program finds no GPU. A container
+    has them only if it was started with the AMD flags; NVIDIA's `--gpus all` does not add them.
+Fix: In a container, start it again with the flags that doctor prints. On a bare machine the driver did not finish
+    loading: see dmesg.
+Source: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """A device node that this user may not open
 
-What: /dev/kfd or a /dev/dri/renderD* node is there but does not open for reading and writing.
-Why: the nodes belong to a group, `render` on most systems, `video` on older ones. What counts is the number of the
-group that owns the node: inside a container the same number often has another name, or none, and adding the user to
-the image's own `render` group changes nothing.
-Fix: on a bare machine, join the owning group and log in again; for a container, pass the number with --group-add.
-Source: seed 002 (containers, --group-add video --group-add render); ROCm/ROCm-docker issue 116 (the number counts).
+What: /dev/kfd or a /dev/dri/renderD* node exists, but this user cannot open it for reading and writing.
+Why: The nodes belong to a group, `render` on most systems and `video` on older ones. What counts is the number of that
+    group. Inside a container the same number often has another name or none, so adding the user to the image's own
+    `render` group changes nothing.
+Fix: On a bare machine, join the owning group and log in again. For a container, pass the number with --group-add.
+Source: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html; ROCm/ROCm-docker#116 (the
+    number of the group counts).
 """
 
 from __future__ import annotations

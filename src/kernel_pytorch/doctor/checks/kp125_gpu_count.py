@@ -1,10 +1,11 @@
 """Sources disagree on the number of GPUs
 
-What: the driver, rocminfo and the management tools do not list the same number of AMD GPUs.
-Why: a GPU that dropped off the bus, a container that got only some of the device nodes, or a visible-devices variable
-(rocminfo honours ROCR_VISIBLE_DEVICES, the driver's files do not). An MI250X board is two devices everywhere.
-Fix: compare with `ls /dev/dri/renderD*`; `sudo dmesg | grep -i amdgpu` tells about a lost GPU.
-Source: seed 000 phase 1 (verify the GPU); the hardware table (devices per board).
+What: The driver, rocminfo and the management tools do not list the same number of AMD GPUs.
+Why: A GPU dropped off the bus, a container got only some of the device nodes, or a variable hides devices (rocminfo
+    follows ROCR_VISIBLE_DEVICES, the driver's files do not). An MI250X board is two devices everywhere.
+Fix: Compare with `ls /dev/dri/renderD*`. `sudo dmesg | grep -i amdgpu` shows a lost GPU.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (what each variable hides);
+    https://rocm.docs.amd.com/projects/amdsmi/en/develop/how-to/amdsmi-cli-tool.html
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """GPUs of one node that are not linked
 
-What: how the GPUs of this machine are connected (XGMI, NVLink, PCIe), from amd-smi, rocm-smi, the driver's files or
-nvidia-smi. A warning where some of a node's GPUs have direct links and others of the same kind have none.
-Why: a collective is as fast as its slowest link. On a board whose GPUs are all linked (MI300X, H100 SXM) a GPU that
-others reach over PCIe only has lost its links, or was given to this machine without its neighbours. Cards that are
-linked in pairs by bridges are as they should be: jobs are then best placed on such pairs.
-Fix: compare with `amd-smi topology` or `nvidia-smi topo -m` on the host; a reset or a reboot brings lost links back.
-Source: amd-smi and nvidia-smi documentation.
+What: How the GPUs of this machine are connected (XGMI, NVLink, PCIe), from amd-smi, rocm-smi, the driver's files or
+    nvidia-smi. It is a warning if some GPUs of the node have direct links and others of the same kind have none.
+Why: A collective is as fast as its slowest link. On a board whose GPUs are all linked (MI300X, H100 SXM), a GPU that
+    others reach over PCIe only has lost its links, or was given to this machine without its neighbours. Cards linked
+    in pairs by bridges are normal; place jobs on such pairs.
+Fix: Compare with `amd-smi topology` or `nvidia-smi topo -m` on the host. A reset or a reboot brings lost links back.
+Source: https://rocm.docs.amd.com/projects/amdsmi/en/develop/how-to/amdsmi-cli-tool.html (`amd-smi topology`, `amd-smi
+    xgmi`); nvidia-smi's manual page (`topo`).
 """
 
 from __future__ import annotations

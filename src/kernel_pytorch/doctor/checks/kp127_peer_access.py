@@ -1,11 +1,13 @@
 """GPUs that cannot read each other's memory
 
-What: pairs of GPUs between which peer-to-peer access is off, as amd-smi, rocm-smi or nvidia-smi says.
-Why: RCCL and NCCL then copy through host memory, at a fraction of the bandwidth, and some programs that map a
-neighbour's memory do not start. Over PCIe it needs a large BAR ("above 4G decoding"), an IOMMU in pass-through mode
-and, across switches, ACS off; inside a virtual machine it is often off by design.
-Fix: boot the host with iommu=pt, enable above-4G decoding and resizable BAR in its firmware. Nothing is changed here.
-Source: ROCm documentation (system optimisation, RCCL usage tips); NCCL documentation (troubleshooting, PCI access).
+What: Pairs of GPUs between which peer-to-peer access is off, as amd-smi, rocm-smi or nvidia-smi reports.
+Why: RCCL and NCCL then copy through host memory, at a fraction of the bandwidth. Some programs that map a neighbour's
+    memory do not start. Over PCIe, peer access needs a large BAR ("above 4G decoding"), an IOMMU in pass-through mode
+    and, across switches, ACS off. In a virtual machine it is often off by design.
+Fix: Boot the host with iommu=pt and enable above-4G decoding and resizable BAR in its firmware. Doctor changes
+    nothing.
+Source: https://rocm.docs.amd.com/projects/rccl/en/docs-7.14.0/how-to/rccl-usage-tips.html (peer-to-peer transport);
+    NCCL documentation, "Troubleshooting".
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """GPUs on several NUMA nodes
 
-What: which NUMA node (socket) each GPU hangs on.
-Why: a process whose memory lies on the other socket feeds its GPU through the link between the sockets. With one
-process per GPU each is best kept on its GPU's node. A node number the system does not tell (a virtual machine often
-hides it) is said as such.
-Fix: start ranks on their GPU's node: `numactl --cpunodebind=N --membind=N`, or `torchrun --numa-binding node` where
-torch has it (2.9 and newer).
-Source: ROCm documentation (system optimisation, NUMA), torchrun documentation.
+What: Which NUMA node (socket) each GPU is attached to.
+Why: A process whose memory is on the other socket feeds its GPU through the link between the sockets. With one process
+    per GPU, keep each process on its GPU's node. If the system does not tell the node (a virtual machine often hides
+    it), the line says so.
+Fix: Start ranks on their GPU's node: `numactl --cpunodebind=N --membind=N`, or `torchrun --numa-binding node` with
+    torch 2.9 and newer.
+Source: torchrun --help (torch 2.9 and newer); https://huggingface.co/docs/optimum/amd/amdgpu/perf_hardware (NUMA nodes
+    of MI200 machines).
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Variables of RCCL and NCCL against this node
 
-What: variables that switch off links this node has, and documented ones for its topology that are not set. The
-second kind is set by `prepare_model(..., parallel=...)` by itself, where the environment has none.
-Why: NCCL_P2P_DISABLE=1 or NCCL_SHM_DISABLE=1, left behind from looking for a fault, sends everything through the
-network stack or host memory. AMD documents NCCL_MIN_NCHANNELS=112 for eight MI300X that are all linked, and
-fine-grained memory (HSA_FORCE_FINE_GRAIN_PCIE=1) for peer access over PCIe.
-Fix: unset the first kind; export the second before the program starts if it does not use our back ends.
-Source: ROCm documentation (RCCL usage tips, MI300X workload optimisation); NCCL documentation (environment variables).
+What: Variables that switch off links which this node has, and documented variables for its topology that are not set.
+    `prepare_model(..., parallel=...)` sets the second kind itself where the environment has none.
+Why: NCCL_P2P_DISABLE=1 or NCCL_SHM_DISABLE=1, left over from a search for a fault, sends everything through the
+    network stack or host memory. AMD documents NCCL_MIN_NCHANNELS=112 for eight MI300X that are all linked, and
+    fine-grained memory (HSA_FORCE_FINE_GRAIN_PCIE=1) for peer access over PCIe.
+Fix: Unset the first kind. Export the second kind before the program starts, unless it uses our back ends.
+Source: https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html
+    (NCCL_MIN_NCHANNELS); https://rocm.docs.amd.com/projects/rccl/en/docs-7.14.0/how-to/rccl-usage-tips.html
+    (fine-grained memory); NCCL documentation, "Environment Variables".
 """
 
 from __future__ import annotations

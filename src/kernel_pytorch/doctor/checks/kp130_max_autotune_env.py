@@ -1,10 +1,12 @@
 """TORCHINDUCTOR_MAX_AUTOTUNE is set
 
-What: an environment variable that turns Inductor's kernel search on for every torch.compile call.
-Why: `mode="default"` then behaves like max-autotune: minutes per graph on the first run, and hangs were reported on
-ROCm. Some ROCm images set it, so nobody in the project knows it is there.
-Fix: unset it before any compile; use `mode="max-autotune"` where the search is wanted.
-Source: seed 000 rule 3 and phase 6, seed 001 level 1; sglang's docker/rocm.Dockerfile sets it.
+What: An environment variable turns Inductor's kernel search on for every torch.compile call.
+Why: `mode="default"` then behaves like max-autotune: the first run takes minutes per graph, and hangs were reported on
+    ROCm. Some ROCm images set the variable, so nobody in the project knows it is there.
+Fix: Unset it before any compile. Use `mode="max-autotune"` where you want the search.
+Source: https://github.com/sgl-project/sglang/blob/main/docker/rocm.Dockerfile (sets it);
+    https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (reads it);
+    https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 3.
 """
 
 from __future__ import annotations

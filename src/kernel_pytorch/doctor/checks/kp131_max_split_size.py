@@ -1,11 +1,12 @@
 """max_split_size_mb in the allocator settings
 
 What: PYTORCH_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF or PYTORCH_CUDA_ALLOC_CONF sets max_split_size_mb.
-Why: the seed reports a RuntimeError at start-up from the HIP allocator. Current torch (checked: 2.13) accepts the
-option on every back end; together with expandable_segments, reserved memory was reported to grow until the GPU is
-full on ROCm with torch >= 2.12. It was made for fragmentation that the two do not cure together.
-Fix: drop the option on ROCm and keep the others; NVIDIA machines keep theirs.
-Source: seed 000 phase 5 and pitfalls; PyTorch documentation (memory management) and its allocator configuration.
+Why: A public porting guide reports a RuntimeError at start-up from the HIP allocator. Current torch (checked: 2.13)
+    accepts the option on every back end. Together with expandable_segments, reserved memory was reported to grow until
+    the GPU is full on ROCm with torch 2.12 and newer. Each option treats fragmentation; together they do not cure it.
+Fix: Drop the option on ROCm and keep the others. NVIDIA machines keep theirs.
+Source: https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 5 (the RuntimeError);
+    https://github.com/pytorch/pytorch/blob/main/c10/core/AllocatorConfig.h (accepted keys); pytorch/pytorch#123548.
 """
 
 from __future__ import annotations

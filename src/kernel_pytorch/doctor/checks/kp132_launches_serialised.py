@@ -1,10 +1,10 @@
 """A debugging variable that makes launches wait
 
 What: HIP_LAUNCH_BLOCKING, CUDA_LAUNCH_BLOCKING, AMD_SERIALIZE_KERNEL or AMD_SERIALIZE_COPY is on.
-Why: every launch then waits for the kernel before it. Results stay right; speed is gone, and no profile is worth
-reading. It is usually left over from a debugging session.
-Fix: unset it outside debugging.
-Source: seed 004 (keep 0 for production); HIP documentation (debugging environment variables).
+Why: Every launch then waits for the kernel before it. Results stay right, but speed is gone and no profile is worth
+    reading. The variable is usually left over from a debugging session.
+Fix: Unset it outside debugging.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (debug variables)
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Visible-devices variables that contradict each other
 
-What: HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES or GPU_DEVICE_ORDINAL are set together and do
-not agree, or leave no GPU.
-Why: HIP reads both its own name and CUDA's; which one counts depends on the version, and launchers (Ray) refuse to
-start when they differ. ROCR filters below HIP: HIP then counts within what ROCR left, so ROCR=2,3 with HIP=2,3 leaves
-nothing.
-Fix: set one of them. AMD advises ROCR_VISIBLE_DEVICES on Linux; HIP_VISIBLE_DEVICES is the most used.
-Source: HIP documentation (GPU isolation); ray-project/ray issue 52701; seed 002.
+What: HIP_VISIBLE_DEVICES, ROCR_VISIBLE_DEVICES, CUDA_VISIBLE_DEVICES or GPU_DEVICE_ORDINAL are set together and do not
+    agree, or leave no GPU.
+Why: HIP reads its own name and CUDA's. Which one counts depends on the version, and launchers (Ray) refuse to start
+    when they differ. ROCR filters below HIP, and HIP counts within what ROCR left: ROCR=2,3 with HIP=2,3 leaves
+    nothing.
+Fix: Set one of them. AMD advises ROCR_VISIBLE_DEVICES on Linux; HIP_VISIBLE_DEVICES is the most used.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (GPU isolation variables);
+    https://rocm.docs.amd.com/en/docs-6.1.2/conceptual/gpu-isolation.html; ray-project/ray#52701.
 """
 
 from __future__ import annotations

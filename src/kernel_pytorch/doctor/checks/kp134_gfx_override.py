@@ -1,11 +1,11 @@
 """HSA_OVERRIDE_GFX_VERSION is set
 
-What: the runtime is told to take the GPU for another one.
-Why: it runs code built for that other GPU. On a close sibling that works (gfx1031 as 10.3.0); elsewhere it faults, or
-computes wrong numbers, and every tool that asks for the target gets the false one. On a GPU that torch was built for
-there is no reason for it.
-Fix: unset it. Where torch has no code for this GPU, install a torch that has (KP109) before resorting to it.
-Source: seed 000 phase 1 (detect the target, never hard-code it); ROCm documentation; jeffdaily/moat porting guide.
+What: The runtime is told to take the GPU for another one.
+Why: The GPU then runs code built for the other one. On a close sibling that works (gfx1031 as 10.3.0). Elsewhere it
+    faults or computes wrong numbers, and every tool that asks for the target gets the false one. On a GPU that torch
+    was built for there is no reason for it.
+Fix: Unset it. If torch has no code for this GPU, first install a torch that has (KP109).
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """expandable_segments where it is not supported
 
-What: the allocator settings ask for expandable_segments.
-Why: the seeds call it a safe ROCm setting. It is implemented on ROCm from torch 2.11 with ROCm 7.0 on; before, torch
-prints a warning and ignores it. An open report describes a hang in the first copy to the GPU with it.
-Fix: drop it on older versions; on newer ones keep it if it helps against fragmentation, and drop it first if a copy
-to the GPU hangs.
-Source: seeds 000 and 004; pytorch/pytorch pull requests 177974 and 179930, issue 192259 (open).
+What: The allocator settings ask for expandable_segments.
+Why: Porting guides call it a safe ROCm setting. It works on ROCm from torch 2.11 with ROCm 7.0; before that, torch
+    prints a warning and ignores it. An open report describes a hang in the first copy to the GPU with it.
+Fix: Drop it on older versions. On newer ones keep it if it helps against fragmentation, and drop it first if a copy to
+    the GPU hangs.
+Source: pytorch/pytorch#177974 and #179930 (support on ROCm); pytorch/pytorch#192259 (the hang, open);
+    https://skills.sh/arist12/amd-skills/amd-rocm-porting (calls it safe).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A variable that no part of ROCm reads
 
-What: a variable from a guide or a script that ROCm's runtime does not have.
-Why: it does nothing, and whoever set it believes the opposite. HIP_CACHE_ENABLED is one; the compile cache that
-exists is AMD_COMGR_CACHE, on by default in current ROCm.
-Fix: remove it from scripts and images; nothing needs to take its place.
-Source: seed 004 names it; ROCm's runtime flags and its environment-variable reference do not have it.
+What: A variable from a guide or a script that ROCm's runtime does not have.
+Why: It does nothing, and whoever set it believes the opposite. HIP_CACHE_ENABLED is one of them. The compile cache
+    that exists is AMD_COMGR_CACHE, and it is on by default in current ROCm.
+Fix: Remove it from scripts and images. Nothing needs to replace it.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (the list does not have it);
+    Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md (names HIP_CACHE_ENABLED).
 """
 
 from __future__ import annotations

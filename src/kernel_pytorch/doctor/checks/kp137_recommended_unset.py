@@ -1,10 +1,12 @@
 """Recommended variables that are not set
 
-What: variables that seeds 000 and 001 recommend for this GPU and that are not set.
-Why: they are small gains for particular workloads, and several are the defaults by now. None is needed for right
-results, so this is a note, not a fault. `kpt doctor --env` prints them as a block to source, each with what it does.
+What: Variables that public AMD tuning guides recommend for this GPU and that are not set.
+Why: They are small gains for particular workloads, and several are defaults by now. None is needed for right results,
+    so this is a note. `kpt doctor --env` prints them as a block to source, each with what it does.
 Fix: `eval "$(kpt doctor --env)"`, or copy the lines you want. Measure before and after.
-Source: seed 000 phase 1, seed 001 level 1; defaults from the ROCR-Runtime, HIP and PyTorch documentation.
+Source: https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html;
+    https://skills.sh/arist12/amd-skills/amd-kernel-optimization, level 1; defaults from
+    https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The runtime writes a log
 
 What: AMD_LOG_LEVEL is above 0.
-Why: from level 3 the runtime writes a line for every call, which slows launches and fills disks.
-Fix: unset it, or set it to 0, which is the default.
-Source: seeds 000, 001 and 004 (AMD_LOG_LEVEL=0); HIP documentation (logging: disabled by default).
+Why: From level 3 the runtime writes a line for every call, which slows launches and fills disks.
+Fix: Unset it, or set it to 0, which is the default.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/logging.html (logging is off by default)
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Build variables that do not fit this machine
 
-What: ROCM_PATH names a folder that is not there, HIP_PLATFORM is not amd, or GPU_TARGETS / PYTORCH_ROCM_ARCH leave
-out the GPU of this machine.
-Why: an extension then builds against the wrong ROCm, or builds well and fails with "invalid device function" at the
-first launch.
-Fix: unset the variable, or set it to what the machine has; the target comes from the device, never from a script.
-Source: seed 002 (ROCM_PATH, HIP_PLATFORM, GPU_TARGETS); seed 000 phase 4 (detect the target at run time).
+What: ROCM_PATH names a folder that does not exist, HIP_PLATFORM is not amd, or GPU_TARGETS / PYTORCH_ROCM_ARCH leave
+    out the GPU of this machine.
+Why: An extension then builds against the wrong ROCm, or builds well and fails with "invalid device function" at the
+    first launch.
+Fix: Unset the variable, or set it to what the machine has. Take the target from the device, never from a script.
+Source: https://rocm.docs.amd.com/projects/HIPCC/en/docs-6.4.0/env.html (HIP_PLATFORM, ROCM_PATH);
+    https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py (PYTORCH_ROCM_ARCH).
 """
 
 from __future__ import annotations

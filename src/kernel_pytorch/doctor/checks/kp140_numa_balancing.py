@@ -1,10 +1,12 @@
 """Automatic NUMA balancing is on
 
 What: /proc/sys/kernel/numa_balancing is not 0.
-Why: the kernel moves pages between sockets and unmaps them to see who uses them; a GPU that reads host memory waits
-for that. Seed 000 puts the loss at 10-30 %; AMD's tuning guides ask for it to be off on Instinct hosts.
-Fix: switch it off on the host. It changes a setting of the whole machine, so doctor only prints the command.
-Source: seed 000 phase 1 and pitfalls, seed 001 level 1; ROCm documentation (system optimisation).
+Why: The kernel moves pages between sockets and unmaps them to see who uses them. A GPU that reads host memory waits
+    for that. One porting guide puts the loss at 10-30 %; AMD's documentation advises to switch it off, and says that
+    some workloads are better with it.
+Fix: Switch it off on the host. It is a setting of the whole machine, so doctor only prints the command.
+Source: https://rocm.docs.amd.com/en/docs-6.3.3/how-to/rocm-for-ai/training/prerequisite-system-validation.html
+    (disable NUMA auto-balancing); https://skills.sh/arist12/amd-skills/amd-rocm-porting (10-30 %).
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Compile caches, and what a first run costs
 
-What: where torch.compile, Triton, aiter, TunableOp and the HIP compiler keep their results, and how much is there.
-Why: on AMD every one of them is slow on its first run: minutes, which look like a hang and get killed. A cache in
-/tmp of a container is paid for again at every start. Do not kill a first compilation under 15 minutes.
-Fix: put the caches on a disk that stays: set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR; set timeouts to 600 s or
-more for first runs.
-Source: seed 000, "First-Run Compilation Penalty": the times are its figures.
+What: Where torch.compile, Triton, aiter, TunableOp and the HIP compiler keep their results, and how much is there.
+Why: On AMD each of them is slow on its first run: minutes, which look like a hang and get killed. A container with its
+    cache in /tmp pays that again at every start. Do not kill a first compilation before 15 minutes.
+Fix: Put the caches on a disk that stays: set TORCHINDUCTOR_CACHE_DIR and TRITON_CACHE_DIR. Set timeouts to 600 s or
+    more for first runs.
+Source: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_configuration_tutorial.html (the folders);
+    https://skills.sh/arist12/amd-skills/amd-kernel-optimization (2-15 minutes, time limits of 600 s: its figures, not
+    measured here).
 """
 
 from __future__ import annotations

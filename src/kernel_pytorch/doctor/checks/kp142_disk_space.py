@@ -1,10 +1,10 @@
 """Little disk space
 
-What: less than 20 GiB free where packages or caches live; red below 2 GiB.
-Why: a ROCm torch unpacks to more than 10 GiB, and pip needs the wheel beside it while it unpacks. A full disk leaves
-a half-written torch behind (KP104). Compile caches fill the rest.
-Fix: free space, or move the caches (KP141) and pip's temporary folder (TMPDIR).
-Source: general knowledge of the size of ROCm torch wheels, not measured here; seed 000 (first-run caches).
+What: Less than 20 GiB is free where packages or caches live. It is red below 2 GiB.
+Why: A ROCm torch unpacks to more than 10 GiB, and pip needs the wheel beside it while it unpacks. A full disk leaves a
+    half-written torch (KP104). Compile caches fill the rest.
+Fix: Free space, or move the caches (KP141) and pip's temporary folder (TMPDIR).
+Source: No public source; the size of ROCm torch wheels is from practice and was not measured here.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Little shared memory in a container
 
 What: /dev/shm has less than 1 GiB in a container on an AMD machine.
-Why: RCCL and torch's data loaders pass tensors through shared memory; Docker gives 64 MiB unless told otherwise, and
-the failure is a bus error in a worker.
-Fix: start the container with --shm-size 16G or --ipc=host.
-Source: seed 002 (containers); ROCm documentation (running containers); PyTorch documentation (docker).
+Why: RCCL and torch's data loaders pass tensors through shared memory. Docker gives 64 MiB by default, and the failure
+    is a bus error in a worker.
+Fix: Start the container with --shm-size 16G or --ipc=host.
+Source: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html; PyTorch's README, "Docker
+    Image" (--ipc=host or --shm-size).
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Packages made for CUDA beside a ROCm torch
 
 What: nvidia-* libraries, pynvml, or CUDA wheels of cupy, xformers, flash-attn, bitsandbytes or jax are installed.
-Why: they bring nothing on an AMD GPU. Some load and fail at the first call, some pull a CUDA torch with the next
-upgrade, and code that finds pynvml believes it is on NVIDIA.
-Fix: remove them; `kpt deps` says what replaces each. Compiled packages are judged by the libraries their modules
-link to, so a ROCm build of flash-attn is not blamed.
-Source: seed 000 phases 0 and 5 and its pitfalls table (top-level import pynvml, jax[cuda12]).
+Why: They bring nothing on an AMD GPU. Some load and fail at the first call, and some bring a CUDA torch with the next
+    upgrade. Code that finds pynvml believes it is on NVIDIA.
+Fix: Remove them; `kpt deps` says what replaces each. Doctor judges compiled packages by the libraries their modules
+    link to, so it does not report a ROCm build of flash-attn.
+Source: pytorch/pytorch#133259 (nvidia-ml-py broke torch.cuda.device_count() on ROCm);
+    https://github.com/vllm-project/vllm/blob/main/requirements/rocm.txt (vLLM's list without them).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """AMD packages that are present
 
 What: aiter, a ROCm build of flash-attn, and other packages that are faster on AMD than their general counterparts.
-Why: AMD's images carry them, and installing over them (a flash-attn from PyPI, a second aiter) loses them. Porting
-should use what is there before it falls back to torch's own attention.
-Fix: nothing to do; leave them in place.
-Source: seed 000 phase 0 step 1 (images often have aiter and flash-attn pre-installed), phase 5.
+Why: AMD's images carry them, and installing over them (a flash-attn from PyPI, a second aiter) loses them. A port
+    should use what is there before it falls back to torch's own attention.
+Fix: Nothing to do. Leave them in place.
+Source: https://github.com/Dao-AILab/flash-attention#amd-rocm-support;
+    https://github.com/ROCm/aiter#supported-hardware; https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 0.
 """
 
 from __future__ import annotations

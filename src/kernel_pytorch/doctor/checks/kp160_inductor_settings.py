@@ -1,12 +1,13 @@
 """Inductor settings that ROCm should not have
 
-What: the Inductor and Dynamo settings a fresh process of this Python starts with, against those ROCm needs.
-Why: max_autotune in a configuration file or image makes every compile a search; Inductor's own graph capture and
-memory planning are unreliable on ROCm. Stock torch 2.13 differs from the seeds' list only in
-max_autotune_gemm_backends, cudagraph_trees and recompile_limit (formerly cache_size_limit), none of which hurts by
-itself, so those are notes.
-Fix: set the lines printed by --fix before the first compile, and restore them afterwards.
-Source: seed 004 (Inductor configuration), seed 000 rule 3; defaults read from stock torch 2.13.
+What: The Inductor and Dynamo settings that a fresh process of this Python starts with, against those ROCm needs.
+Why: max_autotune in a configuration file or image makes every compile a search. Inductor's own graph capture and
+    memory planning are unreliable on ROCm. Stock torch 2.13 differs from the public lists of ROCm settings only in
+    max_autotune_gemm_backends, cudagraph_trees and recompile_limit (formerly cache_size_limit). None of these hurts by
+    itself, so they are notes.
+Fix: Set the lines that --fix prints before the first compile, and restore them afterwards.
+Source: Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md (the list);
+    https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (the defaults, read from stock torch 2.13).
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernel_pytorch.emulate.isa.row import Row, wave
+from kernel_pytorch.emulate.isa.small_floats import FNUZ_TARGETS
 
 _BITS = {"f32": 32, "xf32": 32, "f16": 16, "bf16": 16, "i8": 8, "fp8": 8, "bf8": 8}
 
@@ -62,7 +63,7 @@ def _dense() -> tuple[Row, ...]:
         for right in ("fp8", "bf8"):
             for m, depth in ((16, 32), (32, 16)):
                 name = f"v_mfma_f32_{m}x{m}x{depth}_{left}_{right}"
-                rows += _mfma(m, depth, f"{left}_{right}", 1, name, "_fnuz", ("gfx942",))
+                rows += _mfma(m, depth, f"{left}_{right}", 1, name, "_fnuz", FNUZ_TARGETS)
                 rows += _mfma(m, depth, f"{left}_{right}", 1, name)
     return tuple(rows)
 
@@ -81,7 +82,7 @@ def _sparse() -> tuple[Row, ...]:
         stored = depth * m * _BITS[kind.split("_")[0]] // (128 * 32)
         result = "i32" if kind == "i8" else "f32"
         fnuz = kind[:2] in ("fp", "bf") and "_" in kind and (m, depth) in ((16, 64), (32, 32))
-        for variant, families in (("_fnuz", ("gfx942",)), ("", ())) if fnuz else (("", ()),):
+        for variant, families in (("_fnuz", FNUZ_TARGETS), ("", ())) if fnuz else (("", ()),):
             rows += wave(
                 f"v_smfmac_{result}_{m}x{m}x{depth}_{kind}",
                 f"+v{m * m // 64} = v{stored} v{2 * stored} v1",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from kernel_pytorch.core.hardware import targets
 from kernel_pytorch.emulate.isa.row import Row, lane
 
-_FNUZ = ("gfx942",)
+FNUZ_TARGETS = tuple(row.name for row in targets("amd") if row.fp8_format == "e4m3fnuz")
 
 
 def _for_both(names: str, types: str, body: str, **extra: object) -> tuple[Row, ...]:
-    """Rows for gfx942's FNUZ formats and everybody else's OCP formats; `@fp8` and `@bf8` in the body are the format."""
+    """Rows for MI300's FNUZ formats and everybody else's OCP formats; `@fp8` and `@bf8` in the body are the format."""
     rows: list[Row] = []
-    for suffix, families in (("_fnuz", _FNUZ), ("_ocp", ())):
+    for suffix, families in (("_fnuz", FNUZ_TARGETS), ("_ocp", ())):
         filled = body.replace("@fp8", f"kpt_fp8{suffix}").replace("@bf8", f"kpt_bf8{suffix}")
         rows += lane(names, types, filled, families=families, **extra)
     return tuple(rows)

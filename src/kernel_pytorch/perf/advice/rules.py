@@ -1,8 +1,8 @@
 """The table from category to action: each rule looks at a profile and says what could be saved, and on which rung.
 
-Rungs are seed 001's ladder: 1 environment, 2 torch.compile and graphs, 3 model surgery, 4 kernels and Inductor tuning,
-5 kernels for one architecture. Savings are predicted from this profile's own times, rooflines being upper bounds; they
-overlap (a fused chain may hold a cast), so they do not add up. `kpt bench` decides what stays.
+Rungs are those of `kpt optimize`: 1 environment, 2 torch.compile and graphs, 3 model surgery, 4 kernels and Inductor
+tuning, 5 kernels for one architecture. Savings are predicted from this profile's own times, rooflines being upper
+bounds; they overlap (a fused chain may hold a cast), so they do not add up. `kpt bench` decides what stays.
 """
 
 from __future__ import annotations

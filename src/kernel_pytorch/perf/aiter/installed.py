@@ -7,13 +7,19 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-SERVED = ("gfx90a", "gfx942", "gfx950")
+from kernel_pytorch.core.hardware import targets
+
 # The arguments that we pass, by name: what an installed release does not have is refused, not guessed.
 GEMM_ARGUMENTS = ("A", "B", "bias")
 ATTENTION_ARGUMENTS = (
     "q", "k", "v", "dropout_p", "softmax_scale", "is_causal", "window_size_left", "window_size_right", "sink_size",
     "return_softmax_lse", "return_dropout_randval",
 )  # fmt: skip
+
+
+def served_targets() -> tuple[str, ...]:
+    """The targets that aiter has kernels for."""
+    return tuple(row.name for row in targets("amd") if "aiter" in row.libraries)
 
 
 class AiterMissing(Exception):

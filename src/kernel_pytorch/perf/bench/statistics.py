@@ -27,7 +27,7 @@ class Summary:
 
     @property
     def is_noisy(self) -> bool:
-        """The seed's line: beyond 10 % of the mean something is wrong."""
+        """Beyond 10 % of the mean something is wrong."""
         return self.std_ms > 0.1 * self.mean_ms
 
 

@@ -1,7 +1,8 @@
 """Which attention kernel scaled_dot_product_attention would take on the target. torch asks the device for this.
 
 The rules are torch's own for its default order (flash, memory-efficient, math), reduced to what shapes and types
-decide. ROCm's kernels come from AOTriton, which is on by default for the targets below and experimental elsewhere.
+decide. ROCm's kernels come from AOTriton, which is on by default for some targets (the hardware table says which) and
+experimental elsewhere.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import Any
 
 from kernel_pytorch.core.hardware import GPU
 
-AOTRITON = ("gfx90a", "gfx942", "gfx950")
-CUDNN = ("sm_90", "sm_100")  # torch prefers cuDNN's attention there; seen on an H200 with torch 2.11
 EXPERIMENTAL = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 LARGEST_HEAD = 256
 
@@ -57,14 +56,14 @@ def choose_attention(gpu: GPU) -> None:
 def kernel_kind(gpu: GPU, torch: Any, query: Any, key: Any, mask: Any, is_causal: bool) -> str:
     """ "cudnn", "flash", "efficient" or "math"."""
     target = gpu.target
-    if target.vendor == "amd" and target.name not in AOTRITON and os.environ.get(EXPERIMENTAL) != "1":
+    if target.vendor == "amd" and "aotriton" not in target.libraries and os.environ.get(EXPERIMENTAL) != "1":
         return "math"
     head = int(query.size(-1))
     if query.dim() != 4 or head > LARGEST_HEAD:
         return "math"
     half = query.dtype in (torch.float16, torch.bfloat16)
     if half and mask is None and head % 8 == 0:
-        return "cudnn" if target.name in CUDNN else "flash"
+        return "cudnn" if "cudnn-attention" in target.libraries else "flash"
     return "efficient" if half or query.dtype == torch.float32 else "math"
 
 

@@ -8,13 +8,10 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
-from kernel_pytorch.core.hardware import GPU, UnknownTargetError, find_gpu, gpu_by_alias, target
+from kernel_pytorch.core.hardware import GPU, UnknownTargetError, gpu_by_alias, target, usual_gpu
 from kernel_pytorch.perf.inspect.child import run_child
 from kernel_pytorch.perf.inspect.compare import differences
 from kernel_pytorch.perf.inspect.view import Inspection, TargetView
-
-# The product meant where only its target is named.
-USUAL = {"gfx90a": "mi250x", "gfx942": "mi300x", "gfx950": "mi355x", "gfx1100": "rx7900xtx", "sm_90": "h200"}
 
 
 def gpu_for(name: str) -> GPU:
@@ -23,12 +20,10 @@ def gpu_for(name: str) -> GPU:
         return gpu_by_alias(name)
     except UnknownTargetError:
         facts = target(name)
-    if facts.name in USUAL:
-        return gpu_by_alias(USUAL[facts.name])
-    match = find_gpu(facts.name)
-    if match is None:
+    gpu = usual_gpu(facts.name)
+    if gpu is None:
         raise UnknownTargetError(f"{name}: the hardware table has no product with this target, so no peak rates")
-    return match.gpu
+    return gpu
 
 
 def inspect_subject(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.perf.profile import Profile
 
 LEVELS = frozenset(range(1, 6))
-# A cap, not a target. The first compile on AMD takes up to fifteen minutes by itself (seed 001).
+# A cap, not a target. The first compile on AMD takes up to fifteen minutes by itself (KP141).
 BUDGET_S = 1800.0
 MEASURE_S = 4.0
 # While other rungs wait, one may not take more than this part of what is left.

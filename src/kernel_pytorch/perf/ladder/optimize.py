@@ -107,7 +107,7 @@ def optimize(
 
 
 def allowed_by_default() -> frozenset[str]:
-    """Inductor's own graphs, except on ROCm, where seed 001 says to avoid them until they are proven."""
+    """Inductor's own graphs, except on ROCm, where they are avoided until they are proven (KP601)."""
     import torch
 
     from kernel_pytorch.core.platform import is_rocm

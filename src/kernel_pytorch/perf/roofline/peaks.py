@@ -5,18 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kernel_pytorch.core.hardware import GPU, find_gpu, gpu_by_alias, gpus
+from kernel_pytorch.core.hardware import GPU, find_gpu, gpu_by_alias, gpus, targets
 from kernel_pytorch.perf.profile import Peaks
 
 BY_HAND = "named by --gpu"
-# gfx9.0 is three different architectures: those need a name.
-_AMD_VERSIONS: dict[tuple[Any, Any], str] = {
-    (9, 4): "gfx942",
-    (9, 5): "gfx950",
-    (10, 3): "gfx1030",
-    (11, 0): "gfx1100",
-    (12, 0): "gfx1201",
-}
 
 
 def peaks_of(gpu: GPU, how: str) -> Peaks:
@@ -56,7 +48,8 @@ def _target(facts: dict[str, Any], name: str) -> str:
         return str(facts["target"])
     version = (facts.get("computeMajor"), facts.get("computeMinor"))
     if "AMD" in name or "Radeon" in name or facts.get("warpSize") == 64:
-        return _AMD_VERSIONS.get(version, "")
+        named = [row.name for row in targets("amd") if row.stands_for_arch and row.version == version]
+        return named[0] if len(named) == 1 else ""  # 9.0 is three architectures: those need a name
     return f"sm_{version[0]}{version[1]}" if None not in version else ""
 
 

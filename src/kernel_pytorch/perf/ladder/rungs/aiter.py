@@ -28,15 +28,15 @@ NOT_RUN = "not run on AMD by its authors: watch the check"
 
 def _served(model: nn.Module) -> tuple[str, int]:
     """Architecture and compute units. Raises NotApplicable off CDNA."""
-    from kernel_pytorch.perf.aiter.installed import SERVED, device_row
+    from kernel_pytorch.perf.aiter.installed import device_row, served_targets
 
     vendor = vendor_of(model)
     if vendor != "amd":
         raise NotApplicable("aiter is AMD's library" if vendor == "nvidia" else "the model is not on a GPU")
     device = next(item.device for item in model.parameters() if item.device.type == "cuda")
     target, units = device_row(device)
-    if target not in SERVED:
-        raise NotApplicable(f"aiter's kernels are for {', '.join(SERVED)}; this is {target}")
+    if target not in served_targets():
+        raise NotApplicable(f"aiter's kernels are for {', '.join(served_targets())}; this is {target}")
     return target, units
 
 

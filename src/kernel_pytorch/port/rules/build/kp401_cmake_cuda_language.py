@@ -1,23 +1,22 @@
 """CMake: the CUDA language
 
 What: `project(... CUDA)`, `enable_language(CUDA)`, and folders whose targets have .cu sources.
-Why: without nvcc the configuration fails, and .cu files are compiled as CUDA.
-Fix: an option USE_HIP, off by default. On: project or enable_language with HIP in CUDA's place, the .cu files marked
-  as HIP sources, GPU_TARGETS or AMDGPU_TARGETS honoured where CMAKE_HIP_ARCHITECTURES is not set, and the macro
-  __HIP_PLATFORM_AMD__ that ported sources ask for, which CMake's HIP language does not define. Off: the original
-  lines, untouched.
-Source: rules catalogue row 74; https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-hip/CMakeLists.txt
+Why: Without nvcc the configuration fails, and CMake compiles .cu files as CUDA.
+Fix: An option USE_HIP, off by default. On: project or enable_language with HIP in CUDA's place, the .cu files marked
+    as HIP sources, GPU_TARGETS or AMDGPU_TARGETS used where CMAKE_HIP_ARCHITECTURES is not set, and the macro
+    __HIP_PLATFORM_AMD__ that ported sources ask for and CMake's HIP language does not define. Off: the original lines,
+    untouched.
+Source: https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-hip/CMakeLists.txt;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.build_files import cmake
 from kernel_pytorch.port.rule import Rule
-
 
 RULE = Rule("KP401", "cmake-cuda-language", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b".cu"))
 

@@ -1,26 +1,25 @@
 """CMake: the old FindCUDA module
 
 What: `find_package(CUDA)`, and the commands of that module that make PTX, cubins or object files by hand.
-Why: the module has no HIP twin, and CMake itself removed it (policy CMP0146). Its commands and variables
-  (cuda_add_library, CUDA_NVCC_FLAGS, CUDA_LIBRARIES) are used all over a project.
-Fix: an option USE_HIP, off by default. On: kpt_findcuda_hip.cmake is included in the module's place. It enables the HIP
-  language and gives the module's commands and variables for HIP: targets whose .cu files are HIP sources, nvcc's flags
-  in clang's spelling, CUDA_SEPARABLE_COMPILATION as -fgpu-rdc, CUDA_LIBRARIES as hip::host. The other lines stay as
-  they are. CUDA_VERSION is a stand-in, 12.0. Off: the original line, untouched. Inside a function, where CMake cannot
-  enable a language, the search is left out: it was made before. Custom commands for PTX are a person's.
-Source: rules catalogue row 75; https://cmake.org/cmake/help/latest/module/FindCUDA.html
+Why: The module has no HIP twin, and CMake itself removed it (policy CMP0146). Its commands and variables
+    (cuda_add_library, CUDA_NVCC_FLAGS, CUDA_LIBRARIES) are used all over a project.
+Fix: An option USE_HIP, off by default. On: kpt_findcuda_hip.cmake is included in the module's place. It enables the
+    HIP language and provides the module's commands and variables for HIP: targets whose .cu files are HIP sources,
+    nvcc's flags in clang's spelling, CUDA_SEPARABLE_COMPILATION as -fgpu-rdc, CUDA_LIBRARIES as hip::host. The other
+    lines stay as they are. CUDA_VERSION is a stand-in, 12.0. Off: the original line, untouched. Inside a function,
+    where CMake cannot enable a language, kpt leaves the search out because it was made before. Custom commands for PTX
+    are for a person.
+Source: https://cmake.org/cmake/help/latest/module/FindCUDA.html
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
 from kernel_pytorch.port.build_files.findcuda import INCLUDE
 from kernel_pytorch.port.rule import Rule
-
 
 RULE = Rule("KP402", "cmake-findcuda", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b"cuda_", b"Cuda_"))
 

@@ -1,23 +1,22 @@
 """CMake: CUDA architectures and separable compilation
 
 What: CMAKE_CUDA_ARCHITECTURES demanded by a test, and `CUDA_SEPARABLE_COMPILATION ON`.
-Why: HIP has CMAKE_HIP_ARCHITECTURES instead, which CMake finds out by itself; a number like 80 means nothing there. A
-  test that stops without CUDA's variable stops a HIP build too. CUDA's relocatable device code is a property, HIP's
-  is a flag.
-Fix: separable compilation gets -fgpu-rdc when USE_HIP is on. A fatal test is a person's. Settings of CUDA's own
-  variable and property are left alone: HIP does not read them.
-Source: rules catalogue row 76; https://cmake.org/cmake/help/latest/variable/CMAKE_HIP_ARCHITECTURES.html
+Why: HIP has CMAKE_HIP_ARCHITECTURES instead, which CMake finds out itself; a number like 80 means nothing there. A
+    test that stops without CUDA's variable stops a HIP build too. CUDA's relocatable device code is a property, HIP's
+    is a flag.
+Fix: Separable compilation gets -fgpu-rdc when USE_HIP is on. A fatal test is for a person. Settings of CUDA's own
+    variable and property stay: HIP does not read them.
+Source: https://cmake.org/cmake/help/latest/variable/CMAKE_HIP_ARCHITECTURES.html;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
 from kernel_pytorch.port.rule import Rule
-
 
 RULE = Rule(
     "KP403",

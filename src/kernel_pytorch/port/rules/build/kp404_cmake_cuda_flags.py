@@ -1,12 +1,12 @@
 """CMake: flags for the CUDA compiler
 
 What: `$<$<COMPILE_LANGUAGE:CUDA>:...>` in options and definitions, CMAKE_CUDA_FLAGS, CMAKE_CUDA_STANDARD, and the
-  feature cuda_std_NN.
-Why: HIP sources get none of them, and nvcc's spellings are unknown to clang.
-Fix: a twin for HIP under USE_HIP, from the flag table (tables/nvcc_flags.csv); the CUDA expression stays. A C++
-  standard below 17 becomes 17: rocThrust and hipCUB of ROCm 7 refuse an older one.
-  --use_fast_math never becomes -ffast-math, which also reorders sums and assumes that there is no NaN.
-Source: rules catalogue rows 77 and 81; https://github.com/facebookresearch/xformers/issues/1162
+    feature cuda_std_NN.
+Why: HIP sources get none of them, and clang does not know nvcc's spellings.
+Fix: A twin for HIP under USE_HIP, from the flag table (port/tables/nvcc_flags.csv); the CUDA expression stays. A C++
+    standard below 17 becomes 17, because rocThrust and hipCUB of ROCm 7 refuse an older one. --use_fast_math never
+    becomes -ffast-math, which also reorders sums and assumes that there is no NaN.
+Source: facebookresearch/xformers#1162; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (-ffast-math)
 """
 
 from __future__ import annotations

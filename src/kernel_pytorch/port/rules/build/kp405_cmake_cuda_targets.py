@@ -1,21 +1,20 @@
 """CMake: CUDA:: targets
 
 What: `target_link_libraries(... CUDA::cublas)` and `find_package(CUDAToolkit)`.
-Why: the targets do not exist without CUDA's toolkit.
-Fix: under USE_HIP the packages and targets of ROCm (tables/libraries.csv): CUDA::cudart is hip::host, CUDA::cublas
-  roc::hipblas, CUDA::curand hip::hiprand. A library without a counterpart of the same interface is a person's.
-Source: rules catalogue row 78; https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/CMakeLists.txt
+Why: The targets do not exist without CUDA's toolkit.
+Fix: Under USE_HIP the packages and targets of ROCm (port/tables/libraries.csv): CUDA::cudart is hip::host,
+    CUDA::cublas is roc::hipblas, CUDA::curand is hip::hiprand. A library without a counterpart of the same interface
+    is for a person.
+Source: https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/CMakeLists.txt
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
 from kernel_pytorch.port.rule import Rule
-
 
 RULE = Rule(
     "KP405", "cmake-cuda-targets", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA::", b"CUDAToolkit")

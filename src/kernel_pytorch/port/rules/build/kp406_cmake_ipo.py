@@ -1,20 +1,18 @@
 """CMake: interprocedural optimisation
 
 What: INTERPROCEDURAL_OPTIMIZATION switched on in a file that builds CUDA code.
-Why: under HIP the link leaves bitcode in the library, and Python modules lose their PyInit function.
-Fix: off when USE_HIP is on.
-Source: rules catalogue row 79; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
+Why: Under HIP the link leaves bitcode in the library, and Python modules lose their PyInit function.
+Fix: Off when USE_HIP is on.
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
 from kernel_pytorch.port.rule import Rule
-
 
 RULE = Rule("KP406", "cmake-ipo", languages=("cmake",), safety=Safety.SAFE, triggers=(b"INTERPROCEDURAL_OPTIMIZATION",))
 

@@ -1,11 +1,12 @@
 """A Makefile that builds with nvcc
 
-What: a Makefile that names nvcc.
-Why: nvcc is not there, and most of its flags are unknown to hipcc.
-Fix: Makefile.hip beside it, where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
-  -Xcompiler, ROCm's libraries, .hip sources. Otherwise the obstacle is named: a file that is included, another
-  makefile that is run, a flag or library without counterpart.
-Source: rules catalogue rows 76, 80 and 81; tables/nvcc_flags.csv has the reason for each flag
+What: A Makefile that names nvcc.
+Why: nvcc is not there, and hipcc does not know most of its flags.
+Fix: kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
+    -Xcompiler, ROCm's libraries, .hip sources. Otherwise it names the obstacle: an included file, another makefile
+    that is run, a flag or library without counterpart.
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md; port/tables/nvcc_flags.csv has the reason for
+    each flag.
 """
 
 from __future__ import annotations

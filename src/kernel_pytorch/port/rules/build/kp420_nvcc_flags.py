@@ -1,14 +1,15 @@
 """nvcc's flags in a torch extension
 
-What: the flags given to nvcc by an extension: `extra_compile_args={"nvcc": [...]}`, `extra_cuda_cflags=[...]`.
-Why: on ROCm torch hands the same list to clang, which stops at an unknown argument; and torch's own HIP flags switch
+What: The flags that an extension gives to nvcc: `extra_compile_args={"nvcc": [...]}`, `extra_cuda_cflags=[...]`.
+Why: On ROCm torch hands the same list to clang, which stops at an unknown argument. torch's own HIP flags also switch
     the half operators off under other names than CUDA's.
-Fix: the list is chosen by the gate and the original stays as it is. A list of plain strings is translated where it
-    stands; one that is put together at run time goes through a small function that does the same, for the flags this
-    file names. --use_fast_math
-    becomes -ffp-contract=fast -fno-math-errno and never -ffast-math, which also assumes that there is no NaN.
-    Architectures are left to torch, which reads PYTORCH_ROCM_ARCH.
-Source: catalogue rows 80, 81, 83, 89; port/tables/nvcc_flags.csv.
+Fix: The gate chooses the list, and the original stays as it is. kpt translates a list of plain strings where it
+    stands. A list that is put together at run time goes through a small function that does the same for the flags this
+    file names. --use_fast_math becomes -ffp-contract=fast -fno-math-errno and never -ffast-math, which also assumes
+    that there is no NaN. Architectures are left to torch, which reads PYTORCH_ROCM_ARCH.
+Source: https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py;
+    https://github.com/vllm-project/vllm-gguf-plugin/pull/85; Joluck/RWKV-PEFT#79;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (-ffast-math); port/tables/nvcc_flags.csv
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table, map_flags
-from kernel_pytorch.port.python.module import PythonModule
-from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.python.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
-from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP420", "nvcc-flags", ("python",), Safety.SAFE, (b"nvcc", b"extra_cuda_cflags"))
 

@@ -1,11 +1,12 @@
 """CUDA_HOME
 
-What: a build that stops, or leaves its extension out, when torch's CUDA_HOME is None; a path made of it.
-Why: it is None on ROCm, where the compiler is found through ROCM_HOME.
-Fix: the condition is asked on NVIDIA only: `not IS_ROCM and CUDA_HOME is None`, `IS_ROCM or CUDA_HOME is not None`.
-    Where the guarded code uses the CUDA folder itself it is left alone. A path made of CUDA_HOME is for a person:
-    torch's ROCM_HOME has the counterpart, but the folders inside differ.
-Source: catalogue row 84.
+What: A build that stops, or leaves its extension out, when torch's CUDA_HOME is None; a path made of it.
+Why: It is None on ROCm, where torch finds the compiler through ROCM_HOME.
+Fix: The condition is asked on NVIDIA only: `not IS_ROCM and CUDA_HOME is None`, `IS_ROCM or CUDA_HOME is not None`.
+    kpt leaves it alone where the guarded code uses the CUDA folder itself. A path made of CUDA_HOME is for a person:
+    torch's ROCM_HOME is the counterpart, but the folders inside differ.
+Source: Dao-AILab/flash-attention#1635; ROCm/DeepEP#1;
+    https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.port.python.extension_calls import CUDA_HOME
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.rule import Rule
-from kernel_pytorch.port.python.extension_calls import CUDA_HOME
 
 RULE = Rule("KP421", "cuda-home", ("python",), Safety.SAFE, (b"CUDA_HOME", b"CUDA_PATH"))
 
@@ -34,7 +35,9 @@ def check(module: PythonModule) -> Iterator[Finding]:
                 yield RULE.finding(module.src, module.span(node), message)
     for call in module.calls("os.path.join", "pathlib.Path"):
         if call.args and module.qualified(call.args[0]) == CUDA_HOME and not _is_guarded(module, call):
-            yield RULE.finding(module.src, module.span(call), "CUDA_HOME is None on ROCm: a path made of it raises TypeError")
+            yield RULE.finding(
+                module.src, module.span(call), "CUDA_HOME is None on ROCm: a path made of it raises TypeError"
+            )
 
 
 def _asks_home(module: PythonModule, node: ast.Compare) -> bool:

@@ -1,10 +1,11 @@
 """CUDA's libraries in an extension
 
 What: `libraries=["cublas", "cudart"]` or `extra_ldflags=["-lcuda"]` of an extension.
-Why: the linker does not find them on ROCm; torch renames sources, not these lists.
-Fix: the list is chosen by the gate: HIP's libraries on ROCm (the runtime is linked by hipcc itself), the original
-    elsewhere. A library without a counterpart of the same interface is named and left to a person.
-Source: catalogue row 88; port/tables/libraries.csv.
+Why: The linker does not find them on ROCm. torch renames sources, not these lists.
+Fix: The gate chooses the list: HIP's libraries on ROCm (hipcc links the runtime itself), the original elsewhere. kpt
+    names a library without a counterpart of the same interface and leaves it to a person.
+Source: https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py (what torch links itself);
+    port/tables/libraries.csv (the libraries of ROCm 7.2).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
+from kernel_pytorch.port.python.extension_calls import list_text, words_of
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.rule import Rule
-from kernel_pytorch.port.python.extension_calls import list_text, words_of
 
 KEYWORDS = ("libraries", "extra_ldflags", "extra_link_args")
 RULE = Rule("KP422", "extension-libraries", ("python",), Safety.SAFE, tuple(name.encode() for name in KEYWORDS))

@@ -1,10 +1,12 @@
 """TORCH_CUDA_ARCH_LIST
 
-What: the environment variable set or required by Python code.
-Why: torch's ROCm build does not read it: PYTORCH_ROCM_ARCH chooses the targets, and without it torch builds for those
-    it was built for itself.
-Fix: nothing is rewritten: setting it does no harm. Reading it with os.environ[...] raises where it is unset.
-Source: catalogue row 87.
+What: Python code that sets or requires the environment variable.
+Why: torch's ROCm build does not read it. PYTORCH_ROCM_ARCH chooses the targets; without it torch builds for those it
+    was built for itself.
+Fix: kpt rewrites nothing, because setting it does no harm. Reading it with os.environ[...] raises an exception where
+    it is unset.
+Source: https://github.com/pytorch/pytorch/pull/61706;
+    https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """nvcc asked for its version
 
-What: a build that runs nvcc, or asks torch for CUDA's architecture flags.
-Why: there is no nvcc on ROCm; the call raises and the build ends.
-Fix: a person puts it behind the gate: torch.version.hip has ROCm's version. A function that only NVIDIA's branch calls,
-    or that is called behind a test of CUDA_HOME, is left alone.
-Source: catalogue row 86.
+What: A build that runs nvcc, or asks torch for CUDA's architecture flags.
+Why: There is no nvcc on ROCm. The call raises an exception and the build ends.
+Fix: A person puts it behind the gate; torch.version.hip has ROCm's version. kpt leaves a function alone that only
+    NVIDIA's branch calls, or that is called behind a test of CUDA_HOME.
+Source: https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py;
+    https://docs.pytorch.org/docs/main/notes/hip.html (torch.version.hip)
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """__CUDACC__ and __NVCC__ in preprocessor conditions
 
 What: `#ifdef __CUDACC__`, `#if defined(__NVCC__)` and the like, and `#define __CUDACC__`.
-Why: HIP's compiler defines __HIPCC__ only, so kernels and __device__ marks behind such a test vanish, and host
-  substitutes for CUDA functions appear twice. Defining __CUDACC__ by hand pins rocThrust to its CUDA back end.
-Fix: the test asks for __HIPCC__ (__HIPCC_RTC__ for __CUDACC_RTC__). A #define of it is reported. Where torch builds
-  the extension, __CUDACC__ is left to torch's own renaming, which knows it, and __NVCC__ is not.
-Source: rules catalogue row 29; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+Why: HIP's compiler defines only __HIPCC__. Kernels and __device__ marks behind such a test disappear, and host
+    substitutes for CUDA functions appear twice. Defining __CUDACC__ by hand makes rocThrust use its CUDA back end.
+Fix: The test asks for __HIPCC__ (__HIPCC_RTC__ for __CUDACC_RTC__). A #define of it is reported. Where torch builds
+    the extension, kpt leaves __CUDACC__ to torch's own renaming, which knows that name but not __NVCC__.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

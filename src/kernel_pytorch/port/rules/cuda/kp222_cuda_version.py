@@ -1,14 +1,14 @@
 """CUDA_VERSION, CUDART_VERSION and the versions of nvcc and NVIDIA's libraries
 
-What: `#if CUDA_VERSION >= 11000` and the like, where the branch AMD takes holds no code or stops the compiler; and
-  the same names outside preprocessor conditions.
-Why: HIP defines none of these and they are not renamed, so in a condition each is 0: code for newer CUDA is left out
-  without a word, and in ordinary code the name is not declared. HIP_VERSION is no substitute: 70200000 >= 11000 holds
-  for every HIP, so each test would claim the newest CUDA. torch's own hipify writes TORCH_HIP_VERSION, 702 for ROCm
-  7.2, which answers such tests as 0 does; hipify-perl leaves the names alone.
-Fix: a person's: add `|| defined(__HIP_PLATFORM_AMD__)` where HIP has what the branch uses. Conditions whose other
-  branch is a working path for old CUDA are left alone: that path is what AMD gets.
-Source: rules catalogue row 30; https://docs.pytorch.org/docs/main/notes/hip.html
+What: `#if CUDA_VERSION >= 11000` and the like, where the branch that AMD takes holds no code or stops the compiler;
+    and the same names outside preprocessor conditions.
+Why: HIP defines none of these names, and they are not renamed. In a condition each of them is 0, so code for newer
+    CUDA is left out without a message; in ordinary code the name is not declared. HIP_VERSION is no substitute:
+    70200000 >= 11000 is true for every HIP, so each test would claim the newest CUDA. torch's own hipify writes
+    TORCH_HIP_VERSION, 702 for ROCm 7.2, which answers such tests as 0 does. hipify-perl leaves the names alone.
+Fix: A person adds `|| defined(__HIP_PLATFORM_AMD__)` where HIP has what the branch uses. kpt leaves a condition alone
+    if its other branch is a working path for old CUDA: AMD gets that path.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Inline PTX: asm statements in device code
 
 What: `asm("...")` with PTX text.
-Why: PTX is NVIDIA's assembly; clang hands the text to AMD's assembler, which refuses it.
-Fix: a block whose instructions all have a known meaning becomes C++ (see docs/ptx.md for the table); lane ids and votes
-  keep warps of 32. Anything else is explained and left: what it does, the nearest AMD form, the effort.
-Source: rules catalogue row 31; PTX ISA 8.x; https://github.com/ROCm/HIPIFY/issues/731
+Why: PTX is NVIDIA's assembly language. clang hands the text to AMD's assembler, which refuses it.
+Fix: A block whose instructions are all known becomes C++ (docs/ptx.md has the table). Lane ids and votes keep warps of
+    32. For anything else kpt explains what the block does, the nearest AMD form and the effort, and leaves it.
+Source: NVIDIA, PTX ISA 8.x; https://github.com/ROCm/HIPIFY/issues/731; https://docs.scale-lang.com/
 """
 
 from __future__ import annotations

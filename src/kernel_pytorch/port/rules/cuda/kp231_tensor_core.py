@@ -1,12 +1,13 @@
 """Tensor-core code: mma, wgmma and tcgen05 PTX, and nvcuda::wmma
 
 What: PTX that multiplies matrix tiles, or the wmma classes of <mma.h>.
-Why: AMD's matrix instructions (MFMA on CDNA, WMMA on RDNA3 and 4) hold fragments in other lanes and registers, and
-  CDNA's waves have 64 lanes: nothing maps one to one.
-Fix: a person's. rocWMMA offers the fragment classes (rocwmma::fragment, load_matrix_sync, mma_sync, store_matrix_sync)
-  with one wave, not 32 threads, per fragment; Composable Kernel and hipBLASLt offer whole GEMMs. If the file has a path
-  without tensor cores, build that one first.
-Source: rules catalogue row 32; https://rocm.docs.amd.com/projects/rocWMMA/en/latest/
+Why: AMD's matrix instructions (MFMA on CDNA, WMMA on RDNA3 and RDNA4) hold fragments in other lanes and registers, and
+    CDNA's waves have 64 lanes. Nothing maps one to one.
+Fix: A person rewrites it. rocWMMA has the fragment classes (rocwmma::fragment, load_matrix_sync, mma_sync,
+    store_matrix_sync), with one wave instead of 32 threads per fragment. Composable Kernel and hipBLASLt have whole
+    GEMMs. If the file has a path without tensor cores, build that one first.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+    https://rocm.docs.amd.com/projects/rocWMMA/en/latest/
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Asynchronous copies and warp-wide matrix loads: cp.async, TMA, ldmatrix, mbarrier, clusters
 
 What: PTX that moves data to shared memory in the background, loads matrices in mma layout, or works on thread block
-  clusters.
+    clusters.
 Why: AMD GPUs have no copy engine of that kind, no clusters and another fragment layout.
-Fix: cp.async without bulk becomes a plain copy on the spot, and its commit and wait instructions nothing: a program
-  that waits before it reads, as PTX demands, sees the same bytes; what is lost is the overlap. TMA, ldmatrix,
-  mbarrier and cluster instructions are left to a person, with the nearest AMD form and the effort.
-Source: rules catalogue row 32; PTX ISA, "Data movement and conversion instructions: asynchronous copy"
+Fix: cp.async without bulk becomes a plain copy on the spot, and its commit and wait instructions become nothing. A
+    program that waits before it reads, as PTX demands, sees the same bytes; only the overlap is lost. TMA, ldmatrix,
+    mbarrier and cluster instructions are for a person; the message gives the nearest AMD form and the effort.
+Source: NVIDIA, PTX ISA, "Data movement and conversion instructions: asynchronous copy";
+    https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """CUTLASS and CuTe
 
-What: an #include of cutlass/ or cute/.
-Why: CUTLASS generates NVIDIA instructions; there is no ROCm port of it.
-Fix: a person's: look for a twin of the kernel without CUTLASS first, then for Composable Kernel (ck_tile), which has
-  GEMM, grouped GEMM, convolution and attention with the same kinds of epilogues; hipBLASLt for plain GEMMs.
-Source: rules catalogue row 33; https://github.com/ROCm/composable_kernel
+What: An #include of cutlass/ or cute/.
+Why: CUTLASS generates NVIDIA instructions. There is no ROCm port of it.
+Fix: A person looks for a twin of the kernel without CUTLASS first. Then Composable Kernel (ck_tile) has GEMM, grouped
+    GEMM, convolution and attention with the same kinds of epilogues, and hipBLASLt has plain GEMMs.
+Source: https://github.com/ROCm/composable_kernel; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

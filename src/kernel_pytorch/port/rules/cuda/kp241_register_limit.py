@@ -1,10 +1,10 @@
 """__maxnreg__ on a kernel
 
-What: the `__maxnreg__(n)` attribute.
-Why: HIP's compiler does not know it; AMD's registers are counted per wave and not capped this way.
-Fix: the attribute goes on ROCm; __launch_bounds__ is what limits registers there. (-maxrregcount in build files is
-  handled with the build files.)
-Source: rules catalogue row 35; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+What: The `__maxnreg__(n)` attribute.
+Why: HIP's compiler does not know it. AMD counts registers per wave and does not cap them this way.
+Fix: The attribute goes away on ROCm; __launch_bounds__ limits registers there. (kpt handles -maxrregcount with the
+    build files.)
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
 """
 
 from __future__ import annotations

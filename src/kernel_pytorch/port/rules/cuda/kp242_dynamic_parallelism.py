@@ -1,10 +1,10 @@
 """Kernels launched from device code
 
 What: `<<<...>>>` in a __global__ or __device__ function, or CUDA's device-side launch functions.
-Why: HIP has no dynamic parallelism; the launch does not compile.
-Fix: a person's: launch from the host (with the sizes read back or computed ahead), or make the child a device function
-  that the parent's threads share, or a persistent kernel with a work queue.
-Source: rules catalogue row 36; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
+Why: HIP has no dynamic parallelism. The launch does not compile.
+Fix: A person launches from the host (with sizes read back or computed ahead), makes the child a device function that
+    the parent's threads share, or writes a persistent kernel with a work queue.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """
 
 from __future__ import annotations

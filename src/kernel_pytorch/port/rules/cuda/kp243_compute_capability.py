@@ -1,11 +1,11 @@
 """Compute capability compared with a number
 
-What: `prop.major >= 8`, `10 * prop.major + prop.minor`, with a cudaDeviceProp, or the capability attributes.
-Why: AMD fills the same fields: gfx90a reports 9.0, gfx942 9.4, gfx1100 11.0. The number collides with Hopper's and
-  picks kernels for NVIDIA at run time.
-Fix: a person's: ask first whether this is AMD (__HIP_PLATFORM_AMD__), then for gcnArchName or the feature itself.
-  Comparisons with 7 or less are true for every GPU that matters here and are left alone.
-Source: rules catalogue row 37; https://github.com/vllm-project/vllm/issues/40620
+What: `prop.major >= 8` or `10 * prop.major + prop.minor` with a cudaDeviceProp, or the capability attributes.
+Why: AMD fills the same fields: gfx90a reports 9.0, gfx942 9.4, gfx1100 11.0. The number collides with Hopper's, so the
+    program picks kernels for NVIDIA at run time.
+Fix: A person asks first whether this is AMD (__HIP_PLATFORM_AMD__), then for gcnArchName or the feature itself. kpt
+    leaves comparisons with 7 or less alone: they are true for every GPU that matters here.
+Source: vllm-project/vllm#40620; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

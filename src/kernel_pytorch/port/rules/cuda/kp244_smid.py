@@ -1,11 +1,11 @@
 """%smid used as an index
 
 What: PTX that reads %smid, the number of the multiprocessor.
-Why: AMD's number (__smid() in HIP) is made of shader engine and compute unit ids: it is sparse and can exceed
-  multiProcessorCount, so a table with one slot per multiprocessor is written out of bounds.
-Fix: a person's: size the table by an upper bound that was probed, or take a slot with an atomic counter. The
-  instruction itself is translated by KP230.
-Source: rules catalogue row 38; amd_device_functions.h of HIP 7.2
+Why: AMD's number (__smid() in HIP) is made of shader engine and compute unit ids. It is sparse and can exceed
+    multiProcessorCount, so a table with one slot per multiprocessor is written out of bounds.
+Fix: A person sizes the table by an upper bound that was probed, or takes a slot with an atomic counter. KP230
+    translates the instruction itself.
+Source: hip/amd_detail/amd_device_functions.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

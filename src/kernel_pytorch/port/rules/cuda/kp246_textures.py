@@ -1,13 +1,14 @@
 """Textures and surfaces
 
-What: texture references, texture and surface objects, and the functions that read and write through them; once per
-  file.
-Why: MI200, MI300 and MI350 have no image hardware (__HIP_NO_IMAGE_SUPPORT): the calls do not compile for them or the
-  objects cannot be created. Elsewhere the row pitch must be a multiple of 256 bytes and linear filtering of integer
-  texels read as floats is refused.
-Fix: a person's: read linear memory (with the clamping or wrapping done in the kernel) and interpolate by hand, or ask
-  hipDeviceAttributeImageSupport and keep both paths.
-Source: rules catalogue row 45; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
+What: Texture references, texture and surface objects, and the functions that read and write through them. kpt reports
+    them once per file.
+Why: MI200, MI300 and MI350 have no image hardware (__HIP_NO_IMAGE_SUPPORT), so the calls do not compile for them or
+    the objects cannot be created. Elsewhere the row pitch must be a multiple of 256 bytes, and linear filtering of
+    integer texels read as floats is refused.
+Fix: A person reads linear memory (with clamping or wrapping in the kernel) and interpolates by hand, or asks
+    hipDeviceAttributeImageSupport and keeps both paths.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html; ROCm/clr#275;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """More than 64 KiB of dynamic shared memory
 
-What: cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize, where the size is above 64 KiB or cannot be
-  read off the source.
-Why: a block of MI200, MI300 or an RDNA GPU has 64 KiB of LDS and no opt-in for more (gfx950 has 160 KiB): the launch
-  fails. On CUDA the attribute unlocks up to 227 KiB.
-Fix: a person's: a smaller tile or fewer stages on ROCm, chosen from the device's sharedMemPerBlock.
-Source: rules catalogue row 46; https://github.com/vllm-project/vllm/pull/17744
+What: cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize, where the size is above 64 KiB or cannot
+    be read from the source.
+Why: A block of MI200, MI300 or an RDNA GPU has 64 KiB of LDS and no way to ask for more (gfx950 has 160 KiB), so the
+    launch fails. On CUDA the attribute unlocks up to 227 KiB.
+Fix: A person uses a smaller tile or fewer stages on ROCm, chosen from the device's sharedMemPerBlock.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html;
+    https://github.com/vllm-project/vllm/pull/17744; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """A kernel passed where HIP wants const void*
 
 What: cudaFuncSetAttribute, cudaFuncGetAttributes, cudaFuncSetCacheConfig and cudaFuncSetSharedMemConfig with a
-  kernel's name.
-Why: CUDA has templates for these that take any kernel; HIP's functions take `const void*`, and a function pointer
-  does not convert to it by itself.
+    kernel's name.
+Why: CUDA has templates for these that take any kernel. HIP's functions take `const void*`, and a function pointer does
+    not convert to it by itself.
 Fix: `reinterpret_cast<const void*>(kernel)`, which is right in CUDA too.
-Source: rules catalogue row 47; https://github.com/ROCm/HIPIFY/blob/amd-staging/CHANGELOG.md
+Source: https://github.com/ROCm/HIPIFY/blob/amd-staging/CHANGELOG.md;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

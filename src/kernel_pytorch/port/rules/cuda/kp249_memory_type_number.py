@@ -1,10 +1,9 @@
 """A memory type compared with a number
 
 What: `attributes.type == 2` or `.memoryType == 2`, with a cudaPointerAttributes.
-Why: before ROCm 6.0 HIP numbered them otherwise (host 0, device 1; CUDA has 1 and 2), and a number says nothing to
-  readers.
-Fix: the name: 0 cudaMemoryTypeUnregistered, 1 cudaMemoryTypeHost, 2 cudaMemoryTypeDevice, 3 cudaMemoryTypeManaged.
-Source: rules catalogue row 48; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
+Why: Before ROCm 6.0 HIP used other numbers (host 0, device 1; CUDA has 1 and 2). A number also tells readers nothing.
+Fix: The name: 0 is cudaMemoryTypeUnregistered, 1 cudaMemoryTypeHost, 2 cudaMemoryTypeDevice, 3 cudaMemoryTypeManaged.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
 """
 
 from __future__ import annotations

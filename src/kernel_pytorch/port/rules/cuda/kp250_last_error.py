@@ -1,10 +1,10 @@
 """A launch's error asked for after another call
 
-What: a kernel launch, then a runtime call whose result is dropped, then cudaGetLastError or cudaPeekAtLastError.
-Why: before ROCm 7.0 hipGetLastError gave the status of the call before it, so the successful call in between hides the
-  failed launch; CUDA, and HIP from 7.0 on, keep the last real error.
-Fix: a person's: ask straight after the launch, or check the result of the call in between.
-Source: rules catalogue row 49; https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html
+What: A kernel launch, then a runtime call whose result is dropped, then cudaGetLastError or cudaPeekAtLastError.
+Why: Before ROCm 7.0 hipGetLastError gave the status of the call before it, so the successful call in between hides the
+    failed launch. CUDA, and HIP from 7.0, keep the last real error.
+Fix: A person asks right after the launch, or checks the result of the call in between.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html
 """
 
 from __future__ import annotations

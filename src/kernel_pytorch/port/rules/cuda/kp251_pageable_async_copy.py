@@ -1,10 +1,12 @@
 """cudaMemcpyAsync from memory that is freed before anybody waits
 
-What: an asynchronous copy whose host buffer is freed or deleted later in the same function, with no synchronisation
-  between.
-Why: CUDA stages pageable memory before it returns; HIP may still be reading it when it is gone.
-Fix: a person's: synchronise the stream before the buffer goes, or pin the buffer and keep it.
-Source: rules catalogue row 50; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
+What: An asynchronous copy whose host buffer is freed or deleted later in the same function, with no synchronisation in
+    between.
+Why: CUDA copies pageable memory to a staging buffer before it returns. HIP may still be reading the buffer when it is
+    gone.
+Fix: A person synchronises the stream before the buffer goes, or pins the buffer and keeps it.
+Source: https://docs.nvidia.com/cuda/archive/12.2.0/cuda-runtime-api/api-sync-behavior.html (CUDA's staging);
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (HIP)
 """
 
 from __future__ import annotations

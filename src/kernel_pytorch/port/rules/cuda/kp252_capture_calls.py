@@ -1,10 +1,11 @@
 """Calls inside a stream capture that HIP refuses
 
-What: allocations, frees, queries and memory-pool calls between cudaStreamBeginCapture and cudaStreamEndCapture.
-Why: HIP 7 answers hipErrorStreamCaptureUnsupported for several of them also where CUDA's relaxed mode lets them pass,
-  and scratch memory that grows during a capture stops the program.
-Fix: a person's: allocate before the capture; compare the graph's replay with a run without it.
-Source: rules catalogue row 54; https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html
+What: Allocations, frees, queries and memory-pool calls between cudaStreamBeginCapture and cudaStreamEndCapture.
+Why: HIP 7 answers hipErrorStreamCaptureUnsupported for several of them, also where CUDA's relaxed mode lets them pass.
+    Scratch memory that grows during a capture stops the program.
+Fix: A person allocates before the capture, and compares the graph's replay with a run without it.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html;
+    https://github.com/ggml-org/llama.cpp/pull/26592
 """
 
 from __future__ import annotations

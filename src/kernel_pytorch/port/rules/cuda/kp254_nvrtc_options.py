@@ -1,10 +1,11 @@
 """NVRTC options that name an NVIDIA architecture
 
-What: string literals such as "--gpu-architecture=compute_80" or "-arch=sm_80" in a file that calls nvrtcCompileProgram.
-Why: hipRTC does not know them and the compilation fails; it wants --offload-arch=gfx..., and takes the current device's
-  architecture where nothing is said. NVRTC's --use_fast_math and -default-device are unknown to it too.
-Fix: a person's: leave the architecture out on ROCm, or build the option from gcnArchName.
-Source: rules catalogue row 56; https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html
+What: String literals such as "--gpu-architecture=compute_80" or "-arch=sm_80" in a file that calls
+    nvrtcCompileProgram.
+Why: hipRTC does not know them, and the compilation fails. It wants --offload-arch=gfx..., and takes the current
+    device's architecture where nothing is given. It does not know NVRTC's --use_fast_math and -default-device either.
+Fix: A person leaves the architecture out on ROCm, or builds the option from gcnArchName.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Loads with a cache hint: __ldcg, __ldca, __ldcs
 
-What: calls of __ldcg, __ldca and __ldcs.
-Why: HIP has them for half types only; for float, int and vectors they do not compile.
-Fix: a plain load on ROCm. The hint changes no value; __builtin_nontemporal_load is AMD's nearest for streaming scalars.
-Source: rules catalogue row 57; amd_hip_fp16.h and hip_ldg.h of HIP 7.2
+What: Calls of __ldcg, __ldca and __ldcs.
+Why: HIP has them for half types only. For float, int and vectors they do not compile.
+Fix: A plain load on ROCm. The hint changes no value. __builtin_nontemporal_load is AMD's nearest for streaming
+    scalars.
+Source: hip/amd_detail/amd_hip_fp16.h and hip_ldg.h, ROCm 7.2;
+    https://github.com/vllm-project/vllm/blob/main/csrc/cuda_compat.h
 """
 
 from __future__ import annotations

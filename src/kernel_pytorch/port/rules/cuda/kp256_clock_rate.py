@@ -2,9 +2,9 @@
 
 What: clock() or clock64() in device code of a file that also asks for clockRate.
 Why: AMD's clock64() counts shader clocks, which change with power management; on RDNA3 it is not reliable. clockRate
-  is the peak. The quotient is not a time.
-Fix: a person's: wall_clock64() and hipDeviceAttributeWallClockRate, or events from the host.
-Source: rules catalogue row 58; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
+    is the peak. Dividing the two gives no time.
+Fix: A person uses wall_clock64() with hipDeviceAttributeWallClockRate, or events from the host.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""half2 functions HIP does not have
+"""half2 functions that HIP does not have
 
-What: the fused __hfma_relu forms, and the __h..2_mask comparisons (__heq2_mask, __hgtu2_mask ...) of bfloat16.
-Why: HIP's fp16 header has no such functions. (Members .x and .y of half2, which older HIP had as unsigned short, are
-  halves since ROCm 6: they need nothing.)
-Fix: the masks of half2 are written into the file that calls them, from the comparisons of the two halves. The rest is
-  a person's: __hfma and then a comparison with zero; the comparison of the two halves of a bfloat162.
-Source: rules catalogue row 42; amd_hip_fp16.h of HIP 7.2
+What: The fused __hfma_relu forms, and the __h..2_mask comparisons (__heq2_mask, __hgtu2_mask ...) of bfloat16.
+Why: HIP's fp16 header has no such functions. (The members .x and .y of half2 need no change: older HIP had them as
+    unsigned short, and since ROCm 6 they are halves.)
+Fix: kpt writes the masks of half2 into the file that calls them, made from the comparisons of the two halves. The rest
+    is for a person: __hfma and then a comparison with zero; the comparison of the two halves of a bfloat162.
+Source: hip/amd_detail/amd_hip_fp16.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """SIMD-in-a-word intrinsics: __vadd2, __vcmpgtu4, __vabsdiffu4 and the like
 
-What: calls of CUDA's intrinsics on two halves or four bytes of a word.
+What: Calls of CUDA's intrinsics on two halves or four bytes of a word.
 Why: HIP has none of them.
-Fix: a definition of each one that is used, in plain C++, at the top of the file; the calls stay as they are.
-Source: rules catalogue row 42; CUDA Math API, "SIMD intrinsics"
+Fix: kpt adds a definition of each one that is used, in plain C++, at the top of the file. The calls stay as they are.
+Source: https://docs.nvidia.com/cuda/cuda-math-api/cuda_math_api/group__CUDA__MATH__INTRINSIC__SIMD.html; the headers
+    of ROCm 7.2
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """FP8 types
 
-What: __nv_fp8_e4m3 and its relatives; once per file.
-Why: gfx942 computes with the FNUZ formats only, gfx950 and gfx12 with the OCP ones that NVIDIA has. The same bits
-  mean another value (half, for normal numbers) and NaN is encoded otherwise.
-Fix: a person's: the FNUZ type on gfx942 (__hip_fp8_e4m3_fnuz) with converted data and scales, the OCP type elsewhere;
-  stored weights need scale x2 and the pattern 0x80 made zero.
-Source: rules catalogue row 44; https://github.com/ggml-org/llama.cpp/pull/21040
+What: __nv_fp8_e4m3 and its relatives. kpt reports them once per file.
+Why: gfx942 computes with the FNUZ formats only; gfx950 and gfx12 compute with the OCP formats that NVIDIA has. The
+    same bits mean another value (half, for normal numbers), and NaN has another encoding.
+Fix: A person uses the FNUZ type on gfx942 (__hip_fp8_e4m3_fnuz) with converted data and scales, and the OCP type
+    elsewhere. Stored weights need scale x2, and the pattern 0x80 must become zero.
+Source: https://rocm.docs.amd.com/projects/HIP/en/docs-6.3.3/reference/fp8_numbers.html;
+    https://github.com/ggml-org/llama.cpp/pull/21040
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Spellings only nvcc accepts
+"""Spellings that only nvcc accepts
 
-What: launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` without the
-  word `template` where the member is a template.
-Why: clang reads `<< <` as two operators, wants __device__ before the declarator, and, as the standard says, takes `<`
-  after a name that depends on a template parameter for a comparison.
-Fix: `<<<` and `>>>`; `Type<T>::template member<N>(...)`; the attribute moved to the front is a person's (its place
-  depends on the declaration). All are right for nvcc as well.
-Source: rules catalogue row 61; https://docs.scale-lang.com/
+What: Launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` without the
+    word `template` where the member is a template.
+Why: clang reads `<< <` as two operators and wants __device__ before the declarator. As the standard says, it takes `<`
+    after a name that depends on a template parameter for a comparison.
+Fix: `<<<` and `>>>`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is for a person,
+    because its place depends on the declaration. All of this is right for nvcc as well.
+Source: https://docs.scale-lang.com/; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

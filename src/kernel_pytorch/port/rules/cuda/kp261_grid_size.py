@@ -1,10 +1,10 @@
 """Grids of 2^32 threads or more
 
-What: a launch whose grid and block are numbers that can be read off the source and make 2^32 threads or more.
+What: A launch whose grid and block are numbers in the source and make 2^32 threads or more.
 Why: AMD's limit of 2^32 - 1 holds for gridDim times blockDim in each dimension; CUDA's holds for gridDim alone. The
-  launch fails.
-Fix: a person's: a grid-stride loop over fewer blocks.
-Source: rules catalogue row 53; https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html
+    launch fails.
+Fix: A person writes a grid-stride loop over fewer blocks.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html
 """
 
 from __future__ import annotations

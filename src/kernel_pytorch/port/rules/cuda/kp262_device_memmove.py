@@ -1,10 +1,10 @@
 """memmove in device code
 
 What: `memmove` or `std::memmove` called in a device function.
-Why: nvcc provides it there; HIP provides memcpy and memset, and for memmove only the host's, which device code cannot
-  call. (min, max, memcpy and memset, which older HIP lacked in some combinations, are complete in HIP 7.2.)
-Fix: `__builtin_memmove`, which clang lowers to a loop.
-Source: rules catalogue row 68 of overloads seen in the field; checked against the headers of HIP 7.2
+Why: nvcc provides it there. HIP provides memcpy and memset, and only the host has memmove, which device code cannot
+    call. (min, max, memcpy and memset are complete in HIP 7.2; older HIP lacked some combinations.)
+Fix: `__builtin_memmove`, which clang turns into a loop.
+Source: Found by building HeCBench's CUDA programs here; checked against the headers of ROCm 7.2.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """thrust::cuda and <thrust/system/cuda/...>
 
 What: `thrust::cuda::par`, other members of thrust::cuda, and includes of thrust's CUDA back end.
-Why: rocThrust's back end is called hip.
-Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is not in rocThrust,
-  nor in current Thrust: an allocator over hipHostMalloc, or a plain std::vector, is a person's choice.
-Source: rules catalogue row 59; https://rocm.docs.amd.com/projects/rocThrust/en/latest/
+Why: rocThrust calls its back end hip.
+Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is neither in
+    rocThrust nor in current Thrust. A person chooses: an allocator over hipHostMalloc, or a plain std::vector.
+Source: https://rocm.docs.amd.com/projects/rocThrust/en/latest/;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """NVTX beyond marks and ranges
 
-What: event attributes, domains, wide-character forms and the C++ interface of NVTX; once per file.
-Why: roctx has marks and ranges with plain text only. (Those are renamed.)
-Fix: a person's: a plain roctxRangePush, or nothing on ROCm: none of it changes a result.
-Source: rules catalogue row 65; roctracer's roctx.h
+What: Event attributes, domains, wide-character forms and the C++ interface of NVTX. kpt reports them once per file.
+Why: roctx has marks and ranges with plain text only. (kpt renames those.)
+Fix: A person writes a plain roctxRangePush, or nothing on ROCm. None of it changes a result.
+Source: roctracer/roctx.h, ROCm 7.2
 """
 
 from __future__ import annotations

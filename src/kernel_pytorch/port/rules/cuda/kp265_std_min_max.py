@@ -1,9 +1,10 @@
 """std::min and std::max in files that torch hipifies
 
 What: `std::min(` and `std::max(` outside device code, in a .cu or .cuh file that includes torch, ATen or c10.
-Why: torch's build-time renaming turns them into `::min(` and `::max(`, which do not exist in the host pass.
+Why: torch's renaming at build time turns them into `::min(` and `::max(`, which do not exist in the host pass.
 Fix: `(std::min)(`, which that renaming does not recognise and C++ reads the same.
-Source: rules catalogue row 72; torch/utils/hipify/hipify_python.py (replace_math_functions)
+Source: torch/utils/hipify/hipify_python.py in pytorch/pytorch (replace_math_functions);
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

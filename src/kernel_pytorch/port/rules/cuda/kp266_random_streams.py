@@ -1,9 +1,9 @@
 """Random numbers with a fixed seed
 
-What: cuRAND generators seeded with a constant; once per file.
-Why: the streams of cuRAND and hipRAND are not promised to be equal: a result compared with stored numbers differs.
-Fix: a person's: store the generated inputs, not the seed, where results are compared across vendors.
-Source: rules catalogue row 64; https://rocm.docs.amd.com/projects/hipRAND/en/latest/
+What: cuRAND generators seeded with a constant. kpt reports them once per file.
+Why: cuRAND and hipRAND do not promise equal streams. A result compared with stored numbers differs.
+Fix: A person stores the generated inputs instead of the seed, where results are compared across vendors.
+Source: https://rocm.docs.amd.com/projects/hipRAND/en/latest/
 """
 
 from __future__ import annotations

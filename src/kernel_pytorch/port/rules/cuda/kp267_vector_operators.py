@@ -1,13 +1,13 @@
-"""Operators of the project's own for float2, int4 and the like
+"""The project's own operators for float2, int4 and the like
 
 What: `operator*`, `operator/` and the compound `+=`, `-=`, `*=`, `/=` of two equal vector types, marked __host__ and
-  __device__ both, as in the helper_math.h that came with CUDA's samples.
+    __device__ both, as in the helper_math.h of CUDA's samples.
 Why: CUDA's vector types have no operators, so projects write them. HIP's types have these six as members and friends,
-  __host__ __device__ as well: the two are equally good and every use is ambiguous. All others stay: HIP's binary `+`
-  and `-`, comparisons and bit operators are templates, which a plain function beats; one marked for one side only is
-  preferred there; forms with a scalar match better.
-Fix: the definition is left out on ROCm, where HIP's does the same element by element.
-Source: hip/amd_detail/amd_hip_vector_types.h of HIP 7.1 and 7.2; each form above was given to the compiler
+    __host__ __device__ as well. The two are equally good, and every use is ambiguous. All other operators stay: HIP's
+    binary `+` and `-`, comparisons and bit operators are templates, which a plain function beats; a function marked
+    for one side only is preferred there; forms with a scalar match better.
+Fix: The definition is left out on ROCm, where HIP's does the same element by element.
+Source: hip/amd_detail/amd_hip_vector_types.h, ROCm 7.1 and 7.2; each form above was compiled here.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Atomic functions of the project's own that HIP has
+"""The project's own atomic functions that HIP has
 
-What: a definition of atomicMin or atomicMax for float or double, or of atomicAdd for double, at file scope, for the
-  device. A function of that name for the host alone is no overload of HIP's and stays.
-Why: CUDA has no such overload (or had none), so projects write one with atomicCAS. HIP has it: the two clash.
-Fix: the definition is left out on ROCm; HIP's returns the old value too.
-Source: hip/amd_detail/amd_hip_atomic.h of HIP 7.2
+What: A definition of atomicMin or atomicMax for float or double, or of atomicAdd for double, at file scope, for the
+    device. A function of that name for the host alone does not clash with HIP's and stays.
+Why: CUDA has no such overload (or had none), so projects write one with atomicCAS. HIP has it, and the two clash.
+Fix: The definition is left out on ROCm. HIP's function returns the old value too.
+Source: hip/amd_detail/amd_hip_atomic.h, ROCm 7.2
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The `register` keyword
 
 What: `register` before a declaration in CUDA source.
-Why: nvcc ignores it, as every compiler has for decades; C++17 took it out of the language and clang refuses it.
-Fix: the word goes.
+Why: nvcc ignores it. C++17 took it out of the language, and clang refuses it.
+Fix: The word goes away.
 Source: ISO C++17, [diff.cpp14.dcl.dcl]
 """
 

@@ -1,12 +1,13 @@
 """Settings of a cuBLASLt product that change nothing on AMD
 
-What: cublasLtMatmulDescSetAttribute with CUBLASLT_MATMUL_DESC_FAST_ACCUM, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, or with
-  CUBLASLT_MATMUL_DESC_SCALE_TYPE where it repeats the type the descriptor was made with.
-Why: hipBLASLt has no such attribute, so the name does not compile. The first allows a less exact accumulation of FP8
-  products, the second limits how many multiprocessors are used: a library that ignores both gives results that are
-  right by CUDA's own definition. The third is fixed when hipBLASLt's descriptor is made.
-Fix: the call becomes the status of success. A scale type that differs, or is not seen, is left: KP202 names it.
-Source: hipblaslt/hipblaslt.h of ROCm 7.2; https://docs.nvidia.com/cuda/cublas/#cublasltmatmuldescattributes-t
+What: cublasLtMatmulDescSetAttribute with CUBLASLT_MATMUL_DESC_FAST_ACCUM, with CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET,
+    or with CUBLASLT_MATMUL_DESC_SCALE_TYPE where it repeats the type the descriptor was made with.
+Why: hipBLASLt has no such attribute, so the name does not compile. The first setting allows a less exact accumulation
+    of FP8 products, and the second limits how many multiprocessors are used. A library that ignores both is right by
+    CUDA's own definition. The third is fixed when hipBLASLt's descriptor is made.
+Fix: The call becomes the status of success. kpt leaves a scale type that differs or that it cannot see; KP202 names
+    it.
+Source: hipblaslt/hipblaslt.h, ROCm 7.2; https://docs.nvidia.com/cuda/cublas/#cublasltmatmuldescattributes-t
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A half or half2 set to {}
 
-What: `x = {}` where x was declared as a half, half2 or __nv_bfloat16 before.
-Why: CUDA's types have one assignment that takes {}. HIP's have one for each raw form too, and the compiler finds them
-  equally good: "use of overloaded operator '=' is ambiguous".
-Fix: the type is named: `x = half2{}`. The value is the same. __nv_bfloat162 has one assignment in HIP too.
-Source: amd_hip_fp16.h and amd_hip_bf16.h of HIP 7.2; each type was given to the compiler
+What: `x = {}` where x is declared as a half, half2 or __nv_bfloat16.
+Why: CUDA's types have one assignment that takes {}. HIP's types have one for each raw form too, and the compiler finds
+    them equally good: "use of overloaded operator '=' is ambiguous".
+Fix: kpt names the type: `x = half2{}`. The value is the same. __nv_bfloat162 has one assignment in HIP too, so it
+    stays.
+Source: hip/amd_detail/amd_hip_fp16.h and amd_hip_bf16.h, ROCm 7.2; each type was compiled here.
 """
 
 from __future__ import annotations

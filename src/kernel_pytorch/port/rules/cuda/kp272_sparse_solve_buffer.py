@@ -2,9 +2,9 @@
 
 What: cusparseSpSM_solve, after a cusparseSpSM_analysis with the same descriptor.
 Why: cuSPARSE keeps the buffer given to the analysis in the descriptor. hipSPARSE's solve takes it as a last argument.
-Fix: the buffer of the analysis is passed on, where all analyses of that descriptor in the file name one and the same
-  plain variable. Elsewhere it is a person's.
-Source: hipsparse/internal/generic/hipsparse_spsm.h of ROCm 7.2
+Fix: kpt passes the analysis's buffer on, where all analyses of that descriptor in the file name the same plain
+    variable. Elsewhere a person does it.
+Source: hipsparse/internal/generic/hipsparse_spsm.h, ROCm 7.2
 """
 
 from __future__ import annotations

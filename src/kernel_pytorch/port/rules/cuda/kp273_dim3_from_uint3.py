@@ -1,9 +1,9 @@
 """A dim3 made from a uint3
 
 What: `grid = make_uint3(...)` or `dim3 grid = make_uint3(...)`, where grid is a dim3.
-Why: CUDA's dim3 converts from and to uint3. HIP's converts to uint3 only.
+Why: CUDA's dim3 converts from and to uint3. HIP's dim3 converts to uint3 only.
 Fix: `dim3(...)` with the same three numbers.
-Source: hip/amd_detail/amd_hip_vector_types.h and hip_runtime_api.h of HIP 7.2; both forms were given to the compiler
+Source: hip/amd_detail/amd_hip_vector_types.h and hip/hip_runtime_api.h, ROCm 7.2; both forms were compiled here.
 """
 
 from __future__ import annotations

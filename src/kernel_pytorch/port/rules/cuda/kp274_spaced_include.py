@@ -1,13 +1,13 @@
 """#include lines that torch's renaming overlooks
 
-What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "` and `#include <`, in a
-  project that includes torch: for torch's own CUDA headers, and for headers of the project.
-Why: torch's build renames such a header into a file of another name and writes that name into lines that begin
-  `#include "` or `#include <`, with one space. The others still lead to the CUDA header: to names that a ROCm build
-  does not have, or to the same definitions twice.
-Fix: on ROCm the line is written as torch expects it. A formatter that indents directives (clang-format's
-  IndentPPDirectives) would undo that: keep it off these lines.
-Source: torch/utils/hipify/hipify_python.py (RE_QUOTE_HEADER, RE_ANGLE_HEADER)
+What: `#    include "header.h"`, `# include`, `#include"header.h"`: any spelling but `#include "` and `#include <`, in
+    a project that includes torch, for torch's own CUDA headers and for headers of the project.
+Why: torch's build copies such a header to a file of another name, and writes that name into lines that begin `#include
+    "` or `#include <`, with one space. Other lines still lead to the CUDA header: to names that a ROCm build does not
+    have, or to the same definitions twice.
+Fix: On ROCm the line is written as torch expects it. A formatter that indents directives (clang-format's
+    IndentPPDirectives) would undo that; keep it off these lines.
+Source: torch/utils/hipify/hipify_python.py in pytorch/pytorch (RE_QUOTE_HEADER, RE_ANGLE_HEADER)
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """constexpr variables made through a reference
 
 What: `constexpr float k = 1.f / model.SCALE;` in device code, where `model` is a reference made in the same function.
-Why: nvcc reads the static member without looking at the reference; clang follows the standard, by which a reference
-  whose object is not known makes the whole expression no constant.
-Fix: the variable is `const` on ROCm. Where its value sizes an array or is a template argument, name the class instead:
-  `Model::SCALE`.
-Source: [expr.const] on references; clang 22's "initializer of 'x' is not a constant expression"
+Why: nvcc reads the static member without looking at the reference. clang follows the standard: if a reference's object
+    is not known, the whole expression is not a constant.
+Fix: The variable is `const` on ROCm. Where its value sizes an array or is a template argument, name the class instead:
+    `Model::SCALE`.
+Source: ISO C++, [expr.const] on references; clang 22's "initializer of 'x' is not a constant expression"
 """
 
 from __future__ import annotations

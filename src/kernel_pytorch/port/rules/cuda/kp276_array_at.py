@@ -1,10 +1,10 @@
 """std::array's at() in device code
 
 What: `.at(i)` of a std::array, or of cuda::std::array, in a function for the device.
-Why: at() throws where the index is out of range, by a function of the host's. nvcc leaves that out of device code; for
-  clang it is an error: "reference to __host__ function '__throw_out_of_range_fmt'".
-Fix: `[i]` on ROCm, which is what is left of it in device code. In a function that the host calls too, where at() does
-  throw, a person decides.
+Why: at() throws where the index is out of range, through a function of the host. nvcc leaves that out of device code;
+    for clang it is an error: "reference to __host__ function '__throw_out_of_range_fmt'".
+Fix: `[i]` on ROCm, which is what remains of at() in device code. In a function that the host calls too, where at()
+    does throw, a person decides.
 Source: libstdc++'s <array>; clang 22's message
 """
 

@@ -1,11 +1,12 @@
 """__popc, __ffs, __clz or __brev of a lane mask
 
-What: a bit count or bit search of a ballot, or of a cooperative group's ballot.
-Why: a ballot has 64 bits on HIP and these look at the lower 32; on a group's ballot the overload is ambiguous.
-Fix: the ballot is cut to the caller's 32-lane half, so the 32-bit form is right again; a tile's ballot is cast. Code
-  that follows the device's width gets the 64-bit form. A __popc of ordinary data is left alone.
-Source: catalogue row 4; rocm.docs.amd.com HIP C++ language extensions; hip/amd_detail/amd_warp_sync_functions.h of
-  ROCm 7.2.
+What: A bit count or bit search of a ballot, or of a cooperative group's ballot.
+Why: A ballot has 64 bits on HIP, and these functions look at the lower 32. On a group's ballot the overload is
+    ambiguous.
+Fix: kpt cuts the ballot to the caller's 32-lane half, so the 32-bit form is right again, and casts a tile's ballot.
+    Code that follows the device's width gets the 64-bit form. A __popc of ordinary data stays.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+    hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """A lane mask in a 32-bit variable
 
-What: the result of __ballot, __ballot_sync or __activemask kept in, returned as or passed in 32 bits.
-Why: it has 64 bits on HIP: lanes 32-63 are dropped without a warning, and the upper half of a wave sees the lower
-  half's votes.
-Fix: the vote is cut to the caller's 32-lane half where it is taken; variables, parameters, fields and return types
-  keep their type and their meaning. In code that follows the device's width the variable is widened instead, if every
-  use of it is seen.
-Source: catalogue row 3; rocm.docs.amd.com HIP C++ language extensions; hip/amd_detail/amd_warp_sync_functions.h of
-  ROCm 7.2.
+What: The result of __ballot, __ballot_sync or __activemask, stored in, returned as or passed in 32 bits.
+Why: The result has 64 bits on HIP. Lanes 32-63 are dropped without a warning, and the upper half of a wave sees the
+    lower half's votes.
+Fix: kpt cuts the vote to the caller's 32-lane half where it is taken. Variables, parameters, fields and return types
+    keep their type and their meaning. In code that follows the device's width kpt widens the variable instead, if it
+    sees every use of it.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+    hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2
 """
 
 from __future__ import annotations

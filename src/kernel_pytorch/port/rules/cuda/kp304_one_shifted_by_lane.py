@@ -1,9 +1,10 @@
 """1 << lane with the hardware's lane number
 
-What: a 32-bit 1 shifted by a lane number that counts to 63 on a 64-lane wave.
-Why: a shift by 32 or more is undefined in 32 bits.
-Fix: the lane number is taken modulo 32, as in CUDA. Code that follows the device's width shifts a 64-bit 1.
-Source: catalogue row 5; C++ [expr.shift].
+What: A 32-bit 1 shifted by a lane number that counts to 63 on a 64-lane wave.
+Why: A shift by 32 or more is undefined in 32 bits.
+Fix: kpt takes the lane number modulo 32, as in CUDA. Code that follows the device's width shifts a 64-bit 1.
+Source: ISO C++, [expr.shift]; https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
+    (waves of 64 lanes)
 """
 
 from __future__ import annotations

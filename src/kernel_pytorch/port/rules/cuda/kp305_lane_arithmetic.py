@@ -1,11 +1,12 @@
 """Lane and warp numbers made with warpSize
 
 What: warpSize in the arithmetic of lanes, warps, strides and bounds; cub::LaneId and cub::WarpId.
-Why: CUDA's warpSize is 32 on every device, HIP's is 64 on CDNA. Launches, buffers and masks that count in 32s beside
-  it no longer fit.
-Fix: 32, which is what it means in CUDA. Where the host takes the width from the device, the program follows it by
-  design: warpSize stays, and a place that counts in 32s beside it is reported.
-Source: catalogue row 6; facts on lane masks: keep 32-lane logical warps.
+Why: CUDA's warpSize is 32 on every device; HIP's is 64 on CDNA. Launches, buffers and masks that count in 32s beside
+    it no longer fit.
+Fix: 32, its value in CUDA. If the host takes the width from the device, the program follows it by design: warpSize
+    stays, and kpt reports a place that counts in 32s beside it.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html (warpSize);
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (keep 32-lane logical warps)
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The host takes the wave width from the device, the kernels count in 32s
 
 What: prop.warpSize or the warp size attribute in host arithmetic, beside kernels with a constant of 32.
-Why: the host then sees 64 on CDNA and the kernels 32: buffers and launches do not fit each other.
-Fix: for a person: use the kernels' constant on the host, or make the kernels follow the device.
-Source: catalogue row 7; vllm-project/vllm pull 22822.
+Why: The host then sees 64 on CDNA and the kernels 32. Buffers and launches do not fit each other.
+Fix: A person uses the kernels' constant on the host, or makes the kernels follow the device.
+Source: https://github.com/vllm-project/vllm/pull/22822;
+    https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1885
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """warpSize as a constant expression
 
 What: warpSize as array bound, template argument, case label or in a static_assert.
-Why: it is not a constant expression since ROCm 7.0.
+Why: It has not been a constant expression since ROCm 7.0.
 Fix: 32, CUDA's value. In code that follows the device's width an array bound becomes 64, the largest there is; the
-  rest is for a person.
-Source: catalogue row 8; rocm.docs.amd.com HIP C++ language extensions.
+    rest is for a person.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+    https://github.com/vllm-project/vllm/pull/20330; ginkgo-project/ginkgo#1931
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """__AMDGCN_WAVEFRONT_SIZE
 
-What: the compiler's wave size macro, with or without trailing underscores.
-Why: new compilers no longer define it: a test of it is silently false, a use of it does not compile.
-Fix: the compiler's builtin in device code, which is not a constant expression. A directive is for a person: the
-  targets with 64 lanes are those that define __GFX8__ or __GFX9__.
-Source: catalogue row 9; ggml-org/llama.cpp pull 14183.
+What: The compiler's wave size macro, with or without trailing underscores.
+Why: New compilers no longer define it. A test of it is then false without a message, and a use of it does not compile.
+Fix: The compiler's builtin in device code, which is not a constant expression. A preprocessor line is for a person:
+    the targets with 64 lanes are those that define __GFX8__ or __GFX9__.
+Source: https://github.com/ggml-org/llama.cpp/pull/14183
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """A shuffle without a width
 
-What: __shfl and its kin without a width: reduction loops from 16 down, scans, broadcasts from lane 0.
-Why: the default width is the wave. On 64 lanes, lanes 16-31 read the upper half, a scan runs across the 32-lane line,
-  and a broadcast from lane 0 reaches the wrong warp.
-Fix: width 32: each half of a 64-lane wave is one CUDA warp. Code that follows the device's width keeps the default.
-  `--wave native` lets block reductions that are proved to allow it use whole waves.
-Source: catalogue row 12; hip/amd_detail/amd_warp_functions.h of ROCm 7.2.
+What: __shfl and its relatives without a width: reduction loops from 16 down, scans, broadcasts from lane 0.
+Why: The default width is the wave. On 64 lanes, lanes 16-31 read the upper half, a scan runs across the 32-lane line,
+    and a broadcast from lane 0 reaches the wrong warp.
+Fix: Width 32: each half of a 64-lane wave is one CUDA warp. Code that follows the device's width keeps the default.
+    `--wave native` lets block reductions use whole waves where kpt proves that this is allowed.
+Source: hip/amd_detail/amd_warp_functions.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

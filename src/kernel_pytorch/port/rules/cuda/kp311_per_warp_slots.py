@@ -1,9 +1,9 @@
 """Per-warp slots in shared memory numbered with warpSize
 
-What: a shared array with one entry per warp whose index or count is made with warpSize.
-Why: there are half as many 64-lane waves, and the final stage reads slots that nobody wrote.
-Fix: 32, so that a slot is a 32-lane warp's on every target.
-Source: catalogue row 13.
+What: A shared array with one entry per warp whose index or count is made with warpSize.
+Why: There are half as many 64-lane waves, and the final stage reads slots that nobody wrote.
+Fix: 32, so that each slot belongs to a 32-lane warp on every target.
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """A loop that a warp vote decides
 
-What: while (__any_sync(...)) and loops left on a vote.
-Why: the warps of a 64-lane wave leave at different times: a full mask then names lanes that are gone, which traps; a
-  vote of the wave keeps a finished warp waiting.
-Fix: a vote of the caller's 32-lane half, without a mask: lanes that have left do not count.
-Source: catalogue row 15; hip/amd_detail/amd_warp_sync_functions.h of ROCm 7.2.
+What: while (__any_sync(...)) and loops that end on a vote.
+Why: The warps of a 64-lane wave leave at different times. A full mask then names lanes that are gone, which traps, and
+    a vote of the whole wave keeps a finished warp waiting.
+Fix: A vote of the caller's 32-lane half, without a mask. Lanes that have left do not count.
+Source: hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

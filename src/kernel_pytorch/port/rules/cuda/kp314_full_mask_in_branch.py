@@ -1,10 +1,12 @@
 """A collective of the full warp where the warp is split
 
-What: a full mask under a condition that differs between lanes, or after some lanes have left.
-Why: values read from lanes that are not there are undefined. NVIDIA GPUs since Volta wait for the lanes, AMD waves do
-  not.
-Fix: for a person: move the collective out of the condition, or give lanes without work a neutral value.
-Source: catalogue row 16; CUDA C++ programming guide, warp shuffle functions.
+What: A full mask under a condition that differs between lanes, or after some lanes have left.
+Why: Values read from lanes that are not there are undefined. NVIDIA GPUs since Volta wait for the lanes; AMD waves do
+    not.
+Fix: A person moves the collective out of the condition, or gives lanes without work a neutral value.
+Source: CUDA C++ Programming Guide, "Warp Shuffle Functions";
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md;
+    https://github.com/fixstars/cuda-efficient-features/pull/3
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A volatile reduction tail without barriers
 
 What: s[i] += s[i + 16] and so on in volatile shared memory, with no barrier between the steps.
-Why: it trusts the lanes of a warp to run in lockstep and their memory traffic to keep its order, which compilers do
-  not promise.
-Fix: for a person: let the __syncthreads tree run to 1, or put __syncwarp between the steps.
-Source: catalogue row 17.
+Why: The code trusts that the lanes of a warp run in lockstep and that their memory accesses keep their order.
+    Compilers do not promise either.
+Fix: A person lets the __syncthreads tree run to 1, or puts __syncwarp between the steps.
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

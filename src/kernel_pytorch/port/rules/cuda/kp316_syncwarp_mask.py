@@ -1,11 +1,12 @@
 """__syncwarp with a mask
 
-What: a __syncwarp with a 32-bit mask.
-Why: HIP's mask is 64-bit, and traps when it is not the set of live lanes.
-Fix: no mask: a barrier and fence of the wave holds every 32-lane warp in it. A __syncwarp without a mask is left as
-  it is.
-Source: catalogue row 18; rocm.docs.amd.com HIP C++ language extensions; hip/amd_detail/amd_warp_sync_functions.h of
-  ROCm 7.2.
+What: A __syncwarp with a 32-bit mask.
+Why: HIP's mask is 64-bit, and it traps when it is not the set of live lanes.
+Fix: No mask. A barrier and fence of the wave holds every 32-lane warp in it. A __syncwarp without a mask stays as it
+    is.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+    hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2;
+    https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/csrc/compat.cuh
 """
 
 from __future__ import annotations

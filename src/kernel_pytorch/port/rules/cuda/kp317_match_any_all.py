@@ -1,10 +1,10 @@
 """__match_any_sync and __match_all_sync
 
-What: the match intrinsics.
-Why: masks are 64-bit on HIP, and lanes of both halves of a wave match each other.
-Fix: the result is cut to the caller's 32-lane half; __match_all_sync is asked of that half alone.
-Source: catalogue row 19; rocm.docs.amd.com HIP C++ language extensions; hip/amd_detail/amd_warp_sync_functions.h of
-  ROCm 7.2.
+What: The match intrinsics.
+Why: Masks are 64-bit on HIP, and lanes of both halves of a wave match each other.
+Fix: kpt cuts the result to the caller's 32-lane half and asks __match_all_sync of that half alone.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+    hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""__reduce_add_sync and its kin
+"""__reduce_add_sync and its relatives
 
-What: the integer reductions of a warp.
-Why: HIP's reduce the whole wave, and in ROCm 7.2 treat words as truth values in `and`, `or` and `xor` of a mask with
-  holes.
-Fix: a butterfly of width 32. With a partial mask it is for a person.
-Source: catalogue row 20; rocm.docs.amd.com HIP C++ language extensions; hip/amd_detail/amd_warp_sync_functions.h of
-  ROCm 7.2.
+What: The integer reductions of a warp.
+Why: HIP's versions reduce the whole wave. In ROCm 7.2 they also treat words as truth values in `and`, `or` and `xor`
+    of a mask with holes.
+Fix: A butterfly of width 32. With a partial mask it is for a person.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html;
+    hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2
 """
 
 from __future__ import annotations

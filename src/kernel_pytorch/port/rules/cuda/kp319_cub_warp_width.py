@@ -1,9 +1,9 @@
 """A warp collective of cub without a width
 
 What: cub::WarpReduce<T>, WarpScan<T>, WarpExchange, WarpMergeSort without a logical width.
-Why: hipCUB's default is the hardware's wave: two warps share one TempStorage and one result.
-Fix: the width 32, cub's own default.
-Source: catalogue row 21; lukasHoel/3DGS-LM pull 15.
+Why: hipCUB's default is the hardware's wave, so two warps share one TempStorage and one result.
+Fix: The width 32, cub's own default.
+Source: https://github.com/lukasHoel/3DGS-LM/pull/15; hipcub/backend/rocprim/warp/warp_reduce.hpp, ROCm 7.2
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """A block collective's TempStorage used twice without a barrier
 
-What: two cub block collectives on one TempStorage with no __syncthreads in between.
-Why: a block of 64 threads is one wave on CDNA, where the collective has no barrier of its own.
-Fix: for a person: __syncthreads between the uses (cub asks for it on NVIDIA as well), or two storages.
-Source: catalogue row 22.
+What: Two cub block collectives on one TempStorage with no __syncthreads in between.
+Why: A block of 64 threads is one wave on CDNA, where the collective has no barrier of its own.
+Fix: A person puts __syncthreads between the uses (cub asks for it on NVIDIA as well), or uses two storages.
+Source: https://nvidia.github.io/cccl/cub/api/classcub_1_1BlockReduce.html;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """Cooperative groups that ROCm has late or not at all
 
 What: reduce, scans, memcpy_async, labeled_partition, invoke_one and wait_prior of cooperative groups.
-Why: reduce came about ROCm 7.13 and the scans 7.14; others are missing. tiled_partition<32> is right as it is.
-Fix: reduce, the scans of a tile and labeled_partition are written out with the group's own shuffles, where their header
-  is included or they are called, for ROCm before the version that has them; the rest is for a person.
-Source: catalogue rows 23 and 24; hip/amd_detail/amd_hip_cooperative_groups.h of ROCm 7.2.
+Why: reduce came with about ROCm 7.13 and the scans with 7.14; others are missing. tiled_partition<32> is right as it
+    is.
+Fix: For ROCm before the version that has them, kpt writes out reduce, the scans of a tile and labeled_partition with
+    the group's own shuffles, where their header is included or they are called. The rest is for a person.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html;
+    https://github.com/ROCm/HIPIFY/pull/2448; hip/amd_detail/amd_hip_cooperative_groups.h, ROCm 7.2
 """
 
 from __future__ import annotations

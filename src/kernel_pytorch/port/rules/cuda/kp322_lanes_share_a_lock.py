@@ -1,9 +1,9 @@
 """A lock that lanes of one wave wait for
 
-What: a loop on atomicCAS or atomicExch with constants, reached by more than one lane.
-Why: lanes of an AMD wave make no progress on their own: the one that holds the lock waits for those that want it.
-Fix: for a person: one lane acts for the others, or the work moves inside the successful branch and the loop outside.
-Source: catalogue row 25; ROCm/hip issue 3301.
+What: A loop on atomicCAS or atomicExch with constants, reached by more than one lane.
+Why: Lanes of an AMD wave make no progress on their own. The lane that holds the lock waits for those that want it.
+Fix: A person lets one lane act for the others, or moves the work into the successful branch and the loop outside.
+Source: ROCm/hip#3301
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """32 warps of the device's width
 
 What: 32 * warpSize as a block's size.
-Why: 2048 threads on a 64-lane device: a block has at most 1024.
-Fix: 32 in place of the width where the kernels count in 32s; else for a person.
-Source: catalogue row 26; openxla/xla pull 35026.
+Why: That is 2048 threads on a 64-lane device; a block has at most 1024.
+Fix: 32 in place of the width where the kernels count in 32s. Elsewhere it is for a person.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html;
+    https://github.com/openxla/xla/pull/35026
 """
 
 from __future__ import annotations

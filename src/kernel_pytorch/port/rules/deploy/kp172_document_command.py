@@ -1,11 +1,13 @@
 """A command in a document or a notebook that installs or starts CUDA
 
-What: code blocks of Markdown and reStructuredText files, and `!` and `%` lines of notebooks: pip or conda with an
-    index, a tag or a package of CUDA builds, torch or Triton from the package index, a container with NVIDIA's devices.
-Why: a reader on an AMD machine types it, and it replaces the ROCm torch, fails, or gets no GPU.
-Fix: a person adds the ROCm command beside it (`kpt deps` gives the list to install). A document that speaks of ROCm
-    already is left alone. Each kind of command is said once per file.
-Source: seed 000, dependency conflicts.
+What: Code blocks of Markdown and reStructuredText files, and `!` and `%` lines of notebooks: pip or conda with an
+    index, a tag or a package of CUDA builds, torch or Triton from the package index, or a container with NVIDIA's
+    devices.
+Why: A reader on an AMD machine types the command. It replaces the ROCm torch, fails, or gets no GPU.
+Fix: A person adds the ROCm command beside it (`kpt deps` gives the list to install). kpt leaves a document alone that
+    already mentions ROCm. It reports each kind of command once per file.
+Source: bmaltais/kohya_ss#2228 and invoke-ai/InvokeAI#7146 (a CUDA torch replaces the ROCm one);
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html (the flags for AMD devices).
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """A Dockerfile on an NVIDIA image
 
-What: a Dockerfile whose base image, packages or environment are NVIDIA's.
-Why: there is no ROCm inside, and its CUDA packages, paths and index bring a CUDA torch along.
-Fix: a twin, Dockerfile.rocm, is written beside it: base images, apt packages, the package index, /usr/local/cuda,
-    NVIDIA's variables and its EGL and Vulkan drivers are changed; install steps take torch from the ROCm index, leave
-    Triton's pin out, and install the project without its dependencies behind the list of `kpt deps --write`. All other
-    lines keep their bytes. The tag of the base image is a build argument that a person gives; steps that would install
-    CUDA's torch all the same, and lines that still speak of CUDA, are named.
-Source: catalogue rows 174-176; port/tables/images.csv, apt_packages.csv.
+What: A Dockerfile whose base image, packages or environment are NVIDIA's.
+Why: There is no ROCm inside, and its CUDA packages, paths and index bring a CUDA torch along.
+Fix: kpt writes a twin, Dockerfile.rocm, beside it. It changes base images, apt packages, the package index,
+    /usr/local/cuda, NVIDIA's variables and its EGL and Vulkan drivers. Install steps take torch from the ROCm index,
+    leave Triton's pin out, and install the project without its dependencies behind the list of `kpt deps --write`. All
+    other lines keep their bytes. The tag of the base image is a build argument that a person gives. kpt names steps
+    that would still install CUDA's torch, and lines that still mention CUDA.
+Source: https://github.com/vllm-project/vllm/blob/main/docker/Dockerfile.rocm;
+    https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html; port/tables/images.csv and
+    apt_packages.csv
 """
 
 from __future__ import annotations

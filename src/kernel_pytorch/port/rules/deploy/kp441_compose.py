@@ -1,10 +1,10 @@
 """A compose file with NVIDIA's devices
 
-What: a service with `driver: nvidia`, `runtime: nvidia` or `gpus:`.
-Why: Compose asks NVIDIA's container runtime for the devices, which an AMD host has not.
-Fix: an overlay, compose.rocm.yml, is written beside it: /dev/kfd and /dev/dri with their groups, the twin of the
-    Dockerfile, and !reset (Docker Compose 2.24) for what is NVIDIA's. The original is used together with it.
-Source: catalogue row 178; ROCm's documentation on containers.
+What: A service with `driver: nvidia`, `runtime: nvidia` or `gpus:`.
+Why: Compose asks NVIDIA's container runtime for the devices. An AMD host does not have it.
+Fix: kpt writes an overlay, compose.rocm.yml, beside it: /dev/kfd and /dev/dri with their groups, the twin of the
+    Dockerfile, and !reset (Docker Compose 2.24) for what is NVIDIA's. Use the original together with it.
+Source: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 """
 
 from __future__ import annotations

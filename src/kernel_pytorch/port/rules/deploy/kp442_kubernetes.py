@@ -1,10 +1,10 @@
 """Kubernetes manifests that ask for nvidia.com/gpu
 
-What: an object with the resource nvidia.com/gpu, the runtime class nvidia, or a toleration of that name.
-Why: a cluster of AMD GPUs offers amd.com/gpu: the pod is never scheduled.
-Fix: a Kustomize overlay in a folder rocm/ is written: resources, runtime class and tolerations are patched. Node labels
-    and images have no translation and are named for a person. Templates (Helm) are reported.
-Source: catalogue row 179; AMD's device plugin for Kubernetes.
+What: An object with the resource nvidia.com/gpu, the runtime class nvidia, or a toleration of that name.
+Why: A cluster of AMD GPUs offers amd.com/gpu. The pod is never scheduled.
+Fix: kpt writes a Kustomize overlay in a folder rocm/ that patches resources, runtime class and tolerations. Node
+    labels and images have no translation; kpt names them for a person. It reports templates (Helm).
+Source: https://instinct.docs.amd.com/projects/k8s-device-plugin/en/latest/
 """
 
 from __future__ import annotations

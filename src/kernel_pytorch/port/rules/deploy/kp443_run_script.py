@@ -1,9 +1,9 @@
 """A script that starts containers with NVIDIA's devices
 
 What: `docker run --gpus all`, `--runtime=nvidia`, nvidia-docker.
-Why: Docker asks NVIDIA's container runtime for the devices, which an AMD host has not.
-Fix: a twin, run.rocm.sh, is written beside it with /dev/kfd, /dev/dri and their groups. Images of NVIDIA's are named.
-Source: catalogue row 177; ROCm's documentation on containers.
+Why: Docker asks NVIDIA's container runtime for the devices. An AMD host does not have it.
+Fix: kpt writes a twin, run.rocm.sh, beside it with /dev/kfd, /dev/dri and their groups. It names NVIDIA's images.
+Source: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 What: `#SBATCH --gres=gpu:a100:4`, `--constraint=h100`, `module load cuda`; HSA_OVERRIDE_GFX_VERSION in a script.
 Why: GPU types, constraints and modules are names of one site. The override runs code built for another GPU and hides
     faults of the wrong architecture.
-Fix: a person gives the AMD site's names, or asks for GPUs without a type. Nothing is written.
-Source: catalogue rows 117 and 180.
+Fix: A person gives the AMD site's names, or asks for GPUs without a type. kpt writes nothing.
+Source: https://slurm.schedmd.com/gres.html; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the
+    override)
 """
 
 from __future__ import annotations

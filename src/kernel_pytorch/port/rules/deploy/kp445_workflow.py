@@ -1,11 +1,11 @@
 """A workflow that installs or runs CUDA
 
-What: a job of a CI service (GitHub, GitLab, Azure, CircleCI, Buildkite, Lightning and others) with a CUDA toolkit
+What: A job of a CI service (GitHub, GitLab, Azure, CircleCI, Buildkite, Lightning and others) with a CUDA toolkit
     action, a CUDA image, or a step that runs nvidia-smi or nvcc.
-Why: the job can only run on NVIDIA machines.
-Fix: a person adds a job for ROCm beside it: building and static checks need no GPU. Nothing is written.
-    Each kind is said once per file.
-Source: catalogue row 181.
+Why: The job can only run on NVIDIA machines.
+Fix: A person adds a job for ROCm beside it; building and static checks need no GPU. kpt writes nothing. It reports
+    each kind once per file.
+Source: No public source; from practice with workflows of public repositories.
 """
 
 from __future__ import annotations

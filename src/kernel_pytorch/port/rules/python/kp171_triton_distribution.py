@@ -2,10 +2,10 @@
 
 What: `importlib.metadata.version("triton")`, `pkg_resources.get_distribution("triton")`, and lightning's
     `RequirementCache("triton>=...")` with a version.
-Why: the Triton that comes with a ROCm torch is the module `triton`, but the package is `pytorch-triton-rocm` or
-    `triton-rocm`: the lookup raises PackageNotFoundError, or the program takes Triton for absent.
-Fix: `triton.__version__` on ROCm, where the file imports triton; elsewhere a person decides. `RequirementCache`
-    without a version falls back to the module by itself and is left alone.
+Why: The Triton that comes with a ROCm torch is the module `triton`, but its package is called `pytorch-triton-rocm` or
+    `triton-rocm`. The lookup raises PackageNotFoundError, or the program believes that Triton is missing.
+Fix: `triton.__version__` on ROCm, where the file imports triton. Elsewhere a person decides. `RequirementCache`
+    without a version falls back to the module itself, so kpt leaves it alone.
 Source: https://github.com/pytorch/pytorch/pull/195022
 """
 

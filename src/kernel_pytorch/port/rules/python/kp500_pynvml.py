@@ -1,11 +1,13 @@
 """pynvml
 
-What: an import of pynvml (the package nvidia-ml-py).
-Why: it asks NVIDIA's driver: without one the import or nvmlInit fails.
-Fix: on ROCm the name comes from a generated file, `_rocm_nvml.py`, which answers the common questions (count, name,
-    memory, utilisation, temperature, power) through amdsmi, in NVML's units; elsewhere the import is as it was. Where
-    something is used that the file does not have, the message names it. In a `try` it is offered for review.
-Source: seed 000 phase 5, catalogue rows 165 and 167.
+What: An import of pynvml (the package nvidia-ml-py).
+Why: It asks NVIDIA's driver. Without that driver the import or nvmlInit fails.
+Fix: On ROCm the name comes from a generated file, `_rocm_nvml.py`. It answers the common questions (count, name,
+    memory, utilisation, temperature, power) through amdsmi, in NVML's units. Elsewhere the import is as it was. If the
+    program uses something that the file does not have, the message names it. Inside a `try` the change is offered for
+    review.
+Source: pytorch/pytorch#133259; https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py (vLLM asks amdsmi
+    instead); https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 5.
 """
 
 from __future__ import annotations

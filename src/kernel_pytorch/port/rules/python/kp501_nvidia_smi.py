@@ -1,10 +1,12 @@
 """nvidia-smi and NVIDIA's other tools, run from Python
 
-What: a subprocess or os.system call whose command is nvidia-smi, nsys, ncu, nvcc's neighbours or NVIDIA's debuggers.
-Why: the tools are not there on an AMD machine, and their output has another shape than that of AMD's tools.
-Fix: a person decides what was wanted. torch.cuda answers for memory, utilisation, name and count on both vendors;
-    amd-smi (`amd-smi metric --json`) is the tool. A call that is already caught for FileNotFoundError is left alone.
-Source: catalogue row 182.
+What: A subprocess or os.system call whose command is nvidia-smi, nsys, ncu, another tool of CUDA's toolkit or NVIDIA's
+    debuggers.
+Why: An AMD machine does not have these tools, and AMD's tools print another format.
+Fix: A person decides what was wanted. torch.cuda answers for memory, utilisation, name and count on both vendors;
+    amd-smi (`amd-smi metric --json`) is the tool. kpt leaves a call alone that already catches FileNotFoundError.
+Source: https://rocm.docs.amd.com/projects/amdsmi/en/develop/how-to/amdsmi-cli-tool.html;
+    https://github.com/bytedance/xpu-perf/pull/194
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """A library that reads NVML or nvidia-smi
 
-What: an import of GPUtil, gpustat, py3nvml or the like, which the program does not already do without.
-Why: they ask NVIDIA's driver. On an AMD machine some raise and some report that there is no GPU.
-Fix: a person replaces them: amdsmi has the figures, torch.cuda.mem_get_info and torch.cuda.utilization the common ones.
-Source: seed 000 phase 5, catalogue rows 167 and 182.
+What: An import of GPUtil, gpustat, py3nvml or the like, for which the program has no fallback.
+Why: These libraries ask NVIDIA's driver. On an AMD machine some raise an exception and some report that there is no
+    GPU.
+Fix: A person replaces them. amdsmi has the figures; torch.cuda.mem_get_info and torch.cuda.utilization have the common
+    ones.
+Source: wookayin/gpustat#137; XuehaiPan/nvitop#74; https://github.com/vllm-project/vllm/blob/main/requirements/rocm.txt
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """onnxruntime's CUDA and TensorRT providers
 
-What: a list of execution providers that names CUDAExecutionProvider or TensorrtExecutionProvider.
-Why: the ROCm build of onnxruntime offers MIGraphX; a provider it does not know is an error in some versions and a
-    silent fall back to the CPU in others.
+What: A list of execution providers that names CUDAExecutionProvider or TensorrtExecutionProvider.
+Why: The ROCm build of onnxruntime offers MIGraphX. A provider it does not know is an error in some versions; in others
+    onnxruntime runs on the CPU without a message.
 Fix: MIGraphX, then the CPU, on ROCm; the original list elsewhere.
-Source: catalogue row 159.
+Source: https://rocm.docs.amd.com/projects/ai-ecosystem/en/latest/inference/onnxruntime.html
 """
 
 from __future__ import annotations

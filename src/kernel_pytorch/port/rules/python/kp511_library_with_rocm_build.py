@@ -1,9 +1,12 @@
 """A library whose ROCm build is another package
 
-What: an import of a library whose usual wheel is for CUDA and which has a ROCm build elsewhere.
+What: An import of a library whose usual wheel is for CUDA and which has a ROCm build elsewhere.
 Why: pip installs the CUDA build, which fails to load or finds no GPU.
-Fix: no change in the source: `kpt deps` plans the installation, the message says where the build comes from.
-Source: catalogue rows 155, 156, 160, 162; port/tables/libraries_python.csv.
+Fix: kpt does not change the source. `kpt deps` plans the installation, and the message says where the build comes
+    from.
+Source: port/tables/libraries_python.csv has a source for each library, such as
+    https://github.com/ROCm/TransformerEngine/pull/472 and deepspeedai/DeepSpeed#5274;
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

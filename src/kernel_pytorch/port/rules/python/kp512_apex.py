@@ -1,11 +1,11 @@
 """apex
 
-What: an import from NVIDIA's apex that the program does not already do without.
-Why: on ROCm apex has to be built from ROCm's own source, and most of what is used of it is in PyTorch today.
-Fix: FusedLayerNorm and FusedRMSNorm become torch.nn's on ROCm, offered for review (torch.nn.RMSNorm has another default
-    eps). For the rest the message names PyTorch's counterpart and what differs: FusedAdam's weight decay defaults to 0,
-    AdamW's to 0.01.
-Source: catalogue row 154.
+What: An import from NVIDIA's apex, for which the program has no fallback.
+Why: On ROCm apex must be built from ROCm's own source, and PyTorch has most of it today.
+Fix: FusedLayerNorm and FusedRMSNorm become torch.nn's on ROCm, offered for review (torch.nn.RMSNorm has another
+    default eps). For the rest the message names PyTorch's counterpart and the difference: FusedAdam's weight decay
+    defaults to 0, AdamW's to 0.01.
+Source: https://github.com/ROCm/apex/pull/231; the signatures in torch.nn and torch.optim, torch 2.13.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """NCCL settings about NVLink
 
-What: an environment variable of NCCL set from Python whose meaning is NVLink, NVSwitch or InfiniBand SHARP.
-Why: RCCL reads the NCCL_ names, but these features are NVIDIA hardware: the setting does nothing, or (for
-    NCCL_P2P_LEVEL=NVL) switches off peer transfers over xGMI.
-Fix: a person decides; nothing is rewritten. Settings without a vendor in them (NCCL_DEBUG, NCCL_SOCKET_IFNAME) are left
-    alone.
-Source: catalogue row 164; RCCL's list of environment variables.
+What: Python code that sets an NCCL variable about NVLink, NVSwitch or InfiniBand SHARP.
+Why: RCCL reads the NCCL_ names, but these features are NVIDIA hardware. The setting does nothing, or
+    (NCCL_P2P_LEVEL=NVL) switches off peer transfers over xGMI.
+Fix: A person decides; kpt rewrites nothing. It leaves settings without a vendor in them (NCCL_DEBUG,
+    NCCL_SOCKET_IFNAME) alone.
+Source: https://rocm.docs.amd.com/projects/rccl/en/latest/api-reference/env-variables.html
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """cupy.RawKernel
 
 What: CUDA source compiled at run time through cupy: RawKernel, RawModule, ElementwiseKernel with device code.
-Why: on ROCm cupy hands the text to hiprtc as HIP. Plain C works; warps of 32, PTX and CUDA headers do not.
-Fix: a person looks at the kernel; `kpt hipify` translates its text. Nothing is rewritten.
-Source: catalogue row 160.
+Why: On ROCm cupy hands the text to hiprtc as HIP. Plain C works; warps of 32, PTX and CUDA headers do not.
+Fix: A person looks at the kernel; `kpt hipify` translates its text. kpt rewrites nothing.
+Source: https://github.com/cupy/cupy/blob/v8.6.0/docs/source/install_rocm.rst;
+    https://github.com/bbenchoff/OrthoRoute/discussions/15
 """
 
 from __future__ import annotations

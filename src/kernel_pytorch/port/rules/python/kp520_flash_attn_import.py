@@ -1,13 +1,16 @@
 """Functions imported from flash_attn
 
 What: `from flash_attn import flash_attn_func` and its forms: the interface module, `import flash_attn`, flash-attn 3.
-Why: on ROCm the package is often missing; aiter's functions of the same names take their arguments in another order
+Why: On ROCm the package is often missing. aiter's functions of the same names take their arguments in another order
     (the eighth is softcap in flash-attn and a bias in aiter), and a plain SDPA call has another layout and another
     causal mask. flash-attn 3 has no AMD build.
-Fix: on ROCm the names come from a generated file, `_rocm_attention.py`, which tries aiter, flash-attn's ROCm build,
-    SDPA and plain PyTorch, in flash-attn's own terms; elsewhere the import is as it was. Where the import stands in a
-    `try`, or is of version 3, it is offered for review: the program may have a fallback of its own.
-Source: seed 000 rule 5, catalogue rows 118-123, 128, 130; flash-attn's and aiter's own signatures.
+Fix: On ROCm the names come from a generated file, `_rocm_attention.py`. It tries aiter, flash-attn's ROCm build, SDPA
+    and plain PyTorch, with flash-attn's own arguments and meaning. Elsewhere the import is as it was. If the import is
+    in a `try`, or is of version 3, the change is offered for review: the program may have a fallback of its own.
+Source: https://github.com/Dao-AILab/flash-attention#amd-rocm-support;
+    https://github.com/Dao-AILab/flash-attention/blob/main/flash_attn/flash_attn_interface.py;
+    https://github.com/ROCm/aiter/blob/main/aiter/ops/mha.py; https://skills.sh/arist12/amd-skills/amd-rocm-porting,
+    rule 5.
 """
 
 from __future__ import annotations

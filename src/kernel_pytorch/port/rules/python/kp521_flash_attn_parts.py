@@ -1,9 +1,9 @@
 """Parts of flash_attn beside its attention functions
 
-What: an import of flash_attn's layers, operators, losses, padding functions or compiled modules.
-Why: they come with the flash_attn package alone; some are Triton and work on ROCm, some are CUDA extensions.
-Fix: the message says which kind it is. Nothing is rewritten.
-Source: catalogue rows 118 and 123; flash-attn's own tree.
+What: An import of flash_attn's layers, operators, losses, padding functions or compiled modules.
+Why: They come only with the flash_attn package. Some are Triton and work on ROCm; some are CUDA extensions.
+Fix: The message says which kind it is. kpt rewrites nothing.
+Source: https://github.com/Dao-AILab/flash-attention#amd-rocm-support; the tree of that repository.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """attn_implementation="flash_attention_2"
 
-What: a model loaded or configured with transformers' flash_attention_2 or flash_attention_3.
-Why: transformers raises at load unless a flash-attn build is installed; version 3 has no AMD build.
-Fix: "sdpa" on ROCm, which runs AMD's own flash kernels through PyTorch, the original elsewhere.
-Source: catalogue row 124.
+What: A model loaded or configured with transformers' flash_attention_2 or flash_attention_3.
+Why: transformers raises an exception at load unless a flash-attn build is installed. Version 3 has no AMD build.
+Fix: "sdpa" on ROCm, which runs AMD's own flash kernels through PyTorch; the original elsewhere.
+Source: https://github.com/huggingface/transformers/pull/27611
 """
 
 from __future__ import annotations

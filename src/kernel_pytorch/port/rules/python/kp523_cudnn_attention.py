@@ -1,11 +1,11 @@
 """SDPBackend.CUDNN_ATTENTION
 
-What: scaled dot product attention held to cuDNN's backend, or to one backend alone.
-Why: ROCm has no cuDNN: with nothing else allowed the call raises "No available kernel". A single flash or
-    memory-efficient backend raises so too, for head sizes above 256 and on GPUs that AOTriton does not serve.
-Fix: on ROCm all of PyTorch's other backends are allowed, in their usual order, the plain one last; elsewhere the choice
-    is as it was. For flash and memory-efficient alone that is offered for review.
-Source: catalogue rows 125 and 127.
+What: Scaled dot product attention limited to cuDNN's backend, or to one backend alone.
+Why: ROCm has no cuDNN. With nothing else allowed the call raises "No available kernel". A single flash or
+    memory-efficient backend raises the same for head sizes above 256 and on GPUs that AOTriton does not serve.
+Fix: On ROCm all of PyTorch's other backends are allowed, in their usual order, the plain one last. Elsewhere the
+    choice is as it was. For flash and memory-efficient alone the change is offered for review.
+Source: https://github.com/ostris/ai-toolkit/pull/933; pytorch/pytorch#138864 (head sizes above 256)
 """
 
 from __future__ import annotations

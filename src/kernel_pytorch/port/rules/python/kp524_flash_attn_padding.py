@@ -1,12 +1,13 @@
 """flash_attn.bert_padding
 
-What: an import of pad_input, unpad_input or index_first_axis from flash_attn.bert_padding.
-Why: the functions are plain PyTorch, but importing them loads the flash_attn package and its compiled module, which are
-    often missing on ROCm.
-Fix: on ROCm they come from a generated file, `_rocm_padding.py`, which has the same functions; elsewhere the import is
-    as it was. unpad_input gives back four values before flash-attn 2.7 and five since: which is meant is read off its
-    calls.
-Source: catalogue row 118; flash-attn's bert_padding module.
+What: An import of pad_input, unpad_input or index_first_axis from flash_attn.bert_padding.
+Why: The functions are plain PyTorch, but importing them loads the flash_attn package and its compiled module, which
+    are often missing on ROCm.
+Fix: On ROCm they come from a generated file, `_rocm_padding.py`, which has the same functions. Elsewhere the import is
+    as it was. unpad_input returns four values before flash-attn 2.7 and five since; kpt reads from its calls which one
+    is meant.
+Source: flash_attn/bert_padding.py in Dao-AILab/flash-attention;
+    https://github.com/Dao-AILab/flash-attention#amd-rocm-support
 """
 
 from __future__ import annotations

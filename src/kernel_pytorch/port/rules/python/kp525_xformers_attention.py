@@ -1,11 +1,11 @@
 """xformers.ops.memory_efficient_attention
 
-What: an import of xformers.ops, or of names from it.
-Why: the ROCm wheel of xformers often lacks the operator for a given head size or GPU: "No operator found".
-Fix: on ROCm the names come from a generated file, `_rocm_xformers.py`, which calls PyTorch's SDPA with xformers'
-    layout; tensor biases and LowerTriangularMask are served, other masks refused by name. It is offered for review: an
-    installation whose xformers works may prefer it.
-Source: catalogue row 129.
+What: An import of xformers.ops, or of names from it.
+Why: The ROCm wheel of xformers often lacks the operator for a given head size or GPU: "No operator found".
+Fix: On ROCm the names come from a generated file, `_rocm_xformers.py`, which calls PyTorch's SDPA with xformers'
+    layout. It serves tensor biases and LowerTriangularMask and refuses other masks by name. The change is offered for
+    review: an installation whose xformers works may prefer it.
+Source: facebookresearch/xformers#1175; ROCm/composable_kernel#1757
 """
 
 from __future__ import annotations

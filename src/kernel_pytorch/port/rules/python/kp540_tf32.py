@@ -2,12 +2,15 @@
 
 What: `torch.backends.cuda.matmul.allow_tf32 = True`, `torch.set_float32_matmul_precision("high")` (or "medium"),
     `torch.backends.cuda.matmul.fp32_precision = "tf32"`.
-Why: seed 000 says the attribute raises AttributeError on ROCm. It does not: it exists. On gfx942 it selects XF32, which
-    rounds its sums down, so that the error is biased and grows with the length of the sum; gfx950 and RDNA have no
+Why: The attribute exists on ROCm, although some guides say that it raises AttributeError. On gfx942 it selects XF32,
+    which rounds its sums down, so the error is biased and grows with the length of the sum. gfx950 and RDNA have no
     such unit and ignore it. Results then differ between AMD GPUs, and from NVIDIA by more than TF32 explains.
-Fix: the statement runs only on NVIDIA; on ROCm float32 stays float32. To try XF32 on gfx942, set it there by hand and
-    compare with float64. `torch.backends.cudnn.allow_tf32` is left alone: it is True by default and MIOpen ignores it.
-Source: seed 000 (pitfalls), catalogue row 109, https://docs.pytorch.org/docs/main/notes/hip.html
+Fix: The statement runs only on NVIDIA; on ROCm float32 stays float32. To try XF32 on gfx942, set it there by hand and
+    compare with float64. kpt leaves `torch.backends.cudnn.allow_tf32` alone: it is True by default and MIOpen ignores
+    it.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html; https://github.com/jeffdaily/tf32_analysis;
+    https://github.com/pytorch/pytorch/pull/188168; https://skills.sh/arist12/amd-skills/amd-rocm-porting (the
+    AttributeError)
 """
 
 from __future__ import annotations

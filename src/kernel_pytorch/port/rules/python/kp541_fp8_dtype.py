@@ -1,12 +1,13 @@
-"""float8_e4m3fn on a GPU whose 8-bit float is another one
+"""float8_e4m3fn on a GPU with another 8-bit float
 
 What: `torch.float8_e4m3fn` or `torch.float8_e5m2` as the type of a new tensor or a cast.
 Why: gfx940, gfx941 and gfx942 (MI300) multiply e4m3fnuz and e5m2fnuz only: other bias, one NaN, no infinity, largest
-    value 240 for 448. gfx950 and gfx12 have the OCP types. MI200 and RDNA3 have none. Seed 000 names gfx942 and gfx950.
-Fix: the type follows the architecture, asked when the code runs (never at import, which would start HIP before a
-    worker has chosen its device). For review, because a checkpoint's bytes keep their own type: see KP543. Tests of
-    a dtype and tables of dtypes are reported: both types have to be in them.
-Source: seed 000 (phase 1, pitfalls), catalogue row 131.
+    value 240 instead of 448. gfx950 and gfx12 have the OCP types. MI200 and RDNA3 have none.
+Fix: The type follows the architecture, asked when the code runs (never at import, which would start HIP before a
+    worker has chosen its device). The change is for review, because a checkpoint's bytes keep their own type: see
+    KP543. kpt reports tests of a dtype and tables of dtypes: both types must be in them.
+Source: https://rocm.docs.amd.com/projects/HIP/en/docs-6.3.3/reference/fp8_numbers.html;
+    https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py; pytorch/ao#1066
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """448 as the largest 8-bit float
 
-What: the number 448 in a file that uses `float8_e4m3fn`.
-Why: 448 is the largest e4m3fn. The e4m3fnuz of MI300 (gfx94x) ends at 240: values scaled to 448 come out as NaN.
-Fix: 240 on gfx94x, 448 elsewhere; `torch.finfo(dtype).max` says it for any type and is what new code should use. For
-    review, together with KP541: the number has to follow the type.
-Source: seed 000 (pitfalls: FP8 dtype mismatch), catalogue row 134.
+What: The number 448 in a file that uses `float8_e4m3fn`.
+Why: 448 is the largest e4m3fn. The e4m3fnuz of MI300 (gfx94x) ends at 240, so values scaled to 448 come out as NaN.
+Fix: 240 on gfx94x, 448 elsewhere. `torch.finfo(dtype).max` is right for any type, and new code should use it. The
+    change is for review, together with KP541: the number must follow the type.
+Source: https://rocm.docs.amd.com/projects/HIP/en/docs-6.3.3/reference/fp8_numbers.html;
+    torch.finfo(torch.float8_e4m3fnuz).max, torch 2.13
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """torch._scaled_mm
 
-What: a call of `torch._scaled_mm`, or of `torch.nn.functional.scaled_mm`.
-Why: hipBLASLt refuses what cuBLASLt takes: e4m3 times e5m2 on some versions, scales by row before ROCm 6.3 or so, and
-    every operand that is not of the GPU's own 8-bit type. The answer is HIPBLAS_STATUS_NOT_SUPPORTED at the call.
-Fix: on ROCm the call goes to `scaled_mm` of a generated file, `_rocm_fp8.py`, which takes the same arguments, asks
-    hipBLASLt, and makes a product of dequantised tensors where it is refused (logged once per kind). For review: the
-    fallback is slow, and a person decides whether it may happen silently. Elsewhere: `kpt port PATH --add fp8` writes
-    the file.
-Source: catalogue row 133, https://github.com/pytorch/pytorch/pull/117822
+What: A call of `torch._scaled_mm`, or of `torch.nn.functional.scaled_mm`.
+Why: hipBLASLt refuses what cuBLASLt takes: e4m3 times e5m2 on some versions, scales by row before about ROCm 6.3, and
+    every operand that is not of the GPU's own 8-bit type. The call then raises HIPBLAS_STATUS_NOT_SUPPORTED.
+Fix: On ROCm the call goes to `scaled_mm` of a generated file, `_rocm_fp8.py`. It takes the same arguments, asks
+    hipBLASLt, and multiplies dequantised tensors where that is refused (logged once per kind). The change is for
+    review: the fallback is slow, and a person decides whether it may happen silently. Elsewhere `kpt port PATH --add
+    fp8` writes the file.
+Source: https://github.com/pytorch/pytorch/pull/117822
 """
 
 from __future__ import annotations

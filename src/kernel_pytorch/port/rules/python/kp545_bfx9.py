@@ -1,9 +1,9 @@
 """float32 precision "bfx9"
 
 What: `fp32_precision = "bfx9"` for matrix multiplication or convolution.
-Why: three BF16 products in place of one float32 product is a mode of NVIDIA's newest GPUs; ROCm raises.
-Fix: the statement runs only on NVIDIA.
-Source: catalogue row 110, https://docs.pytorch.org/docs/main/notes/hip.html
+Why: Several BF16 products in place of one float32 product is a mode of NVIDIA's newest GPUs. ROCm raises an exception.
+Fix: The statement runs only on NVIDIA.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """num_stages of three or more for a Triton kernel
 
 What: `num_stages` of 3 or more at a launch, or in every configuration an autotuner may choose from.
-Why: each stage keeps its tiles in shared memory, and CDNA3 has 64 KiB of it for a block (H100: 227): the kernel does
-    not fit, OutOfResources. AMD's advice is 2 for one product and 1 for two fused ones.
-Fix: 2 on ROCm. A list of configurations in which one has 2 stages or fewer, or tiles that fit by the numbers written
-    down, is left alone: the autotuner passes over those that do not fit.
-Source: catalogue row 144, https://github.com/vllm-project/vllm/pull/17744
+Why: Each stage keeps its tiles in shared memory, and CDNA3 has 64 KiB of it for a block (H100: 227). The kernel does
+    not fit: OutOfResources. AMD's advice is 2 for one product and 1 for two fused ones.
+Fix: 2 on ROCm. kpt leaves a list of configurations alone if one of them has 2 stages or fewer, or tiles that fit by
+    the numbers in the source: the autotuner passes over those that do not fit.
+Source: https://github.com/vllm-project/vllm/pull/17744; https://github.com/pytorch/pytorch/pull/160218;
+    https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html (AMD's advice)
 """
 
 from __future__ import annotations

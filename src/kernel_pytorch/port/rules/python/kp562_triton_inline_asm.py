@@ -2,9 +2,9 @@
 
 What: `tl.inline_asm_elementwise` whose assembly is PTX.
 Why: AMD's assembler does not know it: "couldn't allocate output register for constraint 'f'".
-Fix: a person writes the same in plain `tl` operations, chosen by a `tl.constexpr` that the host passes (a Python global
-    is not visible in a kernel unless it is one). What a PTX instruction computes: `kpt explain KP230`.
-Source: catalogue row 145, https://github.com/state-spaces/mamba/issues/1018
+Fix: A person writes the same in plain `tl` operations, chosen by a `tl.constexpr` that the host passes (a kernel does
+    not see a Python global unless it is one). `kpt explain KP230` says what kpt knows about PTX.
+Source: state-spaces/mamba#1018
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """CUDA's libdevice in Triton
 
 What: `from triton.language.extra.cuda import libdevice`, `tl.extra.cuda.libdevice.f`, and functions of libdevice that
-    AMD's has not: rounding modes (`add_rn`), bit casts (`float_as_int`), `fast_sinf`: 139 of 197 in Triton 3.9.
-Why: the module is for one back end; on AMD its functions link to nothing.
-Fix: the import goes through `triton.language.extra.libdevice` on ROCm, which is both. A function that AMD's lacks, and
-    a dotted name inside a kernel, is for a person: most have a plain `tl` form (`.to(tl.int32, bitcast=True)`).
-Source: catalogue row 146, https://github.com/triton-lang/triton/issues/10375; names read from Triton 3.9.
+    AMD's does not have: rounding modes (`add_rn`), bit casts (`float_as_int`), `fast_sinf`: 139 of 197 in Triton 3.9.
+Why: The module belongs to one back end. On AMD its functions link to nothing.
+Fix: On ROCm the import goes through `triton.language.extra.libdevice`, which serves both. A function that AMD's lacks,
+    and a dotted name inside a kernel, is for a person: most have a plain `tl` form (`.to(tl.int32, bitcast=True)`).
+Source: triton-lang/triton#10375; the names were read from Triton 3.9.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 What: `num_ctas` above 1, `maxnreg`, `num_consumer_groups`, `num_buffers_warp_spec`, `reg_dec_producer` and
     `reg_inc_consumer` in a `triton.Config` or at a launch; `warp_specialize=True` and tensor descriptors in a kernel.
-Why: AMD's back end raises for several blocks per cluster ("num_ctas > 1 not supported"), and for an option it does not
-    know ("Keyword argument maxnreg was specified but unrecognised"). Tensor descriptors are lowered to plain loads on
-    most AMD GPUs, and have failed on gfx1250.
+Why: AMD's back end raises an exception for several blocks per cluster ("num_ctas > 1 not supported") and for an option
+    it does not know ("Keyword argument maxnreg was specified but unrecognised"). Tensor descriptors become plain loads
+    on most AMD GPUs, and have failed on gfx1250.
 Fix: `num_ctas` is 1 and `maxnreg` None on ROCm in a Config. Other options, a launch's `maxnreg`, and kernels built on
     descriptors or specialised warps are for a person: a second list of configurations for ROCm.
-Source: catalogue row 147, https://github.com/triton-lang/triton/issues/10649; checked against Triton 3.9.
+Source: https://triton-lang.org/main/python-api/generated/triton.Config.html; triton-lang/triton#10649; checked against
+    Triton 3.9.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """num_warps * 32 as a number of threads
 
 What: `num_warps * 32` on the host, in a file with Triton, and the same inside a kernel.
-Why: a warp is 64 lanes on CDNA and 32 on RDNA: the number of threads comes out half on one and right on the other.
-Fix: on ROCm the device's own width, `get_device_properties("cuda").warp_size`, asked when the code runs. At module
-    level and in a kernel it is reported: pass the width in.
-    TileLang's kernels count threads themselves and are left alone.
-Source: catalogue row 148 and row 11 (never `64 if is_rocm`).
+Why: A warp is 64 lanes on CDNA and 32 on RDNA. The number of threads is half of the true one on CDNA and right on
+    RDNA.
+Fix: On ROCm the device's own width, `get_device_properties("cuda").warp_size`, asked when the code runs. At module
+    level and in a kernel kpt reports it: pass the width in. TileLang's kernels count threads themselves, so kpt leaves
+    them alone.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html;
+    https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html (never derive the width
+    from the vendor)
 """
 
 from __future__ import annotations

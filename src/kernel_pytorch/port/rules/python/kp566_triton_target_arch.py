@@ -1,10 +1,10 @@
 """The architecture of Triton's target read as a number
 
 What: `triton.runtime.driver.active.get_current_target().arch >= 80`, also through a variable.
-Why: on HIP `arch` is a string ("gfx942"): an order raises TypeError, and an equality is never true.
-Fix: a test for a later NVIDIA architecture does not hold on ROCm, and is not evaluated there; one for an earlier one
-    does. Arithmetic with it is for a person.
-Source: catalogue row 149; checked against Triton 3.9.
+Why: On HIP `arch` is a string ("gfx942"). An order raises TypeError, and an equality is never true.
+Fix: A test for a later NVIDIA architecture is false on ROCm and is not evaluated there; one for an earlier one is
+    true. Arithmetic with it is for a person.
+Source: third_party/amd/backend/compiler.py in triton-lang/triton; checked against Triton 3.9.
 """
 
 from __future__ import annotations

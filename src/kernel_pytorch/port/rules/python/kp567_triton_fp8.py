@@ -1,11 +1,11 @@
 """tl.float8e4nv
 
 What: Triton's name of e4m3fn, on the host or in a kernel.
-Why: MI300 (gfx94x) computes in e4m3fnuz, which is `tl.float8e4b8`; e4nv is emulated there through fp16, slowly, and
-    refused by older Triton. gfx950 and gfx12 have e4nv.
-Fix: on the host, inside a function, `tl.float8e4b8` on gfx94x, for review together with the tensors' type (KP541). In a
-    kernel the type has to come in as a `tl.constexpr`.
-Source: catalogue row 150, https://github.com/triton-lang/triton/pull/7186
+Why: MI300 (gfx94x) computes in e4m3fnuz, which is `tl.float8e4b8`. Triton emulates e4nv there through fp16, slowly,
+    and older Triton refuses it. gfx950 and gfx12 have e4nv.
+Fix: On the host, inside a function, `tl.float8e4b8` on gfx94x, for review together with the tensors' type (KP541). In
+    a kernel the type must come in as a `tl.constexpr`.
+Source: https://github.com/triton-lang/triton/pull/7186
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""torch.version.cuda taken apart
+"""torch.version.cuda split into numbers
 
 What: `torch.version.cuda.split(".")`, `Version(torch.version.cuda)`, `float(torch.version.cuda[:4])` and the like.
-Why: `torch.version.cuda` is None on ROCm: each of these raises. Printing it only says None, and is left alone.
-Fix: a test of CUDA's version does not hold on ROCm and is not evaluated there: applied where the test guards a block
-    without an `else`, or an assertion; for review where it chooses between two ways. A version that is stored for
-    later is reported: `torch.version.hip` numbers another product, and must not stand in for it.
-Source: catalogue row 91, https://github.com/deepspeedai/DeepSpeed/pull/6909
+Why: `torch.version.cuda` is None on ROCm, so each of these raises an exception. Printing it only prints None, so kpt
+    leaves that alone.
+Fix: A test of CUDA's version is false on ROCm and is not evaluated there. kpt applies that where the test guards a
+    block without an `else`, or an assertion, and offers it for review where the test chooses between two ways. It
+    reports a version that is stored for later: `torch.version.hip` numbers another product and cannot replace it.
+Source: https://github.com/deepspeedai/DeepSpeed/pull/6909;
+    https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1599
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """torch.version.rocm
 
 What: `torch.version.rocm`, or `getattr(torch.version, "rocm", ...)`.
-Why: the attribute is missing in many builds and None in others; `torch.version.hip` is what every ROCm build sets.
+Why: The attribute is missing in many builds and None in others. Every ROCm build sets `torch.version.hip`.
 Fix: `torch.version.hip` on ROCm.
-Source: catalogue row 92, https://github.com/vladmandic/sdnext/issues/1157
+Source: vladmandic/sdnext#1157; https://docs.pytorch.org/docs/main/notes/hip.html
 """
 
 from __future__ import annotations

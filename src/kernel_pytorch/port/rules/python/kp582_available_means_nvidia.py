@@ -1,11 +1,11 @@
 """torch.cuda.is_available() taken for "there is an NVIDIA GPU"
 
-What: a block under `if torch.cuda.is_available():` that imports or calls something only NVIDIA has: NVML, TensorRT,
+What: A block under `if torch.cuda.is_available():` that imports or calls something only NVIDIA has: NVML, TensorRT,
     nvidia-smi, CUDA Python, NVTX, DALI.
-Why: it is True on ROCm by design, so the block runs and its import fails.
-Fix: the test asks for NVIDIA as well. For review: the block may hold more than the NVIDIA part. Every other use of
-    `is_available()` is right as it is.
-Source: catalogue row 93, https://docs.pytorch.org/docs/main/notes/hip.html
+Why: It is True on ROCm by design, so the block runs and its import fails.
+Fix: The test asks for NVIDIA as well. The change is for review: the block may hold more than the NVIDIA part. Every
+    other use of `is_available()` is right as it is.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html
 """
 
 from __future__ import annotations

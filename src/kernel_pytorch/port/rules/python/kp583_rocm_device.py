@@ -1,9 +1,9 @@
 """A device called "rocm" or "hip"
 
 What: `torch.device("rocm")`, `.to("hip")`, `device="hip:0"`.
-Why: ROCm devices are called "cuda" in PyTorch. "rocm" is no device type at all, and "hip" has no kernels behind it.
-Fix: "cuda" on ROCm. Code that says "cuda" already is right, and is left alone.
-Source: catalogue row 94, https://docs.pytorch.org/docs/main/notes/hip.html
+Why: PyTorch calls ROCm devices "cuda". "rocm" is not a device type, and "hip" has no kernels behind it.
+Fix: "cuda" on ROCm. Code that says "cuda" already is right, so kpt leaves it alone.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """A feature asked for by compute capability
 
-What: `torch.cuda.get_device_capability() >= (9, 0)`, `major == 9`, `props.major >= 10` and the like, and
-    `major * 10 + minor` read as an SM number.
-Why: AMD's numbers are other numbers: gfx90a is (9, 0) like Hopper and has no FP8, gfx942 is (9, 4), gfx1201 is (12, 0)
-    like Blackwell. A test for Hopper or later passes on them by accident. `>= (8, 0)` and below is left alone: it
-    holds on every AMD GPU that PyTorch supports, and what it asks for (bf16) is there. So is `== 8`, which never does.
-Fix: on ROCm the feature is absent; for (8, 9), where FP8 is meant, the architectures that have it are asked for. For
-    review, because what a number stands for is not written down.
-Source: catalogue row 95, https://github.com/vllm-project/vllm/issues/40620
+What: `torch.cuda.get_device_capability() >= (9, 0)`, `major == 9`, `props.major >= 10` and the like, and `major * 10 +
+    minor` read as an SM number.
+Why: AMD's numbers mean something else: gfx90a is (9, 0) like Hopper and has no FP8, gfx942 is (9, 4), gfx1201 is (12,
+    0) like Blackwell. A test for Hopper or later passes on them by accident. kpt leaves `>= (8, 0)` and below alone:
+    it is true on every AMD GPU that PyTorch supports, and what it asks for (bf16) is there. It also leaves `== 8`
+    alone, which is never true.
+Fix: On ROCm the feature is absent. For (8, 9), where FP8 is meant, the code asks for the architectures that have it.
+    The change is for review, because the source does not say what a number stands for.
+Source: vllm-project/vllm#40620; https://github.com/pytorch/ao/pull/4034;
+    https://docs.pytorch.org/docs/stable/generated/torch.cuda.get_device_capability.html
 """
 
 from __future__ import annotations

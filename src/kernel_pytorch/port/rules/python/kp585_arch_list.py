@@ -1,11 +1,11 @@
 """torch.cuda.get_arch_list() read as sm_XX
 
-What: a name of `torch.cuda.get_arch_list()` split at "_", sliced or turned into a number.
-Why: ROCm returns gfx names ("gfx942"): there is no "_" in them, so `split("_")[1]` raises IndexError. A test such as
-    `"sm_90" in torch.cuda.get_arch_list()` is False, which is right, and is left alone.
-Fix: the list is empty on ROCm where it is only gone through; where its largest or last entry is wanted, a person
-    decides what stands for it.
-Source: catalogue row 96, https://github.com/pytorch/pytorch/issues/147682
+What: A name of `torch.cuda.get_arch_list()` split at "_", sliced or turned into a number.
+Why: ROCm returns gfx names ("gfx942"). They have no "_", so `split("_")[1]` raises IndexError. A test such as `"sm_90"
+    in torch.cuda.get_arch_list()` is False, which is right, so kpt leaves it alone.
+Fix: On ROCm the list is empty where the code only loops over it. Where the code wants its largest or last entry, a
+    person decides what to use.
+Source: pytorch/pytorch#147682
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """A GPU recognised by NVIDIA's product name
 
-What: the result of `torch.cuda.get_device_name()` (or a device's `.name`) compared with "A100", "H100", "RTX" ...
-Why: AMD's names differ, and can be as general as "AMD Radeon Graphics": the test is False, and the code takes the way
-    of an unknown GPU: a wrong peak figure, a slow path, or an error.
-Fix: a person adds AMD's row, by `get_device_properties(0).gcnArchName.split(":")[0]` ("gfx942"), which is one per
-    architecture; `kpt doctor` lists the peak figures of each GPU. A chain of tests that also asks for AMD's name
-    (`elif "amd" in name`) is left alone.
-Source: catalogue row 97.
+What: The result of `torch.cuda.get_device_name()` (or a device's `.name`) compared with "A100", "H100", "RTX" ...
+Why: AMD's names differ, and can be as general as "AMD Radeon Graphics". The test is False, and the code treats the GPU
+    as unknown: a wrong peak figure, a slow path, or an error.
+Fix: A person adds AMD's row, by `get_device_properties(0).gcnArchName.split(":")[0]` ("gfx942"), which is one per
+    architecture; `kpt doctor` lists the peak figures of each GPU. kpt leaves a chain of tests alone that also asks for
+    AMD's name (`elif "amd" in name`).
+Source: https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py (vLLM's own table of AMD names); found by
+    porting public repositories here.
 """
 
 from __future__ import annotations

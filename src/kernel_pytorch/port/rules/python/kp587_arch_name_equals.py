@@ -1,9 +1,9 @@
 """gcnArchName compared with a bare target
 
 What: `gcnArchName == "gfx942"`, `gcnArchName in ("gfx90a", "gfx942")`, also through a variable.
-Why: the value carries the target's features: "gfx942:sramecc+:xnack-". The comparison is never true.
-Fix: what stands before the first ":" is compared, on ROCm.
-Source: catalogue row 98, https://github.com/pytorch/pytorch/pull/148945
+Why: The value carries the target's features: "gfx942:sramecc+:xnack-". The comparison is never true.
+Fix: On ROCm the part before the first ":" is compared.
+Source: https://github.com/pytorch/pytorch/pull/148945
 """
 
 from __future__ import annotations

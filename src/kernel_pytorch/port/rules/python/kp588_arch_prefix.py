@@ -1,11 +1,11 @@
 """A family of GPUs recognised by the beginning of its target
 
 What: `"gfx12" in arch`, `arch.startswith("gfx12")`, and regular expressions such as `gfx(\\d+)`.
-Why: gfx1250 begins like RDNA4's gfx1200 and gfx1201, but is a CDNA-class GPU; rocminfo also prints "gfx12-generic";
-    and `gfx\\d+` makes "gfx90" of "gfx90a".
-Fix: for gfx12 the two RDNA4 targets by name, for review. A regular expression needs `gfx[0-9a-f]+`, and what reads
+Why: gfx1250 begins like RDNA4's gfx1200 and gfx1201 but is a CDNA-class GPU. rocminfo also prints "gfx12-generic", and
+    `gfx\\d+` makes "gfx90" of "gfx90a".
+Fix: For gfx12 the two RDNA4 targets by name, for review. A regular expression needs `gfx[0-9a-f]+`; code that reads
     the digits as a number needs a person.
-Source: catalogue row 99, https://github.com/amd/Quark/pull/32
+Source: https://github.com/amd/Quark/pull/32; https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.core.hardware import targets
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.gfx import is_arch_name
 from kernel_pytorch.port.python.module import PythonModule
@@ -23,7 +24,6 @@ from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP588", "arch-prefix", ("python",), Safety.REVIEW, (b"gfx",))
 
-RDNA4 = b'("gfx1200", "gfx1201")'
 _SEARCHES = ("compile", "search", "match", "findall", "finditer", "fullmatch", "split", "sub")
 _DIGITS_ONLY = (r"gfx(\d+)", r"gfx\d+", "gfx([0-9]+)", "gfx[0-9]+")
 
@@ -33,10 +33,16 @@ def check(module: PythonModule) -> Iterator[Finding]:
         name = _tested_for_gfx12(module, node)
         if name is not None and isinstance(node, ast.expr) and module.reached_on_rocm(node):
             message = "gfx1250 begins with gfx12 and is no RDNA4 GPU"
-            exact = module.text(name) + b'.split(":")[0] in ' + RDNA4
+            exact = module.text(name) + b'.split(":")[0] in ' + _rdna4()
             edits: list[Edit] = [choice(module, node, exact)] if is_editable(module, node) else []
             yield RULE.finding(module.src, module.span(node), message, edits)
     yield from _patterns(module)
+
+
+def _rdna4() -> bytes:
+    """The targets of RDNA4 as a Python tuple."""
+    names = (f'"{row.name}"' for row in targets("amd") if row.arch == "RDNA4")
+    return f"({', '.join(names)})".encode()
 
 
 def _tested_for_gfx12(module: PythonModule, node: ast.AST) -> ast.expr | None:

@@ -1,11 +1,11 @@
 """The GPU asked for at import
 
 What: `torch.cuda.get_device_properties(...)`, `get_device_capability()` or `get_device_name()` at module level.
-Why: it starts HIP when the module is imported, before a worker process has chosen its device by HIP_VISIBLE_DEVICES,
-    and a process that has started it cannot be forked. vLLM asks amdsmi for that reason.
-Fix: ask inside a function, behind `functools.cache`, at first use. A script's own top level is not reported, nor what
-    stands under `if __name__ == "__main__":`.
-Source: catalogue row 100, https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
+Why: The call starts HIP when the module is imported, before a worker process has chosen its device by
+    HIP_VISIBLE_DEVICES. A process that has started HIP cannot be forked. vLLM asks amdsmi for that reason.
+Fix: Ask inside a function, behind `functools.cache`, at first use. kpt does not report a script's own top level, nor
+    code under `if __name__ == "__main__":`.
+Source: https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """CUDA_VISIBLE_DEVICES set in code
 
 What: `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
-Why: ROCm reads it today, after HIP_VISIBLE_DEVICES. Where both are set and differ, Ray raises and HIP takes its own;
-    vLLM has deprecated it on ROCm.
-Fix: HIP_VISIBLE_DEVICES gets the same value beside it, on ROCm. For review: a launcher may set it already.
-Source: catalogue row 104, https://github.com/ray-project/ray/issues/52701
+Why: ROCm reads it today, after HIP_VISIBLE_DEVICES. If both are set and differ, Ray raises an exception and HIP takes
+    its own. vLLM has deprecated it on ROCm.
+Fix: On ROCm HIP_VISIBLE_DEVICES gets the same value beside it. The change is for review: a launcher may set it
+    already.
+Source: ray-project/ray#52701; https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py;
+    https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """ROCR_VISIBLE_DEVICES beside another list of devices
 
-What: a file that sets ROCR_VISIBLE_DEVICES and also HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.
-Why: the lists are applied one after the other, and the second counts what the first has left: "2,3" in both leaves no
+What: A file that sets ROCR_VISIBLE_DEVICES and also HIP_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES.
+Why: The lists apply one after the other, and the second counts what the first has left. "2,3" in both leaves no
     device, or "invalid device ordinal". Ray refuses ROCR_VISIBLE_DEVICES.
-Fix: keep one: HIP_VISIBLE_DEVICES for a process, ROCR_VISIBLE_DEVICES for a container.
-Source: catalogue row 105, https://github.com/ray-project/ray/issues/53737
+Fix: Keep one: HIP_VISIBLE_DEVICES for a process, ROCR_VISIBLE_DEVICES for a container.
+Source: ray-project/ray#53737; vllm-project/vllm#12572;
+    https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html
 """
 
 from __future__ import annotations

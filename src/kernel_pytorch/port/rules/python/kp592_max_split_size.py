@@ -1,11 +1,12 @@
 """max_split_size_mb in the allocator's settings
 
-What: `PYTORCH_CUDA_ALLOC_CONF` (or PYTORCH_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF) set in code, with max_split_size_mb.
-Why: seed 000 says HIP's allocator rejects the key. Current PyTorch lists it for every device and accepts it. What does
-    hurt on ROCm is the key together with expandable_segments: from PyTorch 2.12 reserved memory then grows until the
-    GPU is full.
-Fix: on ROCm the setting without that key, or none where nothing is left, as the seed asks.
-Source: seed 000 (phase 5, pitfalls), catalogue row 106, https://github.com/pytorch/pytorch/issues/123548
+What: Code that sets `PYTORCH_CUDA_ALLOC_CONF` (or PYTORCH_ALLOC_CONF, PYTORCH_HIP_ALLOC_CONF) with max_split_size_mb.
+Why: A public porting guide says that HIP's allocator rejects the key. Current PyTorch lists it for every device and
+    accepts it. What does hurt on ROCm is the key together with expandable_segments: from PyTorch 2.12 reserved memory
+    then grows until the GPU is full.
+Fix: On ROCm the setting without that key, or none where nothing is left.
+Source: https://github.com/pytorch/pytorch/blob/main/c10/core/AllocatorConfig.h; pytorch/pytorch#123548;
+    https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 5 (the rejection).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """expandable_segments in the allocator's settings
 
-What: `PYTORCH_CUDA_ALLOC_CONF` (or its newer names) set in code, with expandable_segments:True.
-Why: seeds 000 and 004 call it a safe setting for ROCm. PyTorch implements it on ROCm only from about 2.11 with ROCm
-    7.0; before that it is ignored with a warning, and with it a hang is reported that is still open.
-Fix: on ROCm the setting without that key, for review: on a new enough build a person may want it.
-Source: catalogue row 107, https://github.com/pytorch/pytorch/pull/177974
+What: Code that sets `PYTORCH_CUDA_ALLOC_CONF` (or its newer names) with expandable_segments:True.
+Why: Porting guides call it a safe setting for ROCm. PyTorch implements it on ROCm only from about 2.11 with ROCm 7.0;
+    before that it is ignored with a warning. An open report describes a hang with it.
+Fix: On ROCm the setting without that key, for review: on a new enough build a person may want it.
+Source: https://github.com/pytorch/pytorch/pull/177974; https://github.com/ROCm/pytorch/pull/3106;
+    pytorch/pytorch#192259 (the hang, open)
 """
 
 from __future__ import annotations

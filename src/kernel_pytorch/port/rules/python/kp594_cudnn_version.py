@@ -1,10 +1,12 @@
 """cuDNN's version compared with a number
 
 What: `torch.backends.cudnn.version()` in a comparison, also through a variable.
-Why: on ROCm it is MIOpen's version, which counts otherwise (3005000 is 3.5.0): a test against cuDNN's numbers always
-    passes. `cudnn.benchmark`, `deterministic` and `enabled` drive MIOpen and mean what they say; they are left alone.
-Fix: a person decides what the feature behind the number is on MIOpen; mostly the answer is `not IS_ROCM and ...`.
-Source: catalogue row 111.
+Why: On ROCm it is MIOpen's version, which is numbered differently (3005000 is 3.5.0), so a test against cuDNN's
+    numbers always passes. `cudnn.benchmark`, `deterministic` and `enabled` drive MIOpen and mean what they say; kpt
+    leaves them alone.
+Fix: A person decides what the feature behind the number is on MIOpen. Mostly the answer is `not IS_ROCM and ...`.
+Source: https://github.com/pytorch/pytorch/pull/33678 (how PyTorch makes MIOpen's number);
+    https://github.com/pytorch/pytorch/pull/33118
 """
 
 from __future__ import annotations

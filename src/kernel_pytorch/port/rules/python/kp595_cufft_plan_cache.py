@@ -1,9 +1,9 @@
 """The size of cuFFT's plan cache
 
 What: `torch.backends.cuda.cufft_plan_cache.max_size = N`, also for one device.
-Why: hipFFT's cache cannot be resized: the assignment raises on ROCm.
-Fix: the statement runs only on NVIDIA.
-Source: catalogue row 113, https://docs.pytorch.org/docs/main/notes/hip.html
+Why: hipFFT's cache cannot be resized. The assignment raises an exception on ROCm.
+Fix: The statement runs only on NVIDIA.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """CUDA_LAUNCH_BLOCKING set in code
 
 What: `os.environ["CUDA_LAUNCH_BLOCKING"] = "1"`.
-Why: the switch is CUDA's. HIP waits after every launch with HIP_LAUNCH_BLOCKING, or AMD_SERIALIZE_KERNEL=3.
-Fix: HIP_LAUNCH_BLOCKING gets the same value beside it, on ROCm. For review: it is a debugging aid that nobody wants
-    to be left on.
-Source: seed 004 (environment variables), catalogue row 114.
+Why: The switch is CUDA's. HIP waits after every launch with HIP_LAUNCH_BLOCKING, or AMD_SERIALIZE_KERNEL=3.
+Fix: On ROCm HIP_LAUNCH_BLOCKING gets the same value beside it. The change is for review: it is a debugging aid that
+    nobody wants to leave on.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (debug variables);
+    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Environment variables that only CUDA reads
 
-What: CUDA_DEVICE_MAX_CONNECTIONS, CUDA_DEVICE_ORDER or CUDA_MODULE_LOADING set in code.
-Why: ROCm ignores them. Code that counts on one launch queue for its ordering (Megatron does), or on devices in the
-    order of the PCI bus, gets neither.
-Fix: nothing where it was only tuning. The nearest knob to the first is GPU_MAX_HW_QUEUES. CUDA_DEVICE_ORDER=PCI_BUS_ID
-    is not reported: HIP has one order only. CUBLAS_WORKSPACE_CONFIG is read by ROCm builds and not reported.
-Source: catalogue row 115.
+What: Code that sets CUDA_DEVICE_MAX_CONNECTIONS, CUDA_DEVICE_ORDER or CUDA_MODULE_LOADING.
+Why: ROCm ignores them. Code that needs one launch queue for its ordering (Megatron does), or devices in the order of
+    the PCI bus, gets neither.
+Fix: Nothing, where it was only tuning. The nearest setting to the first is GPU_MAX_HW_QUEUES. kpt does not report
+    CUDA_DEVICE_ORDER=PCI_BUS_ID, because HIP has one order only, nor CUBLAS_WORKSPACE_CONFIG, which ROCm builds read.
+Source: https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/environment-variables.html;
+    https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html;
+    https://docs.pytorch.org/docs/main/notes/hip.html (CUBLAS_WORKSPACE_CONFIG)
 """
 
 from __future__ import annotations

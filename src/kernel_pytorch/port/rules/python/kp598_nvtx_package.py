@@ -1,11 +1,12 @@
 """The nvtx package
 
-What: `import nvtx` outside a `try`, the package and not `torch.cuda.nvtx`.
-Why: it is a binding of NVIDIA's library and is not installed with ROCm: ImportError. `torch.cuda.nvtx` is left alone:
-    on ROCm it writes roctx ranges.
-Fix: a person moves its ranges to `torch.cuda.nvtx.range(...)`, which serves both, or guards the import. The names of
-    the two differ (`nvtx.annotate`, `push_range`; `torch.cuda.nvtx.range`, `range_push`), so that one cannot stand in.
-Source: catalogue row 116, https://github.com/ROCm/pytorch/issues/58
+What: `import nvtx` outside a `try`: the package, not `torch.cuda.nvtx`.
+Why: It is a binding of NVIDIA's library and is not installed with ROCm: ImportError. kpt leaves `torch.cuda.nvtx`
+    alone: on ROCm it writes roctx ranges.
+Fix: A person moves its ranges to `torch.cuda.nvtx.range(...)`, which serves both, or guards the import. The names
+    differ (`nvtx.annotate`, `push_range`; `torch.cuda.nvtx.range`, `range_push`), so one cannot replace the other as
+    it is.
+Source: ROCm/pytorch#58
 """
 
 from __future__ import annotations

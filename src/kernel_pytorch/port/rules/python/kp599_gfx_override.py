@@ -1,10 +1,10 @@
 """HSA_OVERRIDE_GFX_VERSION set in code
 
 What: `os.environ["HSA_OVERRIDE_GFX_VERSION"] = ...`.
-Why: it makes the runtime take the GPU for another one and run that one's code. On a GPU it was not meant for, that
-    faults or computes wrong numbers, and hides that no kernels were built for the real one.
-Fix: a person decides. Build for the real target (`PYTORCH_ROCM_ARCH`), or set it outside the code, per machine.
-Source: catalogue row 117.
+Why: The runtime takes the GPU for another one and runs that one's code. On a GPU it was not meant for, that faults or
+    computes wrong numbers, and it hides that no kernels were built for the real one.
+Fix: A person decides. Build for the real target (`PYTORCH_ROCM_ARCH`), or set it outside the code, per machine.
+Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
 """torch.compile(mode="reduce-overhead")
 
-What: a compile call that asks Inductor to capture graphs: mode "reduce-overhead", or "max-autotune", which does too.
-    `torch.compile`, a module's own `.compile(mode=...)`, and a dictionary of arguments that reaches either.
-Why: capture through Inductor has been slow or wrong on ROCm. Seed 000 reports 65x; the one public table behind such
-    figures says 14x, and AMD could not reproduce it on newer builds. What holds for a model is a measurement.
-Fix: the mode is chosen by the gate: "default" on ROCm (for "max-autotune" its form without graphs), the original
-    elsewhere. `kpt bench` tells which mode is faster on a given build.
-Source: seed 000 rule 2, seed 004 (stated more mildly), catalogue row 136.
+What: A compile call that asks Inductor to capture graphs: mode "reduce-overhead", or "max-autotune", which captures
+    too. It covers `torch.compile`, a module's own `.compile(mode=...)`, and a dictionary of arguments that reaches
+    either.
+Why: Capture through Inductor has been slow or wrong on ROCm. One porting guide says 65 times slower; the only public
+    table behind such figures says 14 times, and AMD could not reproduce it on newer builds. Measure it for your model.
+Fix: The gate chooses the mode: "default" on ROCm (for "max-autotune" its form without graphs), the original elsewhere.
+    `kpt bench` tells which mode is faster on a given build.
+Source: pytorch/pytorch#187715; https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 2 (65 times);
+    Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md (stated more mildly);
+    https://github.com/ggml-org/llama.cpp/pull/22254 (HIP graphs on by default)
 """
 
 from __future__ import annotations

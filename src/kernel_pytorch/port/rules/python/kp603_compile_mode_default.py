@@ -1,11 +1,11 @@
 """A compile mode that is handed to a library
 
-What: `torch_compile_mode="reduce-overhead"` (transformers), `CompileConfig(mode=...)`, a keyword or a field called
+What: `torch_compile_mode="reduce-overhead"` (transformers), `CompileConfig(mode=...)`, or a keyword or field called
     `compile_mode` with a mode that captures graphs.
-Why: the call of torch.compile is elsewhere, in a library or another file; see KP601 for what the mode does on ROCm.
-Fix: the mode is chosen by the gate. Applied for transformers, whose meaning is documented; for review where the name
-    only suggests it.
-Source: seed 000 rule 2, catalogue row 136.
+Why: The call of torch.compile is elsewhere, in a library or another file. KP601 says what the mode does on ROCm.
+Fix: The gate chooses the mode. kpt applies it for transformers, whose meaning is documented, and offers it for review
+    where only the name suggests it.
+Source: pytorch/pytorch#187715; transformers' documentation of TrainingArguments (torch_compile_mode).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """torch.compile(backend="cudagraphs")
 
 What: Dynamo's backend that captures graphs without Inductor.
-Why: it does nothing but capture, which is what KP601 is about; on ROCm there is no gain to set against the risk.
+Why: It only captures, which is what KP601 is about. On ROCm there is no gain that would justify the risk.
 Fix: "inductor" on ROCm, for review: it compiles, which the original backend does not.
-Source: seed 000 rule 2, catalogue row 136.
+Source: pytorch/pytorch#187715; https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 2.
 """
 
 from __future__ import annotations

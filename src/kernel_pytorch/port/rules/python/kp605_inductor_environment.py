@@ -2,10 +2,12 @@
 
 What: `os.environ["TORCHINDUCTOR_MAX_AUTOTUNE"] = "1"`, its forms for GEMMs and pointwise kernels, and
     TORCHINDUCTOR_CUDAGRAPHS.
-Why: it makes every mode tune as "max-autotune" does, `mode="default"` included: minutes per graph on ROCm, which the
-    seed calls a hang. Some ROCm images set it as well; `kpt doctor` looks for that.
-Fix: the statement runs only on NVIDIA, for review: a person may have set it on purpose.
-Source: seed 000 rule 3 and phase 6, catalogue row 138.
+Why: Every mode then tunes as "max-autotune" does, `mode="default"` too: minutes per graph on ROCm, which look like a
+    hang. Some ROCm images set it as well; `kpt doctor` looks for that.
+Fix: The statement runs only on NVIDIA, for review: a person may have set it on purpose.
+Source: https://github.com/sgl-project/sglang/blob/main/docker/rocm.Dockerfile (an image that sets it);
+    https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py;
+    https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 3.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 What: `executors=("sdpa", "nvfuser", "torch")` and the like: a list for `thunder.jit`, as an argument, a default or a
     variable called executors, with "nvfuser", "cudnn", "apex", "transformer_engine" or "fa3" in it.
-Why: those executors are not registered without NVIDIA's libraries, and thunder raises ValueError for a name that is
+Why: Those executors are not registered without NVIDIA's libraries, and thunder raises ValueError for a name that is
     not registered.
-Fix: the list without them on ROCm; "torchcompile" and "torch" do the work there.
-Source: lightning-thunder, thunder/extend/__init__.py, resolve_executors.
+Fix: The list without them on ROCm; "torchcompile" and "torch" do the work there.
+Source: thunder/extend/__init__.py in Lightning-AI/lightning-thunder (resolve_executors)
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 What: `torch._inductor.config.triton.cudagraphs = True` or `triton.cudagraph_trees = True`, by assignment, by
     `config.patch`, or in torch.compile's `options`.
-Why: it captures graphs in every compile mode; see KP601. One team saw topk fault under it on MI350, which AMD could not
-    reproduce: it depends on the build.
-Fix: False on ROCm, the original elsewhere. Nothing is inserted where the setting is not touched: `cudagraphs` is off
+Why: It captures graphs in every compile mode; see KP601. One team saw topk fault under it on MI350, which AMD could
+    not reproduce: it depends on the build.
+Fix: False on ROCm, the original elsewhere. kpt inserts nothing where the setting is not touched: `cudagraphs` is off
     by default, and `cudagraph_trees` acts only with it.
-Source: seed 000 rule 3, seed 004, catalogue row 137.
+Source: https://github.com/pytorch/pytorch/pull/184265;
+    https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (the defaults); Arist12/AMD-Skills on
+    GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md
 """
 
 from __future__ import annotations

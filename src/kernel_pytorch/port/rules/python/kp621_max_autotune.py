@@ -2,11 +2,13 @@
 
 What: `torch._inductor.config.max_autotune = True` or `max_autotune_gemm = True`, by assignment, by `config.patch`, or
     in torch.compile's `options`.
-Why: seed 000 asks for False on ROCm, where tuning every GEMM over all back ends takes minutes per graph and has hung.
-    `coordinate_descent_tuning` works on ROCm and is left alone, and so are `epilogue_fusion`, `pattern_matcher` and
-    `reorder_for_locality`, which seed 004 lists and which are the defaults.
+Why: On ROCm, tuning every GEMM over all back ends takes minutes per graph, and hangs were reported. kpt leaves
+    `coordinate_descent_tuning` alone, which works on ROCm, and `epilogue_fusion`, `pattern_matcher` and
+    `reorder_for_locality`, which some guides list and which are defaults.
 Fix: False on ROCm, the original elsewhere. `kpt bench` tells whether tuning pays on a given GPU.
-Source: seed 000 rule 3, seed 004.
+Source: https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 3; Arist12/AMD-Skills on GitHub,
+    amd-rocm-porting/references/torch-compile-and-cudagraph.md;
+    https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (the defaults)
 """
 
 from __future__ import annotations

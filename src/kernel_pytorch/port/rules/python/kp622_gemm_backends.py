@@ -2,9 +2,10 @@
 
 What: `max_autotune_gemm_backends` with CUTLASS in it, in Inductor's config, torch.compile's `options` or
     TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS.
-Why: there is no CUTLASS on ROCm: the choice is refused or, alone, leaves no kernel to choose.
-Fix: on ROCm the list without it, "ATEN,TRITON" where nothing is left.
-Source: seed 004 (GEMM backend), catalogue row 142.
+Why: There is no CUTLASS on ROCm. The choice is refused or, alone, leaves no kernel to choose.
+Fix: On ROCm the list without it, or "ATEN,TRITON" where nothing is left.
+Source: https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (max_autotune_gemm_backends);
+    https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html (the back ends on ROCm)
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
 """Inductor's memory planning switched on
 
-What: `torch._inductor.config.memory_planning = True`, by assignment, by `config.patch` or in torch.compile's `options`.
-Why: seeds 000 and 004 report deep recursion with large graphs on ROCm. It is off by default, so that nothing is
-    inserted where it is not touched. (Seed 004 also raises `dynamo.config.cache_size_limit`: that name still works and
-    is now an alias of `recompile_limit`. It is not reported.)
+What: `torch._inductor.config.memory_planning = True`, by assignment, by `config.patch` or in torch.compile's
+    `options`.
+Why: Porting guides report deep recursion with large graphs on ROCm. It is off by default, so kpt inserts nothing where
+    it is not touched. (Some guides also raise `dynamo.config.cache_size_limit`: that name still works and is now an
+    alias of `recompile_limit`. kpt does not report it.)
 Fix: False on ROCm, the original elsewhere.
-Source: seed 000 rule 3, seed 004, catalogue row 139.
+Source: https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 3; Arist12/AMD-Skills on GitHub,
+    amd-rocm-porting/references/torch-compile-and-cudagraph.md;
+    https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (off by default)
 """
 
 from __future__ import annotations

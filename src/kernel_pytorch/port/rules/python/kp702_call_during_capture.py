@@ -1,12 +1,13 @@
 """A call that a capture cannot hold
 
-What: inside `with torch.cuda.graph(...)`: the generator's state or seed, a synchronisation, or a value brought to the
+What: Inside `with torch.cuda.graph(...)`: the generator's state or seed, a synchronisation, or a value brought to the
     CPU (`.item()`, `.cpu()`, `.tolist()`, `.numpy()`).
-Why: CUDA raises there. HIP often does not, and the replay is wrong instead. Reading the generator
+Why: CUDA raises an exception there. HIP often does not, and the replay is wrong instead. Reading the generator
     (`torch.cuda.get_rng_state()`) raises on both.
-Fix: a person moves the call out of the block. Random numbers inside a graph come from the generator the graph has
+Fix: A person moves the call out of the block. Random numbers inside a graph come from the generator that the graph has
     registered, which needs no call.
-Source: seed 000 phase 7 (pitfalls), seed 004, catalogue row 141.
+Source: ROCm/hip#3887; pytorch/pytorch#83148 (the generator); Arist12/AMD-Skills on GitHub,
+    amd-rocm-porting/references/torch-compile-and-cudagraph.md
 """
 
 from __future__ import annotations

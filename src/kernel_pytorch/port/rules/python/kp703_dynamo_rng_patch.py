@@ -1,12 +1,13 @@
 """Dynamo's preserve_global_state replaced
 
-What: an assignment to `torch._dynamo.convert_frame.preserve_global_state`, as seed 004's patch makes.
-Why: the seed offers it against an error of the generator during capture. In current PyTorch it is a decorator that was
-    applied when the module was imported: assigning to it changes nothing. Where it did act it dropped what PyTorch
-    does there besides (inference mode, determinism, guards). The error is not ROCm's own either.
-Fix: remove it. Warm up the same shapes on a side stream before the capture, capture under
+What: An assignment to `torch._dynamo.convert_frame.preserve_global_state`, a patch that circulates in porting guides.
+Why: The patch is offered against an error of the generator during capture. In current PyTorch the name is a decorator
+    that was applied when the module was imported, so assigning to it changes nothing. Where it did act, it dropped
+    what PyTorch does there besides (inference mode, determinism, guards). The error is not ROCm's own either.
+Fix: Remove it. Warm up the same shapes on a side stream before the capture, capture under
     `torch.compiler.set_stance("fail_on_recompile")`, and compare a replay with the call (KP701).
-Source: seed 004 (the RNG capture bug), catalogue row 140.
+Source: https://github.com/pytorch/pytorch/blob/main/torch/_dynamo/convert_frame.py; pytorch/pytorch#131782 (the error,
+    on NVIDIA); Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md (the patch)
 """
 
 from __future__ import annotations

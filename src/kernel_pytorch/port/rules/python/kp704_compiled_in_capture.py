@@ -1,12 +1,13 @@
 """A compiled function called inside a capture
 
-What: inside `with torch.cuda.graph(...)`, a call of something that the same file makes with `torch.compile`.
-Why: if Dynamo meets a shape it has not seen, it compiles during the capture and asks for the generator's state:
-    "Cannot call CUDAGeneratorImpl::current_seed during CUDA graph capture". Seed 004 calls this ROCm's; it is not.
-Fix: call it with the same shapes on a side stream before, and capture under
-    `with torch.compiler.set_stance("fail_on_recompile"):`, which names the guard that failed. A block that is already
-    under `set_stance` is not reported.
-Source: seed 004 (the RNG capture bug).
+What: Inside `with torch.cuda.graph(...)`, a call of something that the same file makes with `torch.compile`.
+Why: If Dynamo meets a shape it has not seen, it compiles during the capture and asks for the generator's state:
+    "Cannot call CUDAGeneratorImpl::current_seed during CUDA graph capture". This is not special to ROCm.
+Fix: Call it with the same shapes on a side stream before, and capture under `with
+    torch.compiler.set_stance("fail_on_recompile"):`, which names the guard that failed. kpt does not report a block
+    that is already under `set_stance`.
+Source: pytorch/pytorch#131782; pytorch/pytorch#167639;
+    https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Rules that read build files: CMake, Makefiles, setup.py."""

@@ -1,0 +1,10 @@
+"""A `kpt: ignore` without a reason
+
+What: A comment `kpt: ignore[KPnnn]` with nothing behind the bracket.
+Why: Without a reason the comment silences nothing. Whoever reads the line later must see why the finding does not
+    matter.
+Fix: Write the reason behind the bracket: `# kpt: ignore[KP601] this model is never compiled`.
+Source: kpt's own rule; see docs/porting.md.
+"""
+
+# Only the page: port/suppress.py emits this code.

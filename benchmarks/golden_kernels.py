@@ -20,8 +20,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.port.layouts.translated_tree import translated_tree
-from kernel_pytorch.verify.kernels.compare import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
 
 OWN = Path(__file__).parent.parent / "examples/fused_norm/csrc/selfcheck.cu"

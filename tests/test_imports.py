@@ -21,8 +21,9 @@ LEVELS = {
     "verify": 3,
     "perf": 3,
     "doctor": 3,
-    "report": 4,
-    "cli": 5,
+    "jobs": 4,
+    "report": 5,
+    "cli": 6,
 }
 HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 

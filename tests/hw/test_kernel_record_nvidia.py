@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.kernels.compare import compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
+from kernel_pytorch.verify.kernels.record_comparison import compare_records
 from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
 
 pytestmark = [pytest.mark.nvidia, pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")]

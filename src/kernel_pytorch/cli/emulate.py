@@ -147,7 +147,7 @@ def _emulate(args: argparse.Namespace) -> int:
 
 
 def _from_source(args: argparse.Namespace, gpus: Sequence[GPU], settings: Settings) -> int:
-    from kernel_pytorch.cli.emulate_source.verb import print_verdicts, run_from_source
+    from kernel_pytorch.jobs.emulate_source import print_verdicts, run_from_source
 
     with tempfile.TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
 

@@ -27,7 +27,7 @@ from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
     from kernel_pytorch.verify.golden.check import GoldenCheck
-    from kernel_pytorch.verify.kernels.compare import KernelComparison
+    from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
     from kernel_pytorch.verify.kernels.run import ProgramRun
 
 SUMMARY = "reference tensors across machines and vendors: record here, check there"
@@ -145,8 +145,8 @@ def _record_program(args: argparse.Namespace) -> int:
 def _check_program(args: argparse.Namespace) -> int:
     import tempfile
 
-    from kernel_pytorch.verify.kernels.compare import compare_records
     from kernel_pytorch.verify.kernels.record import KernelArchive
+    from kernel_pytorch.verify.kernels.record_comparison import compare_records
     from kernel_pytorch.verify.kernels.run import record_program
 
     reference = KernelArchive(args.folder)
@@ -158,8 +158,8 @@ def _check_program(args: argparse.Namespace) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from kernel_pytorch.verify.kernels.compare import compare_records
     from kernel_pytorch.verify.kernels.record import KernelArchive
+    from kernel_pytorch.verify.kernels.record_comparison import compare_records
 
     return _print_comparison(compare_records(KernelArchive(args.reference), KernelArchive(args.folder)), args)
 

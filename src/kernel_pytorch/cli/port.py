@@ -74,11 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.core.unified_diff import unified_diff
     from kernel_pytorch.port.apply import apply_patches
     from kernel_pytorch.port.discover import discover
     from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
     from kernel_pytorch.port.settings import checked_targets, without_excluded
-    from kernel_pytorch.report.diff import unified_diff
     from kernel_pytorch.report.port_report import action
 
     if not args.path.is_dir():

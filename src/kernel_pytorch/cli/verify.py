@@ -25,8 +25,8 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status, to_plain
 
 if TYPE_CHECKING:
+    from kernel_pytorch.jobs.verify import Verification
     from kernel_pytorch.verify.isolation.trees import Tree
-    from kernel_pytorch.verify.pyramid import Verification
 
 SUMMARY = "check a port: isolation, static, build, run, numerical"
 LEVELS = ("isolation", "static", "build", "run", "numerical")
@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pyramid(args: argparse.Namespace) -> int:
+    from kernel_pytorch.jobs.verify import verify_project
     from kernel_pytorch.port.settings import checked_targets
     from kernel_pytorch.verify.isolation.trees import FolderTree
-    from kernel_pytorch.verify.pyramid import verify_project
 
     targets = checked_targets([part.strip() for part in (args.arch or "gfx942,gfx1100").split(",")], "--arch")
     levels = _levels(args)

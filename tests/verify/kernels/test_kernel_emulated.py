@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
-from kernel_pytorch.verify.kernels.compare import compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
+from kernel_pytorch.verify.kernels.record_comparison import compare_records
 from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
 
 # Sums of 32 lanes; a word makes it the hardware's 64, as a port that was left half done would.

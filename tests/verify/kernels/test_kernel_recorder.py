@@ -13,8 +13,8 @@ pytest.importorskip("torch")
 
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.kernels.compare import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.recorder import gpu_runtime
 from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_pytorch.verify.golden.archive import TensorRef
-from kernel_pytorch.verify.golden.compare import Comparison, compare
 from kernel_pytorch.verify.golden.record import as_double
+from kernel_pytorch.verify.golden.tensor_comparison import Comparison, compare
 from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums
 from kernel_pytorch.verify.kernels.names import element_type, parameter_types
 from kernel_pytorch.verify.kernels.record import LaunchRecord

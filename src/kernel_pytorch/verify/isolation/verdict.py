@@ -29,6 +29,11 @@ class FileVerdict:
     old_line: int | None = None
     assumptions: tuple[str, ...] = ()
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether the NVIDIA path of this file is known to be unchanged."""
+        return self.verdict in (Verdict.IDENTICAL, Verdict.PROVEN)
+
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
         taken = f" (assuming {'; '.join(self.assumptions)})" if self.assumptions else ""

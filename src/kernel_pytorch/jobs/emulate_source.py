@@ -1,103 +1,80 @@
-"""Builds from source, runs, and compares with machine code where that was asked for."""
+"""Runs a program from source on the CPU, with CUDA's own meaning, and compares it with its machine code where asked."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from kernel_pytorch.emulate.run import Outcome, Settings
-    from kernel_pytorch.emulate.source.build import SourceProgram
-    from kernel_pytorch.emulate.source.lockstep import Verdict
+from kernel_pytorch.emulate.compare import differences
+from kernel_pytorch.emulate.run import Outcome, Settings
+from kernel_pytorch.emulate.source.build import SourceOptions, SourceProgram, build_source
+from kernel_pytorch.emulate.source.lockstep import verdict
+from kernel_pytorch.emulate.source.run import NAME, run_source
+from kernel_pytorch.jobs.emulate import EmulationResult, clear_errors, emulated_gpu, run_on, source_files
+from kernel_pytorch.jobs.program_build import ProgramBuild, Say, built_programs, say_nothing
 
 _SUFFIXES = (".cu", ".hip", ".cpp", ".cc", ".cxx")
-# Lines are exact and accesses are still where the user wrote them; -O on the command line says otherwise.
-_OPTIMIZATION = "1"
+# Lines are exact and accesses are still where the user wrote them.
+SOURCE_OPTIMIZATION = "1"
 
 
-@dataclass(frozen=True)
-class SourceRun:
-    """The run from source, the runs as machine code, what differs and what that means."""
+def emulate_source(
+    files: Path | str | Sequence[Path | str],
+    *,
+    gpus: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+    build: ProgramBuild = ProgramBuild(),  # noqa: B008 (frozen)
+    optimization: str = SOURCE_OPTIMIZATION,
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    seed: int = 1,
+    echo: bool = False,
+    progress: Say = say_nothing,
+) -> EmulationResult:
+    """Run a program from source at warp 32, without lockstep; then on `gpus` as machine code, and compare.
 
-    outcome: Outcome
-    machine: tuple[Outcome, ...] = ()
-    differences: dict[str, list[str]] = field(default_factory=dict)
-    verdicts: tuple[Verdict, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        return self.outcome.ok and all(one.ok for one in self.machine) and not any(self.differences.values())
-
-
-def _check_arguments(args: argparse.Namespace) -> None:
-    """What has no meaning from source is an error, not a silence."""
-    refused = {"--profile": args.profile, "--whole-pages": args.whole_pages, "-l": args.libraries}
-    for name, given in (*refused.items(), ("--gpu", args.gpu is not None)):
-        if given:
-            raise UsageError(f"{name} has no meaning with --source; --compare names GPUs to compare with")
-    if args.untranslated and not args.compare:
-        raise UsageError("--untranslated has no meaning with --source alone: the source is never translated")
-    for path in args.files:
+    `seed` orders the threads, `optimization` is for the run from source. Everything else is as for `emulate`.
+    """
+    paths = source_files(files)
+    for path in paths:
         if path.suffix.lower() not in _SUFFIXES:
             raise UsageError(f"{path}: --source needs sources, such as .cu or .hip")
-
-
-def run_from_source(
-    args: argparse.Namespace,
-    settings: Settings,
-    scratch: Path,
-    say: Callable[[str], None],
-    on_machines: Callable[[], Sequence[Outcome]] | None,
-) -> SourceRun:
-    """`on_machines` builds and runs the machine code that --compare names."""
-    from kernel_pytorch.emulate.source.build import SourceOptions, build_source
-    from kernel_pytorch.emulate.source.run import NAME, run_source
-
-    _check_arguments(args)
-    say("building from source for this CPU")
-    options = SourceOptions(
-        tuple(args.include_dirs), tuple(args.defines), args.std,
-        args.optimization if args.optimization is not None else _OPTIMIZATION,
-    )  # fmt: skip
-    program = build_source(args.files, scratch / "program-source", options)
-    say(f"running {NAME}, threads in the order of seed {args.seed}")
-    echo = not (args.json or args.compare)
-    outcome = run_source(program, args.arguments, settings, args.seed, echo=echo)
-    if on_machines is None:
-        return SourceRun(outcome)
-    return _compared(program, args, settings, outcome, on_machines())
+    with clear_errors(paths), TemporaryDirectory(prefix="kpt-emulate-") as scratch:
+        chosen = [emulated_gpu(name) for name in gpus]
+        progress("building from source for this CPU")
+        options = SourceOptions(build.include_dirs, build.defines, build.std, optimization)
+        program = build_source(list(paths), Path(scratch) / "program-source", options)
+        progress(f"running {NAME}, threads in the order of seed {seed}")
+        outcome = run_source(program, arguments, settings, seed, echo=echo)
+        if not chosen:
+            return EmulationResult((outcome,))
+        with built_programs(paths, chosen, replace(build, kernels=settings.build), progress) as programs:
+            machine = [
+                run_on(one, gpu, arguments, settings, echo, progress) for one, gpu in zip(programs, chosen, strict=True)
+            ]
+        return _compared(program, arguments, settings, seed, outcome, machine)
 
 
 def _compared(
-    program: SourceProgram, args: argparse.Namespace, settings: Settings, outcome: Outcome, machine: Sequence[Outcome]
-) -> SourceRun:
-    from kernel_pytorch.emulate.compare import differences
-    from kernel_pytorch.emulate.source.lockstep import verdict
-    from kernel_pytorch.emulate.source.run import run_source
-
+    program: SourceProgram,
+    arguments: Sequence[str],
+    settings: Settings,
+    seed: int,
+    outcome: Outcome,
+    machine: Sequence[Outcome],
+) -> EmulationResult:
     closer: Outcome | None = None
-    found: dict[str, list[str]] = {}
+    found = {}
     verdicts = []
     for other in machine:
         # Device addresses, times and unwritten memory differ anyway: a second run in another order shows which lines.
-        apart = differences(outcome, other)
-        if apart and closer is None:
-            closer = run_source(program, args.arguments, replace(settings, checked=True, races=True), args.seed + 1)
+        differ = differences(outcome, other)
+        if differ and closer is None:
+            closer = run_source(program, arguments, replace(settings, checked=True, races=True), seed + 1)
         if closer is not None:
-            apart = differences(outcome, other, closer)
-        found[other.gpu] = [str(one) for one in apart]
-        verdicts.append(verdict(outcome, other, closer, any(one.what in ("exit", "output") for one in apart)))
-    return SourceRun(outcome, tuple(machine), found, tuple(verdicts))
-
-
-def print_verdicts(args: argparse.Namespace, result: SourceRun) -> None:
-    """What source and machine code say together, for a person."""
-    for verdict in result.verdicts if not args.json else ():
-        print(verdict.text)
-        for fault in verdict.places:
-            print(f"    {fault.place}: {fault.kind}: {fault.detail}")
+            differ = differences(outcome, other, closer)
+        found[other.gpu] = tuple(map(str, differ))
+        verdicts.append(verdict(outcome, other, closer, any(one.what in ("exit", "output") for one in differ)))
+    return EmulationResult((outcome, *machine), found, tuple(verdicts))

@@ -16,8 +16,7 @@ from kernel_pytorch.verify.golden.record import RecordOptions, record
 from kernel_pytorch.verify.kernels.record import KernelArchive, KernelRecord
 from kernel_pytorch.verify.kernels.record_comparison import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.run import ProgramRun, record_executable
-
-PROGRAM_SOURCES = (".cu", ".hip")
+from kernel_pytorch.verify.numerical_level import PROGRAM_SOURCES
 
 
 def record_model(target: str, out: Path, options: RecordOptions, progress: Say = say_nothing) -> GoldenRecord:

@@ -72,14 +72,13 @@ def emulate(
 ) -> EmulationResult:
     """Build a program where needed and run it on each of `gpus`; with several, compare them with the first.
 
-    Args:
-        files: .hip or .cu sources of one program, or an executable.
-        gpus: AMD products such as "mi300x" (wave 64) and "rx7900xtx" (wave 32).
-        arguments: the program's own.
-        build: include folders, macros, and whether to leave a .cu file's lane logic as written.
-        settings: what to look for (memory faults, races, counts) and the limits of a run.
-        echo: let the program's output through instead of collecting it.
-        progress: called with a line of text before each step that takes time.
+    - `files`: .hip or .cu sources of one program, or an executable.
+    - `gpus`: AMD products such as "mi300x" (wave 64) and "rx7900xtx" (wave 32).
+    - `arguments`: the program's own.
+    - `build`: include folders, macros, and whether to leave a .cu file's lane logic as written.
+    - `settings`: what to look for (memory faults, races, counts) and the limits of a run.
+    - `echo`: let the program's output through instead of collecting it.
+    - `progress`: called with a line of text before each step that takes time.
 
     Raises UsageError for a program that cannot be built or emulated.
     """

@@ -95,15 +95,21 @@ def hipify_tree(
     """
     root, files = _sources(paths, output)
     tasks = tasks_of(root, files, include_dirs)
+    # Tasks end in any order; what is said and written must not depend on it.
+    order = {path: number for number, path in enumerate(path for task in tasks for path in task.chosen)}
+
+    def run(target: Path | None) -> list[Done]:
+        return sorted(run_tasks(tasks, options, target, workers), key=lambda item: order[item.stats.path])
+
     if output is None and options.layout == "copy":
-        return HipifyResult(tuple(item.stats for item in run_tasks(tasks, options, None, workers)))
+        return HipifyResult(tuple(item.stats for item in run(None)))
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
     # Everything is made beside the target first: a failure half-way leaves no half tree.
     beside = (None, None) if output is None else (f".{output.name}.", output.parent)
     staging = Path(tempfile.mkdtemp(prefix=beside[0], dir=beside[1]))
     try:
-        result = _staged(root, list(run_tasks(tasks, options, staging, workers)), options, staging)
+        result = _staged(root, run(staging), options, staging)
         if output is None:
             return replace(result, files=tuple(replace(stats, written_as="") for stats in result.files))
         _put_in_place(staging, output)

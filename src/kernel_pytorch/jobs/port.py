@@ -119,18 +119,17 @@ def port(
 ) -> PortResult:
     """Port a project folder and prove the port. Writes nothing; `result.write()` does.
 
-    Args:
-        path: the project folder.
-        layout: "auto", "copy", "single-source" or "torch-extension".
-        targets: GPUs to build the ported sources for, such as "gfx942".
-        unsafe: apply edits that need a review as well.
-        select, ignore: codes or their beginnings; "KP3" is every rule on wave width.
-        exclude: globs of files to leave alone.
-        rules: YAML files with rules of your own.
-        add: files of ours to add: "fp8", "graph-check", "compile-guard".
-        build: build what was ported, where a HIP compiler is found.
-        wave: "logical32" keeps warps of 32 lanes, "native" widens where that is provably right.
-        workers: processes; all cores by default.
+    - `path`: the project folder.
+    - `layout`: "auto", "copy", "single-source" or "torch-extension".
+    - `targets`: GPUs to build the ported sources for, such as "gfx942".
+    - `unsafe`: apply edits that need a review as well.
+    - `select`, `ignore`: codes or their beginnings; "KP3" is every rule on wave width.
+    - `exclude`: globs of files to leave alone.
+    - `rules`: YAML files with rules of your own.
+    - `add`: files of ours to add: "fp8", "graph-check", "compile-guard".
+    - `build`: build what was ported, where a HIP compiler is found.
+    - `wave`: "logical32" keeps warps of 32 lanes, "native" widens where that is provably right.
+    - `workers`: processes; all cores by default.
 
     What is None comes from `[tool.kernel_pytorch]` in the project's pyproject.toml. Raises UsageError for input that
     makes no sense.
@@ -182,7 +181,8 @@ def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
     """Rewrite, prove and build. Writes nothing."""
     project = plan.project
     rewritten = port_project(project, plan.options, workers)
-    added = added_files(project, plan.add, {patch.path for patch in rewritten.patches})
+    taken = {patch.path for patch in rewritten.patches}
+    added = added_files(project, plan.add, taken) if plan.add else ()
     proof = prove((*rewritten.patches, *added))
     checks, not_built = build_patches(plan, proof.patches) if plan.build else ((), "")
     return PortResult(

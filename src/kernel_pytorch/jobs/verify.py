@@ -75,13 +75,12 @@ def verify(
 ) -> Verification:
     """Run the levels that are asked for, lowest first, on a ported project folder.
 
-    Args:
-        path: the ported project.
-        targets: GPUs to build and emulate for.
-        levels: some of "isolation", "static", "build", "run", "numerical".
-        base: the git revision before the port; HEAD by default, where the project is a repository.
-        old: the folder before the port, instead of a revision.
-        progress: called with the name of each level before it runs.
+    - `path`: the ported project.
+    - `targets`: GPUs to build and emulate for.
+    - `levels`: some of "isolation", "static", "build", "run", "numerical".
+    - `base`: the git revision before the port; HEAD by default, where the project is a repository.
+    - `old`: the folder before the port, instead of a revision.
+    - `progress`: called with the name of each level before it runs.
     """
     path = Path(path)
     targets = checked_targets(targets, "targets")

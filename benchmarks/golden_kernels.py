@@ -19,10 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.jobs.golden import check_program
+from kernel_pytorch.jobs.program_build import ProgramBuild
 from kernel_pytorch.port.builds.hipified_tree import hipified_tree
-from kernel_pytorch.verify.kernels.compare import KernelComparison, compare_records
-from kernel_pytorch.verify.kernels.record import KernelArchive
-from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
+from kernel_pytorch.verify.kernels.run import ProgramRun, record_executable
 
 OWN = Path(__file__).parent.parent / "examples/fused_norm/csrc/selfcheck.cu"
 # Program: its source, folders of headers, and words that make it small.
@@ -54,14 +55,15 @@ def main() -> int:
         return 0
     wrong = 0
     for name in PROGRAMS:
-        run = ported(name, sources)
-        result = compared(run, args.golden / name)
+        run, build = ported(name, sources)
+        result = check_program(run, args.golden / name, build)
         wrong += not result.ok
         print(f"{name:16} {described(result)}", flush=True)
-    untouched = compared(replace(ported("selfcheck", sources), untranslated=True), args.golden / "selfcheck")
+    run, build = ported("selfcheck", sources)
+    untouched = check_program(run, args.golden / "selfcheck", replace(build, untranslated=True))
     with tempfile.TemporaryDirectory(prefix="kpt-half-ported-") as scratch:
-        half = half_ported("layernorm", sources, Path(scratch))
-        faulty = compared(half, args.golden / "layernorm")
+        half, build = half_ported("layernorm", sources, Path(scratch))
+        faulty = check_program(half, args.golden / "layernorm", build)
     for name, result, kernel in (
         ("selfcheck, unported", untouched, "count_non_finite"),
         ("layernorm, half", faulty, "layernorm_forward_kernel0<4>"),
@@ -81,22 +83,22 @@ def record(name: str, sources: Path, golden: Path) -> None:
         include = [f"-I{sources / folder}" for folder in headers]
         flags = ["-cudart", "shared", "-std=c++17", "-O3", "-arch=native", *include]
         subprocess.run(["nvcc", *flags, "-o", str(program), str(sources / source)], check=True)
-        made = record_program(ProgramRun(program, words, repeats=3), golden)
+        made = record_executable(ProgramRun(program, words, repeats=3), golden)
     noise = max(state.noise for launch in made.launches for state in launch.buffers)
     print(f"{name:16} {made.machine['device_name']}: {len(made.launches)} launches, noise {noise:.2g}", flush=True)
 
 
-def ported(name: str, sources: Path) -> ProgramRun:
-    """The port of a program, on an emulated GPU of wave 64."""
+def ported(name: str, sources: Path) -> tuple[ProgramRun, ProgramBuild]:
+    """The port of a program, on an emulated GPU of wave 64, and how to build it."""
     source, headers, words = PROGRAMS[name]
     folders = tuple(sources / folder for folder in headers)
-    return ProgramRun(sources / source, words, gpu_by_alias("mi300x"), include_dirs=folders)
+    return ProgramRun(sources / source, words, gpu_by_alias("mi300x")), ProgramBuild(include_dirs=folders)
 
 
-def half_ported(name: str, sources: Path, folder: Path) -> ProgramRun:
+def half_ported(name: str, sources: Path, folder: Path) -> tuple[ProgramRun, ProgramBuild]:
     """The translated sources with the fault in them."""
-    run = ported(name, sources)
-    with hipified_tree(run.program, run.include_dirs) as tree:
+    run, build = ported(name, sources)
+    with hipified_tree(run.program, build.include_dirs) as tree:
         shutil.copytree(tree.main.parent.parent, folder, dirs_exist_ok=True)
         main_file = folder / tree.main.relative_to(tree.main.parent.parent).with_suffix(".hip")
     changed = 0
@@ -109,14 +111,7 @@ def half_ported(name: str, sources: Path, folder: Path) -> ProgramRun:
     if not changed:
         raise SystemExit(f"{name}: the fault found no place to be planted")
     headers = tuple(folder / one for one in PROGRAMS[name][1])
-    return replace(run, program=main_file, include_dirs=headers)
-
-
-def compared(run: ProgramRun, golden: Path) -> KernelComparison:
-    """One run on the emulator against its record."""
-    with tempfile.TemporaryDirectory(prefix="kpt-golden-") as scratch:
-        record_program(run, Path(scratch))
-        return compare_records(KernelArchive(golden), KernelArchive(Path(scratch)))
+    return replace(run, program=main_file), ProgramBuild(include_dirs=headers)
 
 
 def described(result: KernelComparison) -> str:

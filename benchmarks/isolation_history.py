@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.isolation import FileVerdict, Verdict, compare_trees
+from kernel_pytorch.verify.isolation import FileVerdict, Isolation, compare_trees
 from kernel_pytorch.verify.isolation.trees import GitTree
 
 
@@ -37,7 +37,7 @@ class Compared:
     files: tuple[FileVerdict, ...]
     seconds: float
 
-    def count(self, verdict: Verdict) -> int:
+    def count(self, verdict: Isolation) -> int:
         return sum(item.verdict is verdict for item in self.files)
 
 
@@ -93,10 +93,10 @@ def _compare(repository: Path, commit: str) -> Compared | None:
 
 
 def _print_commit(item: Compared) -> None:
-    counts = [item.count(verdict) for verdict in (Verdict.PROVEN, Verdict.NOT_PROVEN, Verdict.CHANGED)]
+    counts = [item.count(verdict) for verdict in (Isolation.PROVEN, Isolation.NOT_PROVEN, Isolation.CHANGED)]
     print(f"{item.commit}  {counts[0]:3d} proven {counts[1]:3d} not proven {counts[2]:3d} changed  {item.subject[:80]}")
     for one in item.files:
-        if one.verdict in (Verdict.NOT_PROVEN, Verdict.CHANGED):
+        if one.verdict in (Isolation.NOT_PROVEN, Isolation.CHANGED):
             print(f"    {one}")
 
 
@@ -105,11 +105,11 @@ def _print_sum(done: list[Compared]) -> None:
     for item in done:
         for one in item.files:
             kinds[_kind(one.path), one.verdict.value] += 1
-    verdicts = [verdict.value for verdict in (Verdict.PROVEN, Verdict.NOT_PROVEN, Verdict.CHANGED)]
+    verdicts = [verdict.value for verdict in (Isolation.PROVEN, Isolation.NOT_PROVEN, Isolation.CHANGED)]
     print(f"\n{'':<12}" + "".join(f"{name:>12}" for name in verdicts))
     for kind in sorted({kind for kind, _ in kinds}):
         print(f"{kind:<12}" + "".join(f"{kinds[kind, name]:12d}" for name in verdicts))
-    whole = sum(not item.count(Verdict.NOT_PROVEN) and not item.count(Verdict.CHANGED) for item in done)
+    whole = sum(not item.count(Isolation.NOT_PROVEN) and not item.count(Isolation.CHANGED) for item in done)
     seconds = sum(item.seconds for item in done)
     print(f"{whole} of {len(done)} commits proven as a whole; {seconds:.0f} s")
 

@@ -11,6 +11,12 @@ SOURCE = Path(__file__).resolve().parents[1] / "src"
 
 # Title, and what to show: "module" for the names in its __all__, or "module: name, name".
 SECTIONS = (
+    ("Porting and checking a project", (
+        "kernel_pytorch.jobs.port: port, PortResult",
+        "kernel_pytorch.jobs.scan: scan, ScanResult",
+        "kernel_pytorch.jobs.verify: verify, Verification, check_isolation, IsolationCheck",
+        "kernel_pytorch.jobs.hipify: hipify_file, hipify_tree, HipifyResult",
+    )),
     ("Choosing a back end", ("kernel_pytorch.backends: get_backend",)),
     ("Back ends", (
         "kernel_pytorch.backends.device_backend: DeviceBackend",
@@ -54,6 +60,9 @@ SECTIONS = (
         "kernel_pytorch.toolchain.occupancy: occupancy, Occupancy",
     )),
     ("Emulating", (
+        "kernel_pytorch.jobs.emulate: emulate, EmulationResult",
+        "kernel_pytorch.jobs.emulate_source: emulate_source",
+        "kernel_pytorch.jobs.program_build: ProgramBuild",
         "kernel_pytorch.emulate.launch: launch",
         "kernel_pytorch.emulate.device: EmulatedDevice, EmulatedKernelFault",
         "kernel_pytorch.emulate.triton_launch: launch_triton",
@@ -70,7 +79,8 @@ HEAD = """\
 Generated from docstrings by `make docs`. The guides say how the parts are used: [back ends](backends.md),
 [compiling kernels](compiler.md), [the optimizer](optimizer.md), [configuration](configuration.md).
 `kernel_pytorch.backends.amd` exports {amd}; `kernel_pytorch.backends.nvidia` exports {nvidia}.
-`kernel_pytorch.backends.amd.amd_exceptions` has the errors, and `from kernel_pytorch import optimize` works too.
+`kernel_pytorch.backends.amd.amd_exceptions` has the errors.
+`from kernel_pytorch import scan, port, emulate, verify, optimize` works too.
 """
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -147,3 +147,16 @@ def test_heavy_modules_are_not_imported_for_help() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_what_is_said_and_written_does_not_depend_on_the_processes(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(6):
+        write(tmp_path, {f"in/{number}.cu": UNKNOWN + "int x;\n" * number})
+    seen = set()
+    for jobs in ("1", "3", "3"):
+        out = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
+        assert main(["hipify", str(tmp_path / "in"), "-o", str(out), "--layout", "single-source", "-j", jobs]) == 1
+        seen.add((capfd.readouterr().err, (out / "kpt_hip_compat.h").read_text()))
+    assert len(seen) == 1

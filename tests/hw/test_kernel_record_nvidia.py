@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.kernels.compare import compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
-from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
+from kernel_pytorch.verify.kernels.record_comparison import compare_records
+from kernel_pytorch.verify.kernels.run import ProgramRun, record_executable
 
 pytestmark = [pytest.mark.nvidia, pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")]
 
@@ -61,7 +61,7 @@ def build(folder: Path, *flags: str) -> Path:
 
 def test_a_cuda_program_is_recorded(tmp_path: Path) -> None:
     program = build(tmp_path, "-cudart", "shared")
-    record_program(ProgramRun(program, repeats=2), tmp_path / "golden")
+    record_executable(ProgramRun(program, repeats=2), tmp_path / "golden")
     archive = KernelArchive(tmp_path / "golden")
     twice, halves, captured, graph = archive.record.launches
     assert archive.record.exit_code == 0
@@ -72,7 +72,7 @@ def test_a_cuda_program_is_recorded(tmp_path: Path) -> None:
     assert struct.unpack("<256f", archive.content(out.after)) == tuple(float(i + 1) for i in range(256))
     assert captured.captured and graph.symbol == "(graph)"
     assert {one.buffer for one in graph.buffers if one.changed} == {"#2", "calls"}
-    record_program(ProgramRun(program, ("wrong",)), tmp_path / "wrong")
+    record_executable(ProgramRun(program, ("wrong",)), tmp_path / "wrong")
     result = compare_records(archive, KernelArchive(tmp_path / "wrong"))
     assert [one.status for one in result.launches] == ["same", "differs", "follows"]
     (wrong,) = (one for one in result.launches[1].buffers if not one.ok)
@@ -81,4 +81,4 @@ def test_a_cuda_program_is_recorded(tmp_path: Path) -> None:
 
 def test_a_runtime_that_is_linked_in_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nvcc -cudart shared"):
-        record_program(ProgramRun(build(tmp_path)), tmp_path / "golden")
+        record_executable(ProgramRun(build(tmp_path)), tmp_path / "golden")

@@ -14,7 +14,7 @@ from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.port.user_rules import UserRule, load_user_rules
-from kernel_pytorch.verify.isolation import Verdict, compare_file
+from kernel_pytorch.verify.isolation import Isolation, compare_file
 
 RENAME = UserRule("U101", "rename", "house.ops.gelu", "house_rocm.ops.fast_gelu")
 RENAME_MODULE = UserRule("U102", "rename", "house", "house_rocm")
@@ -30,7 +30,7 @@ def port(text: str, *rules: UserRule, unsafe: bool = False) -> tuple[str, tuple[
     options = PortOptions(select=("U",), user_rules=rules, unsafe=unsafe)
     done = port_plain_file(source_file("app/model.py", text.encode()), options)
     after = done.patch.after if done.patch else text.encode()
-    assert compare_file("app/model.py", text.encode(), after).verdict in (Verdict.PROVEN, Verdict.IDENTICAL)
+    assert compare_file("app/model.py", text.encode(), after).verdict in (Isolation.PROVEN, Isolation.IDENTICAL)
     again = port_plain_file(source_file("app/model.py", after), options)
     assert again.patch is None, again.patch.after.decode()
     return after.decode(), done.findings

@@ -15,7 +15,7 @@ from kernel_pytorch.port.phases import Effort, Phase
 from kernel_pytorch.report.html import to_html, write_html
 from kernel_pytorch.report.port_report import PortReport
 from kernel_pytorch.report.side_by_side import MAX_ROWS
-from kernel_pytorch.verify.isolation import FileVerdict, Verdict
+from kernel_pytorch.verify.isolation import FileVerdict, Isolation
 
 pytest.importorskip("jinja2")
 
@@ -43,7 +43,7 @@ def report(verb: str = "port", **fields: object) -> PortReport:
             Patch("b.py", b"a = 1\nb = 2\n", f"a = 1\n{EVIL}\n".encode(), ("KP601",)),
             Patch("new.py", None, b"\xff<b>\n"),
         ),
-        "verdicts": (FileVerdict("b.py", Verdict.PROVEN, "folded", 3, 3, (EVIL,)),),
+        "verdicts": (FileVerdict("b.py", Isolation.PROVEN, "folded", 3, 3, (EVIL,)),),
         "held": (Held(held, "needs a review"),),
         "checks": (
             CheckResult("build k.cu for gfx942", Status.PASS, "both passes"),

@@ -16,9 +16,9 @@ pytest.importorskip("jinja2")
 playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to try the pages in a browser")
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status  # noqa: E402
+from kernel_pytorch.jobs.verify import Verification  # noqa: E402
 from kernel_pytorch.report.verify_page import verify_page  # noqa: E402
 from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid  # noqa: E402
-from kernel_pytorch.verify.pyramid import Verification  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")

@@ -13,13 +13,13 @@ pytest.importorskip("jinja2")
 
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
+from kernel_pytorch.jobs.verify import Verification
 from kernel_pytorch.report.verify_page import verify_page
 from kernel_pytorch.verify.golden.check import Culprit, EventResult, GoldenCheck
 from kernel_pytorch.verify.golden.observe import Event
-from kernel_pytorch.verify.kernels.compare import BufferResult, KernelComparison, LaunchResult
+from kernel_pytorch.verify.kernels.record_comparison import BufferResult, KernelComparison, LaunchResult
 from kernel_pytorch.verify.levels import LevelResult, Pyramid
 from kernel_pytorch.verify.numerical_level import Numbers
-from kernel_pytorch.verify.pyramid import Verification
 
 EVIL = "<script>alert(1)</script>"
 MACHINE = {"device": "cpu", "device_name": EVIL, "hip": ""}

@@ -17,20 +17,15 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.cli.arguments.commands import keep_words_after_dashes
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.builds.hipified_tree import HipifiedTree
-    from kernel_pytorch.toolchain.build import Built, Source
-    from kernel_pytorch.toolchain.compile import CompileOptions
-    from kernel_pytorch.toolchain.find import Toolchain
+    from kernel_pytorch.jobs.build import KernelBuild
+    from kernel_pytorch.toolchain.build import Built
 
 SUMMARY = "compile kernels for AMD GPUs and show registers, spills, LDS and occupancy"
 
@@ -94,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build; 0 when everything compiled, 1 when something did not."""
+    from kernel_pytorch.jobs.build import build_kernels
     from kernel_pytorch.toolchain.build import write_outputs
     from kernel_pytorch.toolchain.build_report import build_json
 
@@ -101,173 +97,47 @@ def run(args: argparse.Namespace) -> int:
         return _show_toolchain(args)
     if not args.files:
         raise UsageError("kpt build needs a file; `kpt build --help` shows examples")
-    architectures = _architectures(args)
-    results, toolchain = _build(args, architectures)
-    written = write_outputs(results, args.out) if args.out is not None else {}
+    targets = _targets(args)
+    with _Progress(shown=not args.json) as progress:
+        result = build_kernels(args.files, targets, _kernel_build(args), args.jobs, progress.step)
+    written = write_outputs(result.built, args.out) if args.out is not None else {}
     if args.json:
         launch = {"workgroup_size": args.workgroup_size, "dynamic_lds_bytes": args.dynamic_lds}
-        print(json.dumps(build_json(results, toolchain, written, **launch), indent=2))
+        print(json.dumps(build_json(result.built, result.toolchain, written, **launch), indent=2))
     else:
-        _print_text(results, args)
-    return 0 if all(built.ok for built in results) else 1
+        _print_text(result.built, args)
+    return 0 if result.ok else 1
 
 
-def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list[Built], Toolchain | None]:
-    from kernel_pytorch.toolchain.build import Wanted, build_sources, build_triton_kernel, read_built
-    from kernel_pytorch.toolchain.find import find_toolchain
-    from kernel_pytorch.toolchain.triton_build import split_kernel_path
-
-    wanted = Wanted(args.asm, args.disassemble)
-    sources: list[Source] = []
-    others: dict[int, list[Built]] = {}
-    # Look at every file before anything is compiled: a mistyped last name should not cost minutes.
-    kinds = [_kind(text) for text in args.files]
-    options = _options(args) if "hip" in kinds else {}
-    toolchain = find_toolchain(prefer=args.compiler) if "hip" in kinds else None
-    scratch = ExitStack()
-    trees: dict[Path, HipifiedTree] = {}
-    for index, (text, kind) in enumerate(zip(args.files, kinds, strict=True)):
-        if kind == "hip":
-            path = _translated(Path(text), scratch, trees, args)
-            sources.append(_source(path, trees.get(path), options, args))
-        elif kind == "code-object":
-            others[index] = read_built(Path(text), wanted)
-        else:
-            named = split_kernel_path(text)
-            assert named is not None
-            others[index] = build_triton_kernel(_triton_request(*named, args), architectures, wanted)
-    if toolchain is None:
-        return [built for index in sorted(others) for built in others[index]], None
-    with scratch, _Progress(len(sources) * (len(architectures) + bool(args.host)), shown=not args.json) as progress:
-        compiled = build_sources(sources, architectures, toolchain, wanted, args.jobs, progress.step)
-    compiled = [_on_original(built, trees) for built in compiled]
-    results: list[Built] = []
-    per_source = len(architectures) + bool(args.host)
-    for index, kind in enumerate(kinds):
-        if kind == "hip":
-            results += compiled[:per_source]
-            del compiled[:per_source]
-        else:
-            results += others[index]
-    return results, toolchain
-
-
-def _translated(path: Path, scratch: ExitStack, trees: dict[Path, HipifiedTree], args: argparse.Namespace) -> Path:
-    """The file to compile: a CUDA source is translated into a scratch folder first, with the headers it reaches."""
-    if path.suffix.lower() != ".cu" or args.as_hip:
-        return path
-    from kernel_pytorch.port.builds.hipified_tree import hipified_tree
-
-    tree = scratch.enter_context(hipified_tree(path, tuple(args.include_dirs)))
-    trees[tree.main] = tree
-    return tree.main
-
-
-def _on_original(built: Built, trees: dict[Path, HipifiedTree]) -> Built:
-    """What was built from a translation, under the user's file name and lines, with what the translation left open."""
-    tree = trees.get(Path(built.file))
-    if tree is None:
-        return built
-    left = [f"{finding}" for finding in tree.findings if not finding.edits]
-    note = f"translated from CUDA; {len(left)} findings are left for a person, the first: {left[0]}" if left else None
-    messages = tuple(tree.on_original(message) for message in built.messages)
-    return replace(built, file=str(tree.original), messages=messages, note=built.note or note)
-
-
-def _kind(text: str) -> str:
-    """What a file on the command line is; raises UsageError for what cannot be built."""
-    from kernel_pytorch.toolchain.build import SOURCE_SUFFIXES, is_compiled
-    from kernel_pytorch.toolchain.triton_build import split_kernel_path
-
-    named = split_kernel_path(text)
-    path = named[0] if named else Path(text)
-    if not path.exists():
-        raise UsageError(f"{path}: no such file")
-    if path.is_dir():
-        raise UsageError(f"{path}: a directory; name the files to build")
-    if is_binary_source(path):
-        raise UsageError(f"{path}: not a text file: nothing a compiler could read")
-    if named:
-        return "triton"
-    try:
-        compiled = is_compiled(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
-    if compiled:
-        return "code-object"
-    suffix = path.suffix.lower()
-    if suffix == ".py":
-        raise UsageError(f"{path}: name the Triton kernel to build: {path}::KERNEL --signature ...")
-    if suffix not in (*SOURCE_SUFFIXES, ".cu"):
-        raise UsageError(
-            f"{path}: neither a HIP or CUDA source ({', '.join((*SOURCE_SUFFIXES, '.cu'))}), a Triton kernel "
-            "(file.py::kernel) nor a code object"
-        )
-    return "hip"
-
-
-def _architectures(args: argparse.Namespace) -> list[str]:
-    from kernel_pytorch.core.hardware import gpu_by_alias, target
+def _targets(args: argparse.Namespace) -> Sequence[str]:
+    from kernel_pytorch.jobs.build import build_targets
     from kernel_pytorch.toolchain.build import default_targets
 
-    named = [name for text in args.arch for name in _split(text)]
-    for name in named:
-        if target(name).vendor != "amd":
-            raise UsageError(f"--arch {name}: not an AMD target")
-    for alias in [alias for text in args.gpu for alias in _split(text)]:
-        gpu = gpu_by_alias(alias)
-        if gpu.vendor != "amd":
-            raise UsageError(f"--gpu {alias}: {gpu.name} is not an AMD GPU")
-        named.append(gpu.target.name)
+    named = build_targets(_split(args.arch), _split(args.gpu))
     if not named and (args.arch or args.gpu):
         raise UsageError("--arch and --gpu need at least one name, such as --arch gfx942,gfx1100")
-    return list(dict.fromkeys(named)) or list(default_targets())
+    return named or default_targets()
 
 
-def _options(args: argparse.Namespace) -> dict[str, Any]:
-    for directory in args.include_dirs:
-        if not directory.is_dir():
-            raise UsageError(f"-I {directory}: no such directory")
-    return {
-        "optimization": f"-O{args.optimization}",
-        "defines": tuple(args.defines),
-        "include_dirs": tuple(args.include_dirs),
-        "extra": tuple(args.extra),
-    }
-
-
-def _source(path: Path, tree: HipifiedTree | None, options: dict[str, Any], args: argparse.Namespace) -> Source:
-    from kernel_pytorch.port.builds.hipified_tree import hipified_folders
-    from kernel_pytorch.toolchain.build import Source
+def _kernel_build(args: argparse.Namespace) -> KernelBuild:
+    from kernel_pytorch.jobs.build import KernelBuild, TritonTypes
+    from kernel_pytorch.toolchain.build import Wanted
     from kernel_pytorch.toolchain.compile import CompileOptions
-    from kernel_pytorch.toolchain.compile_commands import CompileCommands
 
-    chosen = CompileOptions(**options)
-    if tree is not None:
-        chosen = replace(chosen, include_dirs=hipified_folders(tree, chosen.include_dirs))
-    if args.compile_commands is not None:
-        flags = CompileCommands(args.compile_commands).flags_for(path)
-        chosen = replace(
-            chosen,
-            defines=flags.defines + chosen.defines,
-            include_dirs=flags.include_dirs + chosen.include_dirs,
-            extra=flags.extra + chosen.extra,
-            std=flags.std or chosen.std,
-        )
-    return Source(path, _with_standard(chosen, args.std), check_host=args.host)
-
-
-def _with_standard(options: CompileOptions, std: str | None) -> CompileOptions:
-    return options if std is None else replace(options, std=std)
-
-
-def _triton_request(path: Path, kernel: str, args: argparse.Namespace) -> Any:
-    from kernel_pytorch.toolchain.triton_build import TritonRequest, parse_constexprs, parse_signature
-
-    if args.signature is None:
-        raise UsageError(f'{path}::{kernel}: give the parameter types, such as --signature "*fp32,*fp32,i32"')
-    return TritonRequest(
-        path, kernel, parse_signature(args.signature), parse_constexprs(args.constexpr), args.num_warps, args.num_stages
+    return KernelBuild(
+        options=CompileOptions(
+            optimization=f"-O{args.optimization}",
+            defines=tuple(args.defines),
+            include_dirs=tuple(args.include_dirs),
+            extra=tuple(args.extra),
+        ),
+        std=args.std,
+        compile_commands=args.compile_commands,
+        check_host=args.host,
+        as_hip=args.as_hip,
+        compiler=args.compiler,
+        wanted=Wanted(args.asm, args.disassemble),
+        triton=TritonTypes(args.signature, tuple(args.constexpr), args.num_warps, args.num_stages),
     )
 
 
@@ -343,14 +213,14 @@ def _show_toolchain(args: argparse.Namespace) -> int:
 class _Progress:
     """A progress bar on a terminal, nothing elsewhere."""
 
-    def __init__(self, total: int, shown: bool) -> None:
+    def __init__(self, shown: bool) -> None:
         self._bar: Any = None
         if shown and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import Progress
 
             self._bar = Progress(console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task("compiling", total=total)
+            self._task = self._bar.add_task("compiling", total=None)
 
     def __enter__(self) -> _Progress:
         if self._bar is not None:
@@ -361,13 +231,13 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def step(self, built: Built) -> None:
+    def step(self, built: Built, total: int) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, description=f"{built.name} {built.arch}")
+            self._bar.update(self._task, total=total, advance=1, description=f"{built.name} {built.arch}")
 
 
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
+def _split(texts: Sequence[str]) -> list[str]:
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
 
 
 def _positive(text: str) -> int:

@@ -19,15 +19,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernel_pytorch.verify.golden.check import GoldenCheck
-    from kernel_pytorch.verify.kernels.compare import KernelComparison
+    from kernel_pytorch.jobs.program_build import ProgramBuild
+    from kernel_pytorch.verify.golden.archive import GoldenRecord
+    from kernel_pytorch.verify.kernels.record import KernelRecord
+    from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
     from kernel_pytorch.verify.kernels.run import ProgramRun
 
 SUMMARY = "reference tensors across machines and vendors: record here, check there"
@@ -121,47 +123,68 @@ def run(args: argparse.Namespace) -> int:
     return actions[args.action](args)
 
 
-def _record_program(args: argparse.Namespace) -> int:
+def _record(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.verify.kernels.run import record_program
+    from kernel_pytorch.jobs.golden import record_model
+    from kernel_pytorch.report.golden_text import model_recorded_lines
+    from kernel_pytorch.verify.golden.record import RecordOptions
 
-    if args.out.exists() and not args.out.is_dir():
-        raise UsageError(f"{args.out}: is a file; --out names a folder")
-    made = record_program(_program_run(args), args.out, _say)
+    if args.repeats < 1:
+        raise UsageError("--repeats: at least 1")
+    modes = ("strict", "production") if args.mode == "both" else (args.mode,)
+    options = RecordOptions(args.depth, args.repeats, args.max_mb, args.max_tensor_mb, modes, save_weights=args.weights)
+    made = record_model(args.target, args.out, options, _say)
     if args.json:
         print(json.dumps(to_plain(made)))
-    noise = max((state.noise for one in made.launches for state in one.buffers), default=0.0)
-    kernels = len({one.symbol for one in made.launches})
-    counted = f"{len(made.launches)} of {made.launches_in_all} launches of {kernels} kernels"
-    _say(f"recorded on {made.machine['device_name']}: {counted}; noise over {made.repeats} identical runs: {noise:.2g}")
-    missing = sum(not state.has_after for one in made.launches for state in one.buffers)
-    if missing:
-        _say(f"{missing} contents did not fit in {args.max_mb:g} MB: raise --max-mb; their hashes are there")
+    for line in model_recorded_lines(made, args.max_mb):
+        _say(line)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.jobs.golden import check_model
+    from kernel_pytorch.report.golden_text import check_lines
+
+    modes = () if args.mode == "both" else (args.mode,)
+    results = check_model(args.target, args.folder, modes, use_referee=not args.no_referee, progress=_say)
+    if args.plot is not None:
+        from kernel_pytorch.report.error_plot import write_error_plot
+
+        write_error_plot(results, args.plot)
+        _say(f"error by depth: {args.plot}")
+    if args.json:
+        print(json.dumps([{"ok": one.ok, **to_plain(one)} for one in results]))
+    else:
+        _print_lines(line for one in results for line in check_lines(one))
+    return 0 if all(one.ok for one in results) else 1
+
+
+def _record_program(args: argparse.Namespace) -> int:
+    from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.jobs.golden import record_program
+    from kernel_pytorch.report.golden_text import program_recorded_lines
+
+    made = record_program(_program_run(args), args.out, _program_build(args), _say)
+    if args.json:
+        print(json.dumps(to_plain(made)))
+    for line in program_recorded_lines(made, args.max_mb):
+        _say(line)
     if made.exit_code:
         _say(f"{args.program}: ended with status {made.exit_code}")
     return 0
 
 
 def _check_program(args: argparse.Namespace) -> int:
-    import tempfile
+    from kernel_pytorch.jobs.golden import check_program
 
-    from kernel_pytorch.verify.kernels.compare import compare_records
-    from kernel_pytorch.verify.kernels.record import KernelArchive
-    from kernel_pytorch.verify.kernels.run import record_program
-
-    reference = KernelArchive(args.folder)
-    if not args.arguments:
-        args.arguments = reference.record.arguments
-    with tempfile.TemporaryDirectory(prefix="kpt-check-") as scratch:
-        record_program(_program_run(args), Path(scratch), _say)
-        return _print_comparison(compare_records(reference, KernelArchive(Path(scratch))), args)
+    return _print_comparison(check_program(_program_run(args), args.folder, _program_build(args), _say), args)
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from kernel_pytorch.verify.kernels.compare import compare_records
-    from kernel_pytorch.verify.kernels.record import KernelArchive
+    from kernel_pytorch.jobs.golden import compare_programs
 
-    return _print_comparison(compare_records(KernelArchive(args.reference), KernelArchive(args.folder)), args)
+    return _print_comparison(compare_programs(args.reference, args.folder), args)
 
 
 def _print_comparison(result: KernelComparison, args: argparse.Namespace) -> int:
@@ -171,151 +194,58 @@ def _print_comparison(result: KernelComparison, args: argparse.Namespace) -> int
     if args.json:
         print(json.dumps({"ok": result.ok, **to_plain(result)}))
     else:
-        for line in comparison_lines(result, args.verbose):
-            print(line)
+        _print_lines(comparison_lines(result, args.verbose))
     return 0 if result.ok else 1
 
 
 def _program_run(args: argparse.Namespace) -> ProgramRun:
-    from kernel_pytorch.core.hardware import gpu_by_alias
+    from kernel_pytorch.jobs.emulate import emulated_gpu
     from kernel_pytorch.verify.kernels.run import ProgramRun
 
-    gpu = gpu_by_alias(args.gpu) if args.gpu else None
-    if gpu is not None and gpu.vendor != "amd":
-        raise UsageError(f"{gpu.name} is not an AMD GPU: only those are emulated")
     for name in ("repeats", "max_mb", "max_buffer_mb", "max_launches"):
         if getattr(args, name) <= 0:
             raise UsageError(f"--{name.replace('_', '-')}: expected more than 0")
     return ProgramRun(
         program=args.program,
         arguments=tuple(args.arguments),
-        gpu=gpu,
+        gpu=emulated_gpu(args.gpu) if args.gpu else None,
         repeats=args.repeats,
         max_mb=args.max_mb,
         max_buffer_mb=args.max_buffer_mb,
         max_launches=args.max_launches,
         timeout_s=args.timeout,
-        include_dirs=tuple(args.include_dirs),
-        defines=tuple(args.defines),
-        untranslated=args.untranslated,
     )
 
 
-def _record(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.entry_point import blaming, load_subject
-    from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.verify.golden.record import RecordOptions, record
+def _program_build(args: argparse.Namespace) -> ProgramBuild:
+    from kernel_pytorch.jobs.program_build import ProgramBuild
 
-    if args.repeats < 1:
-        raise UsageError("--repeats: at least 1")
-    if args.out.exists() and not args.out.is_dir():
-        raise UsageError(f"{args.out}: is a file; --out names a folder")
-    options = RecordOptions(
-        args.depth, args.repeats, args.max_mb, args.max_tensor_mb, _modes(args), save_weights=args.weights
-    )
-    subject = load_subject(args.target)
-    with blaming(args.target):
-        made = record(subject, args.out, options, _say)
-    if args.json:
-        print(json.dumps(to_plain(made)))
-    noisy = max((n for events in made.events.values() for e in events for n in e.noise), default=0.0)
-    counts = ", ".join(f"{len(events)} events {mode}" for mode, events in made.events.items())
-    where = made.machine["device_name"] or made.machine["device"]
-    _say(f"recorded on {where}: {counts}; noise over {made.repeats} identical runs: {noisy:.2g}")
-    if made.dropped:
-        _say(f"{len(made.dropped)} events did not fit in {args.max_mb:g} MB (first: {made.dropped[0]}): raise --max-mb")
-    return 0
-
-
-def _check(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.entry_point import blaming, load_subject
-    from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.verify.golden.archive import GoldenArchive
-    from kernel_pytorch.verify.golden.check import check
-
-    archive = GoldenArchive(args.folder)
-    wanted = [mode for mode in _modes(args) if args.mode != "both" or mode in archive.record.events]
-    subject = load_subject(args.target)
-    with blaming(args.target):
-        results = [check(subject, archive, mode, use_referee=not args.no_referee, progress=_say) for mode in wanted]
-    if args.plot is not None:
-        from kernel_pytorch.report.error_plot import write_error_plot
-
-        write_error_plot(results, args.plot)
-        _say(f"error by depth: {args.plot}")
-    if args.json:
-        print(json.dumps([{"ok": one.ok, **to_plain(one)} for one in results]))
-    else:
-        for one in results:
-            _print_check(one)
-    return 0 if all(one.ok for one in results) else 1
-
-
-def _print_check(result: GoldenCheck) -> None:
-    output = result.output
-    ends = f"output error {output.error:.3g} of {output.limit:.3g} allowed" if output is not None else "no output"
-    there, here = result.recorded_on, result.checked_on
-    print(f"{result.mode}: {'same' if result.ok else 'DIFFERS'}: {ends}")
-    print(
-        f"  recorded on {there.get('device_name')} (torch {there.get('torch')}), checked on {here.get('device_name')}"
-    )
-    first = [culprit for culprit in result.culprits if not culprit.follows]
-    for culprit in first[:5]:
-        print(f"  {culprit.module}: {culprit.kind}: {culprit.text}")
-        print(f"    in {culprit.where}; {culprit.side}")
-    if len(first) > 5:
-        print(f"  ... and {len(first) - 5} more places")
-    if len(first) < len(result.culprits):
-        print(f"  {len(result.culprits) - len(first)} places differ that went on with a wrong output of these")
-    for key in result.missing[:5]:
-        print(f"  {key}: was not called here")
-    if result.referee_note:
-        print(f"  {result.referee_note}")
+    return ProgramBuild(tuple(args.include_dirs), tuple(args.defines), untranslated=args.untranslated)
 
 
 def _show(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.findings import to_plain
+    from kernel_pytorch.report.golden_text import model_record_lines, program_record_lines
     from kernel_pytorch.verify.golden.archive import GoldenArchive
-    from kernel_pytorch.verify.kernels.record import is_kernel_record
+    from kernel_pytorch.verify.kernels.record import KernelArchive, is_kernel_record
 
+    record: GoldenRecord | KernelRecord
     if is_kernel_record(args.folder):
-        return _show_kernels(args)
-    record = GoldenArchive(args.folder).record
+        record = KernelArchive(args.folder).record
+        lines = program_record_lines(record)
+    else:
+        record = GoldenArchive(args.folder).record
+        lines = model_record_lines(record)
     if args.json:
         print(json.dumps(to_plain(record)))
-        return 0
-    print(f"{record.target}, {len(record.weights)} weights, {len(record.inputs)} inputs")
-    for key, value in record.machine.items():
-        print(f"  {key}: {value}")
-    for mode, events in record.events.items():
-        modules = {event.module for event in events}
-        print(f"  {mode}: {len(events)} events of {len(modules)} modules")
+    else:
+        _print_lines(lines)
     return 0
 
 
-def _show_kernels(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.verify.kernels.names import kernel_name
-    from kernel_pytorch.verify.kernels.record import KernelArchive
-
-    record = KernelArchive(args.folder).record
-    if args.json:
-        print(json.dumps(to_plain(record)))
-        return 0
-    print(
-        f"{' '.join((record.program, *record.arguments))}: {len(record.launches)} of {record.launches_in_all} launches"
-    )
-    for key, value in record.machine.items():
-        print(f"  {key}: {value}")
-    for launch in record.launches:
-        sizes = f"grid {'x'.join(map(str, launch.grid))}, block {'x'.join(map(str, launch.block))}"
-        changed = ", ".join(f"{one.buffer} ({one.bytes} bytes)" for one in launch.buffers if one.changed)
-        print(f"  {launch.number} {kernel_name(launch.symbol)}: {sizes}: changed {changed or 'nothing'}")
-    return 0
-
-
-def _modes(args: argparse.Namespace) -> tuple[str, ...]:
-    return ("strict", "production") if args.mode == "both" else (args.mode,)
+def _print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        print(line)
 
 
 def _say(text: Any) -> None:

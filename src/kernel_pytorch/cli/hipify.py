@@ -6,8 +6,12 @@
 
 One file goes to standard output. A folder, or several files, go below -o OUT, .cu files as .hip. The original is never
 touched. What could not be translated is listed on standard error, with its place and a code (`kpt explain CODE`).
+`--layout single-source` and `torch-extension` keep the CUDA code and put ROCm's behind gates. There every file is
+proven: with the gates taken out it is the original. A file that fails is refused: given alone it is not written, in a
+folder it stays as it was.
 
-exit status: 0 everything was translated, 1 something is left for a person, 2 bad usage; nothing is half-written
+exit status: 0 everything was translated, 1 something is left for a person or was refused, 2 bad usage; nothing is
+half-written
 """
 
 from __future__ import annotations
@@ -19,8 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.hipify.file import HipifyOptions
-    from kernel_pytorch.port.hipify.tree import Done
+    from kernel_pytorch.jobs.hipify import HipifyResult
 
 SUMMARY = "CUDA source to HIP, one file to stdout or a tree below -o OUT"
 
@@ -60,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs `kpt hipify`."""
     from kernel_pytorch.core.errors import UsageError
+    from kernel_pytorch.jobs.hipify import hipify_file, hipify_tree, write_hipified
     from kernel_pytorch.port.hipify.file import HipifyOptions
 
     for path in args.paths:
@@ -73,126 +77,34 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("several files or a folder: say where to write with -o OUT, or look with --examine")
     if args.json and not (args.output or args.examine):
         raise UsageError("--json goes with -o OUT or --examine: standard output is taken by the translation")
-    if not several:
-        return _one(args, options)
-    return _tree(args, options)
-
-
-def _one(args: argparse.Namespace, options: HipifyOptions) -> int:
-    from kernel_pytorch.port.hipify.stats import file_stats
-    from kernel_pytorch.port.hipify.tree import Done, hipify_task, task_of
-    from kernel_pytorch.port.layouts import layout_named
-    from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
-
-    path: Path = args.paths[0]
-    (result,) = hipify_task(task_of(path, args.include), options)
-    done = Done(file_stats(result), result.needs)
+    if several:
+        return _report(args, hipify_tree(args.paths, args.output, options, args.include, args.jobs))
+    one = hipify_file(args.paths[0], options, args.include)
     if args.output is not None:
-        target = args.output / f"{path.stem}.hip" if args.output.is_dir() else args.output
-        if target.exists() and target.resolve() == path.resolve():
-            from kernel_pytorch.core.errors import UsageError
-
-            raise UsageError(f"{target} is the input: a translation never replaces its original")
-        _write(target, result.after)
-        if layout_named(options.layout).has_one_header:
-            _write(target.parent / COMPAT_HEADER, compat_header([done.needs]).encode())
-    elif not args.examine:
-        sys.stdout.buffer.write(result.after)
+        write_hipified(one, args.paths[0], args.output)
+    elif not args.examine and one.data is not None:
+        sys.stdout.buffer.write(one.data)
         sys.stdout.buffer.flush()
-    return _report(args, [done])
+    return _report(args, one)
 
 
-def _tree(args: argparse.Namespace, options: HipifyOptions) -> int:
-    import os
-    import shutil
-    import tempfile
-
-    from kernel_pytorch.core.errors import UsageError
-    from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of
-    from kernel_pytorch.port.layouts import layout_named
-    from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
-
-    folders = [path for path in args.paths if path.is_dir()]
-    if len(folders) > 1 or (folders and len(args.paths) > 1):
-        raise UsageError("one folder at a time, or several files")
-    output: Path | None = args.output
-    if folders:
-        root = folders[0]
-        files, chosen = find_sources(root, [output] if output else [])
-    else:
-        root = Path(os.path.commonpath([path.resolve().parent for path in args.paths]))
-        files = [path.resolve() for path in args.paths]
-        chosen = [path.relative_to(root).as_posix() for path in files]
-    if output is not None and output.resolve() == root.resolve():
-        raise UsageError(f"{output} is the input: a translation never replaces its originals")
-    tasks = tasks_of(root, files, args.include, chosen)
-    if output is None:
-        return _report(args, list(run_tasks(tasks, options, None, args.jobs)))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    # Everything is made beside the target first: a failure half-way leaves no half tree.
-    staging = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
-    try:
-        done = list(run_tasks(tasks, options, staging, args.jobs))
-        if layout_named(options.layout).has_one_header:
-            (staging / COMPAT_HEADER).write_text(compat_header(item.needs for item in done), encoding="utf-8")
-        _put_in_place(staging, output)
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-    return _report(args, done)
-
-
-def _put_in_place(staging: Path, output: Path) -> None:
-    import os
-
-    if not output.exists():
-        staging.chmod(0o755)
-        staging.rename(output)
-        return
-    for folder, _, names in os.walk(staging):
-        target = output / Path(folder).relative_to(staging)
-        target.mkdir(parents=True, exist_ok=True)
-        for name in names:
-            (Path(folder) / name).replace(target / name)
-
-
-def _write(path: Path, data: bytes) -> None:
-    import os
-    import tempfile
-
-    from kernel_pytorch.core.errors import UsageError
-
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as problem:
-        raise UsageError(f"{path}: cannot be written ({problem.strerror})") from problem
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _report(args: argparse.Namespace, done: list[Done]) -> int:
-    from kernel_pytorch.port.hipify.stats import Totals
-
-    totals = Totals()
-    for item in done:
-        totals.add(item.stats)
+def _report(args: argparse.Namespace, result: HipifyResult) -> int:
     if args.json:
-        files = [item.stats.to_dict() for item in done]
-        print(json.dumps({"totals": totals.to_dict(), "files": files}, indent=1))
-    else:
-        out = sys.stdout if args.examine else sys.stderr
-        for item in done:
-            for found in item.stats.left:
-                print(found, file=out)
-            if args.stats and item.stats.changed:
-                stats = item.stats
-                print(f"{stats.path}: {stats.translated} references translated, {stats.untranslated} left", file=out)
-        if args.stats or args.examine:
-            for line in totals.lines():
-                print(line, file=out)
-    return 1 if totals.findings else 0
+        from kernel_pytorch.core.findings import to_plain
+
+        files = [stats.to_dict() for stats in result.files]
+        document = {"totals": result.totals.to_dict(), "files": files, "refused": to_plain(result.refused)}
+        print(json.dumps({"schema": 2, **document}, indent=1))
+        return 0 if result.ok else 1
+    out = sys.stdout if args.examine else sys.stderr
+    for stats in result.files:
+        for found in stats.left:
+            print(found, file=out)
+        if args.stats and stats.changed:
+            print(f"{stats.path}: {stats.translated} references translated, {stats.untranslated} left", file=out)
+    for verdict in result.refused:
+        print(f"refused, not proven: {verdict}", file=out)
+    if args.stats or args.examine:
+        for line in result.totals.lines():
+            print(line, file=out)
+    return 0 if result.ok else 1

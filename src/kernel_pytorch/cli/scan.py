@@ -15,15 +15,11 @@ import argparse
 import json
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernel_pytorch.core.findings import Finding
-    from kernel_pytorch.port.discover import Project
-    from kernel_pytorch.port.settings import PortSettings
-    from kernel_pytorch.port.user_rules import UserRule
+    from kernel_pytorch.jobs.scan import ScanResult
 
 SUMMARY = "what a port has to deal with: findings, phases, effort"
 
@@ -50,158 +46,93 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-j", "--jobs", type=int, metavar="N", help="processes (default: all cores)")
 
 
-def settings_of(args: argparse.Namespace) -> tuple[PortSettings, tuple[UserRule, ...]]:
-    """The project's table with what the command line says in its place, and the user's rules it names."""
-    from kernel_pytorch.port.settings import checked_codes, read_settings
-    from kernel_pytorch.port.user_rules import load_user_rules
+def selection_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says in the place of the project's table, as `scan` and `port` take it."""
+    from kernel_pytorch.port.settings import checked_codes
 
-    settings = read_settings(args.path)
-    said: dict[str, tuple[str, ...]] = {}
+    chosen: dict[str, Any] = {"rules": args.rules, "exclude": words(args.exclude)}
     for name in ("select", "ignore"):
-        if getattr(args, name) is not None:
-            said[name] = checked_codes(_words(getattr(args, name)), f"--{name}")
-    if args.exclude is not None:
-        said["exclude"] = _words(args.exclude)
-    settings = replace(settings, **said)  # type: ignore[arg-type]
-    return settings, load_user_rules(args.rules if args.rules is not None else settings.rules)
+        codes = words(getattr(args, name))
+        chosen[name] = None if codes is None else checked_codes(codes, f"--{name}")
+    return chosen
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+def words(text: str | None) -> tuple[str, ...] | None:
+    """The parts of a comma-separated value; None where the option was not given."""
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def run(args: argparse.Namespace) -> int:
-    from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.port.discover import discover
-    from kernel_pytorch.port.phases import effort, phases
-    from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
-    from kernel_pytorch.port.settings import without_excluded
+    from kernel_pytorch.jobs.scan import scan
 
-    project = discover(args.path)
-    settings, rules = settings_of(args)
-    project = without_excluded(project, settings.exclude if args.path.is_dir() else ())
-    layout = choose_layout(project)
-    options = PortOptions(layout, args.wave, False, settings.select, settings.ignore, rules, findings_only=True)
-    result = port_project(project, options, args.jobs)
-    findings = result.findings
-    steps, cost = phases(project, findings), effort(findings)
+    result = scan(args.path, wave=args.wave, workers=args.jobs, **selection_of(args))
     if args.html is not None:
         from kernel_pytorch.report.html import write_html
-        from kernel_pytorch.report.port_report import PortReport
-        from kernel_pytorch.version import VERSION
+        from kernel_pytorch.report.port_report import scan_report
 
-        write_html(
-            PortReport(
-                verb="scan",
-                project=project_name(args.path),
-                version=VERSION,
-                files=file_counts(project),
-                phases=steps,
-                effort=cost,
-                findings=findings,
-                skipped=project.skipped,
-                pages=pages_of(findings, rules),
-            ),
-            args.html,
-        )
+        write_html(scan_report(result), args.html)
     if args.sarif:
         from kernel_pytorch.core.pages import all_pages
         from kernel_pytorch.report.problem_lines import seen_from_here
         from kernel_pytorch.report.sarif import to_sarif
         from kernel_pytorch.version import VERSION
 
-        pages = {**all_pages(), **{rule.code: rule.page() for rule in rules}}
-        print(to_sarif(list(seen_from_here(findings, args.path)), pages, VERSION))
+        pages = {**all_pages(), **{page.code: page for page in result.own_pages}}
+        print(to_sarif(list(seen_from_here(result.findings, args.path)), pages, VERSION))
     elif args.gcc:
         from kernel_pytorch.report.problem_lines import problem_line, seen_from_here
 
-        for finding in seen_from_here(findings, args.path):
+        for finding in seen_from_here(result.findings, args.path):
             print(problem_line(finding))
     elif args.json:
-        document = {
-            "schema": 1,
-            "root": str(args.path),
-            "files": file_counts(project),
-            "skipped": to_plain(project.skipped),
-            "phases": to_plain(steps),
-            "effort": to_plain(cost),
-            "findings": [_plain(finding) for finding in findings],
-            "dependencies": dependencies_of(args.path),
-        }
-        print(json.dumps(document, indent=2))
+        print(json.dumps(_document(result), indent=2))
     else:
-        from kernel_pytorch.report.port_report import action
+        from kernel_pytorch.core.findings import action
 
-        for finding in findings:
+        for finding in result.findings:
             print(f"{finding} [{action(finding)}]")
-        _summary(args, project.count, findings, steps, cost, [item.path for item in project.skipped])
-    return 1 if findings else 0
+        _summary(result)
+    return 0 if result.ok else 1
 
 
-def project_name(path: Path) -> str:
-    """What a report calls the project: the folder's own name, also for `.`."""
-    return path.resolve().name or str(path)
+def _document(result: ScanResult) -> dict[str, object]:
+    from kernel_pytorch.core.findings import finding_json, to_plain
+    from kernel_pytorch.jobs.scan import unfit_dependencies
+
+    return {
+        "schema": 1,
+        "root": result.root,
+        "files": result.files,
+        "skipped": to_plain(result.skipped),
+        "phases": to_plain(result.phases),
+        "effort": to_plain(result.effort),
+        "findings": [finding_json(finding) for finding in result.findings],
+        "dependencies": unfit_dependencies(result.root),
+    }
 
 
-def file_counts(project: Project) -> dict[str, int]:
-    """The number of files by language."""
-    return {language: len(paths) for language, paths in project.files.items()}
+def _summary(result: ScanResult) -> None:
+    from kernel_pytorch.jobs.scan import unfit_dependencies
 
-
-def pages_of(findings: tuple[Finding, ...], rules: tuple[UserRule, ...]) -> tuple[tuple[str, str], ...]:
-    """The page of every code that occurs, the user's own among them."""
-    from kernel_pytorch.core.pages import page
-
-    own = {rule.code: rule.page().text() for rule in rules}
-    found: list[tuple[str, str]] = []
-    for code in sorted({finding.code for finding in findings}):
-        ours = page(code)
-        if code in own:
-            found.append((code, own[code]))
-        elif ours is not None:
-            found.append((code, ours.text()))
-    return tuple(found)
-
-
-def _plain(finding: Finding) -> dict[str, object]:
-    from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.report.port_report import action
-
-    plain = to_plain(finding)
-    return {**{key: value for key, value in plain.items() if key != "edits"}, "action": action(finding)}
-
-
-def _summary(
-    args: argparse.Namespace, count: int, findings: tuple[Finding, ...], steps: object, cost: object, skipped: list[str]
-) -> None:
-    from kernel_pytorch.port.phases import Effort, Phase
-
-    assert isinstance(steps, tuple) and isinstance(cost, Effort)
     out = sys.stderr
-    print(f"\n{args.path}: {count} files looked at, {len(findings)} findings", file=out)
+    skipped = [item.path for item in result.skipped]
+    cost = result.effort
+    print(f"\n{result.root}: {sum(result.files.values())} files looked at, {len(result.findings)} findings", file=out)
     if skipped:
         print(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}", file=out)
-    for phase in steps:
-        assert isinstance(phase, Phase)
+    for phase in result.phases:
         print(f"  phase {phase.number} {phase.title:<26}{'yes' if phase.applies else 'no':<5}{phase.reason}", file=out)
-    for code, number in sorted(Counter(finding.code for finding in findings).items()):
+    for code, number in sorted(Counter(finding.code for finding in result.findings).items()):
         print(f"  {code} {number:5d}", file=out)
     print(
         f"automatic {cost.automatic}, to review {cost.review}, for a person {cost.person}"
         f" (roughly {cost.hours_low:g} to {cost.hours_high:g} hours of a person, an estimate by class)",
         file=out,
     )
-    names = dependencies_of(args.path)
+    names = unfit_dependencies(result.root)
     if names:
         shown = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
         print(
-            f"dependencies: not to be installed as they are: {shown}; `kpt deps {args.path}` says what instead",
+            f"dependencies: not to be installed as they are: {shown}; `kpt deps {result.root}` says what instead",
             file=out,
         )
-
-
-def dependencies_of(path: Path) -> tuple[str, ...]:
-    """The declared packages that a ROCm machine must not take as they are."""
-    from kernel_pytorch.port.deps.plan import names_to_settle
-
-    return names_to_settle(path) if path.is_dir() else ()

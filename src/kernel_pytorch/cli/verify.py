@@ -18,18 +18,18 @@ import json
 import shlex
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.findings import CheckResult, Status, to_plain
+from kernel_pytorch.core.findings import Status, finding_json, to_plain
+from kernel_pytorch.verify.levels import LEVELS, MEANING
 
 if TYPE_CHECKING:
-    from kernel_pytorch.verify.isolation.trees import Tree
-    from kernel_pytorch.verify.pyramid import Verification
+    from kernel_pytorch.jobs.verify import Verification
 
 SUMMARY = "check a port: isolation, static, build, run, numerical"
-LEVELS = ("isolation", "static", "build", "run", "numerical")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,14 +70,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _pyramid(args: argparse.Namespace) -> int:
+    from kernel_pytorch.jobs.verify import verify
     from kernel_pytorch.port.settings import checked_targets
-    from kernel_pytorch.verify.isolation.trees import FolderTree
-    from kernel_pytorch.verify.pyramid import verify_project
 
-    targets = checked_targets([part.strip() for part in (args.arch or "gfx942,gfx1100").split(",")], "--arch")
-    levels = _levels(args)
-    old = _old_tree(args)
-    done = verify_project(args.path, targets, old, FolderTree(args.path), levels, lambda name: _say(f"{name} ..."))
+    targets: Sequence[str] = ()
+    if args.arch:
+        targets = checked_targets([part.strip() for part in args.arch.split(",")], "--arch")
+    done = verify(
+        args.path,
+        targets=targets,
+        levels=_levels(args),
+        base=args.base,
+        old=args.old,
+        progress=lambda name: _say(f"{name} ..."),
+    )
     if args.html is not None:
         from kernel_pytorch.report.verify_page import write_verify_page
 
@@ -85,8 +91,8 @@ def _pyramid(args: argparse.Namespace) -> int:
         _say(f"report: {args.html}")
     if args.json:
         levels_plain = [{"status": one.status.value, **to_plain(one)} for one in done.pyramid.levels]
-        plain = {**to_plain(done.pyramid), "levels": levels_plain, "findings": [str(one) for one in done.findings]}
-        print(json.dumps({"schema": 1, **plain}, indent=2))
+        plain = {**to_plain(done.pyramid), "levels": levels_plain, "findings": list(map(finding_json, done.findings))}
+        print(json.dumps({"schema": 2, **plain}, indent=2))
     else:
         _print(done, args.verbose)
     if args.require is not None:
@@ -94,35 +100,19 @@ def _pyramid(args: argparse.Namespace) -> int:
     return 1 if done.pyramid.failed else 0
 
 
-def _levels(args: argparse.Namespace) -> list[str]:
+def _levels(args: argparse.Namespace) -> Sequence[str]:
     if args.level is None:
-        return list(LEVELS)
+        return LEVELS
     wanted = [part.strip() for part in args.level.split(",") if part.strip()]
     for name in wanted:
         if name not in LEVELS:
             raise UsageError(f"--level {name}: not a level; expected {', '.join(LEVELS)}")
     if args.require is not None:
         raise UsageError("--require needs every level below it: leave --level out")
-    return [name for name in LEVELS if name in wanted]
-
-
-def _old_tree(args: argparse.Namespace) -> Tree | None:
-    from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
-
-    if args.old is not None:
-        return FolderTree(args.old)
-    if args.base is not None:
-        return GitTree(args.path, args.base)
-    try:
-        return GitTree(args.path, "HEAD")
-    except UsageError:
-        # Not a repository: the level says what it would take, the others still run.
-        return None
+    return wanted
 
 
 def _print(done: Verification, verbose: bool) -> None:
-    from kernel_pytorch.verify.levels import MEANING
-
     for level in done.pyramid.levels:
         print(f"{level.level:<10} {level.status.value.replace('_', ' '):<8} {MEANING[level.level]}")
         if level.needs:
@@ -134,39 +124,35 @@ def _print(done: Verification, verbose: bool) -> None:
 
 
 def _isolation_only(args: argparse.Namespace) -> int:
-    from kernel_pytorch.verify.isolation import Verdict, compare_trees
-    from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
+    from kernel_pytorch.jobs.verify import check_isolation
+    from kernel_pytorch.verify.isolation import Isolation
 
-    old: Tree = FolderTree(args.old) if args.old is not None else GitTree(args.path, args.base or "HEAD")
-    new: Tree = GitTree(args.path, args.head) if args.head else FolderTree(args.path)
-    report = compare_trees(old, new)
-    checks = _with_nvcc(old, new, args.nvcc_flags) if args.nvcc else []
+    flags = _nvcc_flags(args.nvcc_flags) if args.nvcc else None
+    done = check_isolation(args.path, base=args.base, head=args.head, old=args.old, nvcc_flags=flags)
+    report = done.report
     if args.json:
         document = {"schema": 1, "verdict": report.verdict.value, **to_plain(report)}
-        print(json.dumps({**document, "nvcc": to_plain(checks)} if args.nvcc else document, indent=2))
+        print(json.dumps({**document, "nvcc": to_plain(done.nvcc)} if args.nvcc else document, indent=2))
     else:
-        shown = [item for item in report.files if args.verbose or item.verdict in (Verdict.NOT_PROVEN, Verdict.CHANGED)]
-        for item in shown:
-            print(item)
-    counts = ", ".join(f"{len(report.of(verdict))} {verdict.value}" for verdict in Verdict if report.of(verdict))
-    _say(f"isolation: {old.name} -> {new.name}: {report.identical} identical{', ' + counts if counts else ''}")
-    for check in checks:
+        for item in report.files:
+            if args.verbose or not item.is_proven:
+                print(item)
+    counts = ", ".join(f"{len(report.of(verdict))} {verdict.value}" for verdict in Isolation if report.of(verdict))
+    _say(f"isolation: {done.old} -> {done.new}: {report.identical} identical{', ' + counts if counts else ''}")
+    for check in done.nvcc:
         if args.verbose or check.status is not Status.PASS:
             _say(f"{check.check}: {check.status.value.replace('_', ' ')}: {check.detail}")
-    if checks:
-        said = Counter(check.status.value.replace("_", " ") for check in checks)
-        _say(f"nvcc: {', '.join(f'{number} {status}' for status, number in sorted(said.items()))}")
-    return 0 if report.proven and not any(check.status is Status.FAIL for check in checks) else 1
+    if done.nvcc:
+        seen = Counter(check.status.value.replace("_", " ") for check in done.nvcc)
+        _say(f"nvcc: {', '.join(f'{number} {status}' for status, number in sorted(seen.items()))}")
+    return 0 if done.ok else 1
 
 
-def _with_nvcc(old: Tree, new: Tree, flags: str) -> list[CheckResult]:
-    from kernel_pytorch.verify.nvcc import compare_with_nvcc
-
+def _nvcc_flags(text: str) -> list[str]:
     try:
-        words = shlex.split(flags)
+        return shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"--nvcc-flags {flags!r}: {error}") from error
-    return compare_with_nvcc(old, new, flags=words)
+        raise UsageError(f"--nvcc-flags {text!r}: {error}") from error
 
 
 def _say(text: str) -> None:

@@ -105,6 +105,20 @@ class CheckResult:
     artefact: str | None = None
 
 
+def action(finding: Finding) -> str:
+    """Who settles a finding: "automatic" (`kpt port`), "review" (`kpt port --unsafe`) or "a person"."""
+    if not finding.edits:
+        return "a person"
+    return "automatic" if finding.safety is Safety.SAFE else "review"
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """A finding as every `--json` shows it: without the bytes of its edits, with who settles it."""
+    plain: dict[str, Any] = to_plain(finding)
+    del plain["edits"]
+    return {**plain, "action": action(finding)}
+
+
 def to_json(value: object, *, indent: int | None = 2) -> str:
     """Any of these dataclasses as JSON text."""
     return json.dumps(to_plain(value), indent=indent)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.verify.golden.check import GoldenCheck
-from kernel_pytorch.verify.kernels.compare import KernelComparison
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
 
 _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 960, 280, 64, 20, 38, 46
 _LOW = -9

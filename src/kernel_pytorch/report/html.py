@@ -6,9 +6,9 @@ from collections import Counter
 from itertools import groupby
 from pathlib import Path
 
-from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.core.findings import Finding, action
 from kernel_pytorch.report.page import render, write_page
-from kernel_pytorch.report.port_report import PortReport, action
+from kernel_pytorch.report.port_report import PortReport
 from kernel_pytorch.report.side_by_side import side_by_side
 
 

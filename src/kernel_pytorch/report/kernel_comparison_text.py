@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from kernel_pytorch.verify.kernels.compare import BufferResult, KernelComparison, LaunchResult
+from kernel_pytorch.verify.kernels.record_comparison import BufferResult, KernelComparison, LaunchResult
 
 _FAULTS_SHOWN = 5
 _BUFFERS_SHOWN = 3

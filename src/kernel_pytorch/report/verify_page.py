@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding, Patch, Safety, Status
+from kernel_pytorch.jobs.verify import Verification
 from kernel_pytorch.report.error_plot import error_plot, model_panel, program_panel
 from kernel_pytorch.report.kernel_comparison_text import buffer_line, telling_first
 from kernel_pytorch.report.page import render, write_page
@@ -14,9 +15,8 @@ from kernel_pytorch.report.side_by_side import Row, side_by_side
 from kernel_pytorch.toolchain.demangle import short_name
 from kernel_pytorch.verify.build_level import BuiltKernel
 from kernel_pytorch.verify.golden.check import GoldenCheck
-from kernel_pytorch.verify.kernels.compare import KernelComparison, LaunchResult
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison, LaunchResult
 from kernel_pytorch.verify.levels import MEANING
-from kernel_pytorch.verify.pyramid import Verification
 
 TODO = (
     ("a person decides", "No edit is right without knowing what the code is for."),

@@ -15,7 +15,7 @@ from kernel_pytorch.core.findings import CheckResult, Status, from_json
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.golden.check import GoldenCheck
-from kernel_pytorch.verify.kernels.compare import KernelComparison
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.run_level import emulated_gpu_for
 from kernel_pytorch.verify.settings import VerifySettings

@@ -9,25 +9,14 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
 from kernel_pytorch.port.discover import Project
-from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
-from kernel_pytorch.port.settings import project_of, read_settings
-from kernel_pytorch.port.user_rules import load_user_rules
 from kernel_pytorch.verify.levels import LevelResult
 
 _LISTED = 5
 
 
-def static_level(root: Path, jobs: int | None = None) -> tuple[LevelResult, tuple[Finding, ...]]:
-    """Look at the ported project as `kpt scan` does. Returns the level and the findings that are left."""
-    settings = read_settings(root)
-    project = project_of(root)
-    rules = load_user_rules(settings.rules)
-    options = PortOptions(
-        choose_layout(project), "logical32", False, settings.select, settings.ignore, rules, findings_only=True
-    )
-    findings = port_project(project, options, jobs).findings
-    checks = (*_leftovers(findings), _python_compiles(project), _own_imports(project))
-    return LevelResult("static", checks), findings
+def static_level(project: Project, findings: Sequence[Finding]) -> LevelResult:
+    """`findings` are what `kpt scan` finds in the ported project."""
+    return LevelResult("static", (*_leftovers(findings), _python_compiles(project), _own_imports(project)))
 
 
 def _leftovers(findings: Sequence[Finding]) -> tuple[CheckResult, ...]:

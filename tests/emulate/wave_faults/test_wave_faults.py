@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.cli.emulate import UNTOUCHED_LANES, without_lane_rules
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import Settings, run_program
+from kernel_pytorch.jobs.program_build import UNTOUCHED_LANES, without_lane_rules
 from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain

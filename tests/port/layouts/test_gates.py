@@ -8,7 +8,7 @@ from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.port.layouts.gates import GATE
 from kernel_pytorch.port.names.compat_header import compat_header
-from kernel_pytorch.verify.isolation import Verdict, compare_file
+from kernel_pytorch.verify.isolation import Isolation, compare_file
 
 SOURCE = b"""\
 #include <cuda_runtime.h>
@@ -50,7 +50,7 @@ def test_the_original_comes_back(layout: str, newline: bytes) -> None:
     data = SOURCE.replace(b"\n", newline)
     after = hipify_file(cxx_file("a.cu", data), None, HipifyOptions(layout=layout)).after
     assert after != data
-    assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cu", data, after).verdict is Isolation.PROVEN
 
 
 def test_without_conditions_it_comes_back_byte_for_byte() -> None:
@@ -88,21 +88,21 @@ def test_torch_renames_cudacc_itself_and_not_nvcc() -> None:
     data = b"#ifndef __NVCC__\nint host_only();\n#endif\n__device__ int f() { return 1; }\n"
     after = hipify_file(cxx_file("a.cu", data), None, options).after
     assert b"#if !defined(__NVCC__) && !defined(__HIPCC__)\n" in after
-    assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cu", data, after).verdict is Isolation.PROVEN
 
 
 def test_lines_that_follow_each_other_have_one_gate() -> None:
     data = b"#define BALLOT(m, p) __ballot_sync(m, p)\n#define SHIFT(m, v) __shfl_up_sync(m, v, 1)\nint after;\n"
     after = hipify_file(cxx_file("a.cuh", data), None, HipifyOptions(layout="torch-extension")).after
     assert after.count(GATE) == 1 and after.count(b"#else") == 1
-    assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cuh", data, after).verdict is Isolation.PROVEN
 
 
 def test_a_last_line_without_newline() -> None:
     data = b"__device__ int f(int v) { return __shfl_down_sync(0xffffffff, v, 1); }"
     after = hipify_file(cxx_file("a.cu", data), None, HipifyOptions(layout="torch-extension")).after
     assert after.endswith(b"#endif\n")
-    assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cu", data, after).verdict is Isolation.PROVEN
 
 
 def test_neighbouring_lines_stand_behind_one_gate() -> None:
@@ -116,11 +116,11 @@ def test_a_condition_between_neighbours_keeps_its_own_question() -> None:
     data = b"int a(int v) { return __popc(__ballot_sync(~0u, v)); }\n#ifdef __CUDA_ARCH__\nint b;\n#endif\n"
     after = hipify_file(cxx_file("a.cuh", data), None, HipifyOptions(layout="single-source")).after
     assert b"#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)\n" in after
-    assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cuh", data, after).verdict is Isolation.PROVEN
 
 
 def test_a_negated_question_is_asked_once() -> None:
     data = b"#ifndef __CUDA_ARCH__\n#include <algorithm>\n#endif\n__device__ int f(int v);\n"
     after = hipify_file(cxx_file("a.cuh", data), None, HipifyOptions(layout="single-source")).after
     assert after.startswith(b"#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n")
-    assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cuh", data, after).verdict is Isolation.PROVEN

@@ -12,7 +12,7 @@ from kernel_pytorch.core.findings import Safety
 from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.source import source_file
-from kernel_pytorch.verify.isolation import Verdict, compare_file
+from kernel_pytorch.verify.isolation import Isolation, compare_file
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "rules"))
 import fixture_files
@@ -49,7 +49,7 @@ def test_edits_for_review(fixture: Fixture) -> None:
     assert patch is not None
     ast.parse(patch.after)
     verdict = compare_file(src.path, src.data, patch.after)
-    assert verdict.verdict is Verdict.PROVEN, f"{verdict}\n{patch.after.decode()}"
+    assert verdict.verdict is Isolation.PROVEN, f"{verdict}\n{patch.after.decode()}"
     again = port_plain_file(source_file(src.path, patch.after), options).patch
     assert again is None, again.after.decode()
 
@@ -62,4 +62,4 @@ def test_all_rules_at_once_leave_nvidia_alone(loaded: object) -> None:
     if patch is None:
         return
     verdict = compare_file(src.path, src.data, patch.after)
-    assert verdict.verdict is Verdict.PROVEN, f"{verdict}\n{patch.after.decode()}"
+    assert verdict.verdict is Isolation.PROVEN, f"{verdict}\n{patch.after.decode()}"

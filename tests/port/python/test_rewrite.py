@@ -9,7 +9,7 @@ from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import DEFINITION, gate_edits
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.verify.isolation.python_source import compare_python
-from kernel_pytorch.verify.isolation.verdict import Verdict
+from kernel_pytorch.verify.isolation.verdict import Isolation
 
 
 def gated(text: str, newline: str = "\n") -> str:
@@ -49,7 +49,7 @@ def test_gate_is_placed_where_it_works_and_nvidia_is_unchanged(name: str, newlin
     assert new.index("IS_ROCM = ") < new.index("2 if IS_ROCM")
     assert ("\r\n" in new) == (newline == "\r\n")
     assert newline == "\n" or "\n" not in new.replace("\r\n", "")
-    assert compare_python("a.py", old.encode(), new.encode()).verdict is Verdict.PROVEN
+    assert compare_python("a.py", old.encode(), new.encode()).verdict is Isolation.PROVEN
 
 
 def test_the_gate_is_the_seeds_definition() -> None:

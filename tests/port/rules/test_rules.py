@@ -12,7 +12,7 @@ import pytest
 from kernel_pytorch.core.findings import Safety
 from kernel_pytorch.toolchain.compile import CompileOptions, check_unit
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
-from kernel_pytorch.verify.isolation import Verdict, compare_file
+from kernel_pytorch.verify.isolation import Isolation, compare_file
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fixture_files
@@ -66,7 +66,7 @@ def test_isolation_of_scripts(fixture: Fixture) -> None:
     if after != src.data and src.language in ("python", "cmake"):
         name = "CMakeLists.txt" if src.language == "cmake" else src.path
         verdict = compare_file(name, src.data, after)
-        assert verdict.verdict is Verdict.PROVEN, verdict
+        assert verdict.verdict is Isolation.PROVEN, verdict
 
 
 @each_compiled
@@ -79,7 +79,7 @@ def test_isolation(fixture: Fixture) -> None:
     assert gated != src.data or not applied
     if gated != src.data:
         verdict = compare_file(src.path, src.data, gated)
-        assert verdict.verdict is Verdict.PROVEN, verdict
+        assert verdict.verdict is Isolation.PROVEN, verdict
     # Byte for byte, but for conditions: those ask both questions in one line, which the verdict above covers.
     assert without_conditions(fold(gated)) == without_conditions(src.data)
 

@@ -13,7 +13,7 @@ from kernel_pytorch.cli.main import main
 from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.port.templates import placed
-from kernel_pytorch.verify.isolation import Verdict, compare_file
+from kernel_pytorch.verify.isolation import Isolation, compare_file
 
 PRODUCT = b"""\
 import torch
@@ -48,7 +48,7 @@ def ported(tmp_path: Path, source: bytes, code: str) -> bytes:
     for item in files:
         (tmp_path / item.path).write_bytes(item.after)
     after = next(item.after for item in files if item.path == "program.py")
-    assert compare_file("program.py", source, after).verdict is Verdict.PROVEN
+    assert compare_file("program.py", source, after).verdict is Isolation.PROVEN
     again = port_plain_file(source_file("program.py", after), options)
     assert again.patch is None, "a second run changes nothing"
     return after

@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.isolation import Verdict, compare_trees
+from kernel_pytorch.verify.isolation import Isolation, compare_trees
 from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree
 
 KERNEL = "__global__ void k(float* x) { x[0] = __shfl_sync(0xffffffff, x[0], 0); }\n"
@@ -39,9 +39,9 @@ def test_folders(tmp_path: Path) -> None:
     new = write(tmp_path / "new", {"a.cu": PORTED, "b.py": "x = 2\n", "same.txt": "s", "Dockerfile.rocm": "FROM x"})
     report = compare_trees(old, new)
     verdicts = {item.path: item.verdict for item in report.files}
-    assert verdicts == {"a.cu": Verdict.PROVEN, "b.py": Verdict.CHANGED, "Dockerfile.rocm": Verdict.PROVEN}
+    assert verdicts == {"a.cu": Isolation.PROVEN, "b.py": Isolation.CHANGED, "Dockerfile.rocm": Isolation.PROVEN}
     assert report.identical == 1
-    assert report.verdict is Verdict.CHANGED
+    assert report.verdict is Isolation.CHANGED
     assert not report.proven
 
 
@@ -49,12 +49,12 @@ def test_a_new_module_must_be_out_of_reach(tmp_path: Path) -> None:
     old = write(tmp_path / "old", {"m.py": "import torch\nrun()\n"})
     gated = "import torch\nif torch.version.hip:\n    import amd_only\nrun()\n"
     report = compare_trees(old, write(tmp_path / "new", {"m.py": gated, "amd_only.py": "boom()\n"}))
-    assert report.verdict is Verdict.PROVEN
+    assert report.verdict is Isolation.PROVEN
     ungated = "import torch\nimport amd_only\nrun()\n"
     report = compare_trees(old, write(tmp_path / "other", {"m.py": ungated, "amd_only.py": "boom()\n"}))
     assert {item.path: item.verdict for item in report.files} == {
-        "m.py": Verdict.CHANGED,
-        "amd_only.py": Verdict.NOT_PROVEN,
+        "m.py": Isolation.CHANGED,
+        "amd_only.py": Isolation.NOT_PROVEN,
     }
 
 
@@ -62,10 +62,10 @@ def test_a_new_header_must_be_out_of_reach(tmp_path: Path) -> None:
     old = write(tmp_path / "old", {"a.cu": KERNEL})
     gated = '#ifdef USE_ROCM\n#include "sub/compat.h"\n#endif\n' + KERNEL
     report = compare_trees(old, write(tmp_path / "new", {"a.cu": gated, "sub/compat.h": "int x;"}))
-    assert report.verdict is Verdict.PROVEN
+    assert report.verdict is Isolation.PROVEN
     ungated = '#include "sub/compat.h"\n' + KERNEL
     report = compare_trees(old, write(tmp_path / "other", {"a.cu": ungated, "sub/compat.h": "int x;"}))
-    assert {item.verdict for item in report.files} == {Verdict.CHANGED, Verdict.NOT_PROVEN}
+    assert {item.verdict for item in report.files} == {Isolation.CHANGED, Isolation.NOT_PROVEN}
 
 
 def test_a_file_of_rocm_alone_may_change(tmp_path: Path) -> None:
@@ -73,34 +73,34 @@ def test_a_file_of_rocm_alone_may_change(tmp_path: Path) -> None:
     old = write(tmp_path / "old", {"m.py": gated, "ops/rocm_attention.py": "a = 1\n"})
     new = write(tmp_path / "new", {"m.py": gated, "ops/rocm_attention.py": "a = 2\n"})
     report = compare_trees(old, new)
-    assert report.verdict is Verdict.PROVEN
+    assert report.verdict is Isolation.PROVEN
     assert report.files[0].assumptions
     ungated = "import torch\nfrom ops import rocm_attention\nrun()\n"
     old = write(tmp_path / "old2", {"m.py": ungated, "ops/rocm_attention.py": "a = 1\n"})
     new = write(tmp_path / "new2", {"m.py": ungated, "ops/rocm_attention.py": "a = 2\n"})
-    assert compare_trees(old, new).verdict is Verdict.CHANGED
+    assert compare_trees(old, new).verdict is Isolation.CHANGED
     # another name is no excuse, gated or not
     old = write(tmp_path / "old3", {"m.py": "run()\n", "ops/attention.py": "a = 1\n"})
     new = write(tmp_path / "new3", {"m.py": "run()\n", "ops/attention.py": "a = 2\n"})
-    assert compare_trees(old, new).verdict is Verdict.CHANGED
+    assert compare_trees(old, new).verdict is Isolation.CHANGED
 
 
 def test_a_kernel_of_rocm_alone_may_change(tmp_path: Path) -> None:
     build = "if(USE_HIP)\n  add_library(k csrc/rocm/skinny.cu)\nendif()\n"
     old = write(tmp_path / "old", {"CMakeLists.txt": build, "csrc/rocm/skinny.cu": "int a;"})
     new = write(tmp_path / "new", {"CMakeLists.txt": build, "csrc/rocm/skinny.cu": "int b;"})
-    assert compare_trees(old, new).verdict is Verdict.PROVEN
+    assert compare_trees(old, new).verdict is Isolation.PROVEN
     open_build = "add_library(k csrc/rocm/skinny.cu)\n"
     old = write(tmp_path / "old2", {"CMakeLists.txt": open_build, "csrc/rocm/skinny.cu": "int a;"})
     new = write(tmp_path / "new2", {"CMakeLists.txt": open_build, "csrc/rocm/skinny.cu": "int b;"})
-    assert compare_trees(old, new).verdict is Verdict.CHANGED
+    assert compare_trees(old, new).verdict is Isolation.CHANGED
 
 
 def test_gone_files_and_unknown_kinds(tmp_path: Path) -> None:
     old = write(tmp_path / "old", {"a.py": "", "conf.json": "{}", "README.md": "a"})
     new = write(tmp_path / "new", {"conf.json": "[]", "README.md": "b"})
     verdicts = {item.path: item.verdict for item in compare_trees(old, new).files}
-    assert verdicts == {"a.py": Verdict.CHANGED, "conf.json": Verdict.CHANGED, "README.md": Verdict.PROVEN}
+    assert verdicts == {"a.py": Isolation.CHANGED, "conf.json": Isolation.CHANGED, "README.md": Isolation.PROVEN}
 
 
 def test_revisions_and_work_tree(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,16 +149,16 @@ PROJECT = '[project]\nname = "thing"\n\n[tool.ruff]\nline-length = 100\n'
 @pytest.mark.parametrize(
     ("before", "after", "verdict"),
     [
-        (PROJECT, PROJECT + '\n[tool.kernel_pytorch.verify]\nentry_points = ["a:b"]\n', Verdict.PROVEN),
-        ('[project]\nname = "x"\n', '# port\n[project]\nname = "x"\n[tool.kernel_pytorch]\n', Verdict.PROVEN),
-        (PROJECT + "[tool.kernel_pytorch]\n", PROJECT, Verdict.PROVEN),
-        (PROJECT, PROJECT.replace("100", "true"), Verdict.CHANGED),
-        (PROJECT, PROJECT + 'dependencies = ["torch"]\n', Verdict.CHANGED),
-        (PROJECT, PROJECT + "[[[\n", Verdict.NOT_PROVEN),
+        (PROJECT, PROJECT + '\n[tool.kernel_pytorch.verify]\nentry_points = ["a:b"]\n', Isolation.PROVEN),
+        ('[project]\nname = "x"\n', '# port\n[project]\nname = "x"\n[tool.kernel_pytorch]\n', Isolation.PROVEN),
+        (PROJECT + "[tool.kernel_pytorch]\n", PROJECT, Isolation.PROVEN),
+        (PROJECT, PROJECT.replace("100", "true"), Isolation.CHANGED),
+        (PROJECT, PROJECT + 'dependencies = ["torch"]\n', Isolation.CHANGED),
+        (PROJECT, PROJECT + "[[[\n", Isolation.NOT_PROVEN),
     ],
 )
 def test_this_tools_own_table_is_no_change_on_the_nvidia_path(
-    tmp_path: Path, before: str, after: str, verdict: Verdict
+    tmp_path: Path, before: str, after: str, verdict: Isolation
 ) -> None:
     old, new = write(tmp_path / "old", {"pyproject.toml": before}), write(tmp_path / "new", {"pyproject.toml": after})
     (item,) = compare_trees(old, new).files

@@ -5,7 +5,7 @@ import pytest
 from kernel_pytorch.verify.isolation.cxx import compare_cxx
 from kernel_pytorch.verify.isolation.cxx_conditions import fold
 from kernel_pytorch.verify.isolation.cxx_tokens import CxxToken, Directive, read_items
-from kernel_pytorch.verify.isolation.verdict import Verdict
+from kernel_pytorch.verify.isolation.verdict import Isolation
 
 PROVEN = {
     "gated line": ("f(0xffffffff);", "#if defined(USE_ROCM)\nf(~0ull);\n#else\nf(0xffffffff);\n#endif\n"),
@@ -76,20 +76,20 @@ CHANGED = {
 def test_proven(name: str) -> None:
     old, new = PROVEN[name]
     verdict = compare_cxx("a.cu", old.encode(), new.encode())
-    assert verdict.verdict is Verdict.PROVEN, verdict
+    assert verdict.verdict is Isolation.PROVEN, verdict
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed(name: str) -> None:
     old, new = CHANGED[name]
-    assert compare_cxx("a.cu", old.encode(), new.encode()).verdict is Verdict.CHANGED
+    assert compare_cxx("a.cu", old.encode(), new.encode()).verdict is Isolation.CHANGED
 
 
 def test_what_cannot_be_decided_is_not_proven() -> None:
     old = b"f(1);"
     new = b"#if defined(USE_ROCM) ? A : B\nf(2);\n#else\nf(1);\n#endif"
     verdict = compare_cxx("a.cu", old, new)
-    assert verdict.verdict is Verdict.NOT_PROVEN
+    assert verdict.verdict is Isolation.NOT_PROVEN
     assert verdict.line == 1
 
 
@@ -126,7 +126,7 @@ def test_conditions(condition: str, value: int | None) -> None:
     "source", [b"", b'"', b"'", b"/*", b"#", b"#if", b"#endif\n#else", b'R"(', b"\xff\xfe\x00", b"\\", b"#define A\\"]
 )
 def test_broken_source_is_read_without_a_crash(source: bytes) -> None:
-    assert compare_cxx("a.cu", source, source + b"\n").verdict in (Verdict.PROVEN, Verdict.CHANGED)
+    assert compare_cxx("a.cu", source, source + b"\n").verdict in (Isolation.PROVEN, Isolation.CHANGED)
 
 
 def test_lines_are_counted_through_comments_and_strings() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from kernel_pytorch.verify.isolation.cmake import compare_cmake, read_commands
-from kernel_pytorch.verify.isolation.verdict import Verdict
+from kernel_pytorch.verify.isolation.verdict import Isolation
 
 OLD = "project(x LANGUAGES CXX CUDA)\nadd_library(a a.cu)\ntarget_link_libraries(a CUDA::cublas)\n"
 
@@ -41,20 +41,20 @@ CHANGED = {
 def test_proven(name: str) -> None:
     old, new = PROVEN[name]
     verdict = compare_cmake("CMakeLists.txt", old.encode(), new.encode())
-    assert verdict.verdict is Verdict.PROVEN, verdict
+    assert verdict.verdict is Isolation.PROVEN, verdict
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed(name: str) -> None:
     old, new = CHANGED[name]
-    assert compare_cmake("CMakeLists.txt", old.encode(), new.encode()).verdict is Verdict.CHANGED
+    assert compare_cmake("CMakeLists.txt", old.encode(), new.encode()).verdict is Isolation.CHANGED
 
 
 def test_undecided_is_not_proven() -> None:
     new = "if(HIP_VERSION VERSION_GREATER 6)\n y()\nelse()\n x()\nendif()"
-    assert compare_cmake("CMakeLists.txt", b"x()", new.encode()).verdict is Verdict.NOT_PROVEN
+    assert compare_cmake("CMakeLists.txt", b"x()", new.encode()).verdict is Isolation.NOT_PROVEN
 
 
 def test_brackets_that_do_not_match() -> None:
     assert read_commands("x(") is None
-    assert compare_cmake("a.cmake", b"x(", b"x(y").verdict is Verdict.NOT_PROVEN
+    assert compare_cmake("a.cmake", b"x(", b"x(y").verdict is Isolation.NOT_PROVEN

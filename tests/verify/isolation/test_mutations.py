@@ -16,7 +16,7 @@ import pytest
 
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
-from kernel_pytorch.verify.isolation import Verdict, compare_file
+from kernel_pytorch.verify.isolation import Isolation, compare_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "port" / "rules"))
 import fixture_files
@@ -93,20 +93,22 @@ PYTHON = gated_python()
 
 @pytest.mark.parametrize(("fixture", "before", "after"), CXX, ids=[item[0].folder.name for item in CXX])
 def test_every_mutant_of_a_cxx_fixture_is_caught(fixture: Fixture, before: bytes, after: bytes) -> None:
-    assert compare_file("a.cu", before, after).verdict is Verdict.PROVEN
+    assert compare_file("a.cu", before, after).verdict is Isolation.PROVEN
     words = nvidia_words(after)
     chooser = random.Random(fixture.code)
     for kind in range(PER_FIXTURE):
         if not words:
             return
         mutant = mutate(after, chooser.choice(words), kind)
-        assert compare_file("a.cu", before, mutant).verdict in (Verdict.CHANGED, Verdict.NOT_PROVEN), mutant.decode()
+        assert compare_file("a.cu", before, mutant).verdict in (Isolation.CHANGED, Isolation.NOT_PROVEN), (
+            mutant.decode()
+        )
 
 
 @pytest.mark.parametrize(("fixture", "before", "after"), PYTHON, ids=[item[0].folder.name for item in PYTHON])
 def test_every_mutant_of_a_python_fixture_is_caught(fixture: Fixture, before: bytes, after: bytes) -> None:
     """The other way round: the original is changed, so what the port keeps of it must not match."""
-    assert compare_file("a.py", before, after).verdict is Verdict.PROVEN
+    assert compare_file("a.py", before, after).verdict is Isolation.PROVEN
     chooser = random.Random(fixture.code)
     for kind in range(PER_FIXTURE):
         tree = ast.parse(before)
@@ -121,7 +123,7 @@ def test_every_mutant_of_a_python_fixture_is_caught(fixture: Fixture, before: by
         else:
             node.keywords.append(ast.keyword("added", ast.Constant(kind)))
         mutant = ast.unparse(ast.fix_missing_locations(tree)).encode()
-        assert compare_file("a.py", mutant, after).verdict in (Verdict.CHANGED, Verdict.NOT_PROVEN), mutant.decode()
+        assert compare_file("a.py", mutant, after).verdict in (Isolation.CHANGED, Isolation.NOT_PROVEN), mutant.decode()
 
 
 def test_there_are_enough_of_them() -> None:

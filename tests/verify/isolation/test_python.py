@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from kernel_pytorch.verify.isolation.python_source import compare_python
-from kernel_pytorch.verify.isolation.verdict import Verdict
+from kernel_pytorch.verify.isolation.verdict import Isolation
 
 GATE = "IS_ROCM = hasattr(torch.version, 'hip') and torch.version.hip is not None\n"
 
@@ -128,20 +128,20 @@ CHANGED = {
 def test_proven(name: str) -> None:
     old, new = PROVEN[name]
     verdict = compare_python("a.py", old.encode(), new.encode())
-    assert verdict.verdict is Verdict.PROVEN, verdict
+    assert verdict.verdict is Isolation.PROVEN, verdict
 
 
 @pytest.mark.parametrize("name", CHANGED)
 def test_changed(name: str) -> None:
     old, new = CHANGED[name]
     verdict = compare_python("a.py", old.encode(), new.encode())
-    assert verdict.verdict in (Verdict.CHANGED, Verdict.NOT_PROVEN), verdict
+    assert verdict.verdict in (Isolation.CHANGED, Isolation.NOT_PROVEN), verdict
 
 
 def test_undecided_gates_are_not_proven() -> None:
     old = b"a()"
     new = b"if rocm_version() > 6:\n    b()\nelse:\n    a()"
-    assert compare_python("a.py", old, new).verdict is Verdict.NOT_PROVEN
+    assert compare_python("a.py", old, new).verdict is Isolation.NOT_PROVEN
 
 
 def test_an_import_fallback_is_an_assumption() -> None:
@@ -174,8 +174,8 @@ def test_place() -> None:
 
 @pytest.mark.parametrize("source", [b"def (", b"\x00", b"\xff\xfe"])
 def test_unparsable_is_not_proven(source: bytes) -> None:
-    assert compare_python("a.py", b"a()", source).verdict is Verdict.NOT_PROVEN
-    assert compare_python("a.py", source, b"a()").verdict is Verdict.NOT_PROVEN
+    assert compare_python("a.py", b"a()", source).verdict is Isolation.NOT_PROVEN
+    assert compare_python("a.py", source, b"a()").verdict is Isolation.NOT_PROVEN
 
 
 def test_torch_imported_for_the_gate_beside_a_function_that_imports_it_itself() -> None:
@@ -185,7 +185,7 @@ def test_torch_imported_for_the_gate_beside_a_function_that_imports_it_itself() 
     after = before.replace("CUDA_HOME\n", f"CUDA_HOME\n\n{gate}").replace(
         "return [torch.__version__]", 'return ["-O3"] if IS_ROCM else [torch.__version__]'
     )
-    assert compare_python("build.py", before.encode(), after.encode()).verdict is Verdict.PROVEN
+    assert compare_python("build.py", before.encode(), after.encode()).verdict is Isolation.PROVEN
     # Here the function would find the module's name, which it did not before.
     found = after.replace("    import torch\n\n    ret", "    ret")
-    assert compare_python("build.py", before.encode(), found.encode()).verdict is not Verdict.PROVEN
+    assert compare_python("build.py", before.encode(), found.encode()).verdict is not Isolation.PROVEN

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from kernel_pytorch.verify.isolation import FileVerdict, Verdict, compare_file, compare_trees
+from kernel_pytorch.verify.isolation import FileVerdict, Isolation, compare_file, compare_trees
 from kernel_pytorch.verify.isolation.trees import FolderTree
 
 
@@ -31,7 +31,7 @@ def compared(old: str, new: str, path: str = "pkg/model.py") -> FileVerdict:
 def test_a_promise_is_believed_and_said(gate: str) -> None:
     old = "def f(self, x, platform):\n    return x\n"
     verdict = compared(old, f"def f(self, x, platform):\n    if {gate}:\n        x = other(x)\n    return x\n")
-    assert verdict.verdict is Verdict.PROVEN
+    assert verdict.verdict is Isolation.PROVEN
     assert any("as it says" in taken for taken in verdict.assumptions)
 
 
@@ -53,20 +53,20 @@ def test_a_promise_is_believed_and_said(gate: str) -> None:
 def test_what_promises_nothing_is_not_proven(gate: str) -> None:
     old = "def f(self, x):\n    return x\n"
     verdict = compared(old, f"def f(self, x):\n    if {gate}:\n        x = other(x)\n    return x\n")
-    assert verdict.verdict is not Verdict.PROVEN
+    assert verdict.verdict is not Isolation.PROVEN
 
 
 def test_where_the_plain_gate_decides_nothing_is_assumed() -> None:
     old = "def f(x):\n    if rocm_aiter_ops.is_enabled():\n        return 1\n    return x\n"
     verdict = compared(old, old.replace("    return x\n", "    if is_rocm():\n        return 2\n    return x\n"))
-    assert verdict.verdict is Verdict.PROVEN and not verdict.assumptions
+    assert verdict.verdict is Isolation.PROVEN and not verdict.assumptions
 
 
 def test_the_other_branch_of_a_promise_is_still_compared() -> None:
     old = "def f(x):\n    return x + 1\n"
     new = "def f(x):\n    if rocm_aiter_ops.is_enabled():\n        return x\n    else:\n        return x + {}\n"
-    assert compared(old, new.format(1)).verdict is Verdict.PROVEN
-    assert compared(old, new.format(2)).verdict is not Verdict.PROVEN
+    assert compared(old, new.format(1)).verdict is Isolation.PROVEN
+    assert compared(old, new.format(2)).verdict is not Isolation.PROVEN
 
 
 OLD = "from pkg.log import log\n\ndef f(x):\n    return x\n"
@@ -79,10 +79,12 @@ def test_an_import_that_only_asks(line: str) -> None:
     body = "def f(x):\n    if current_platform.is_rocm():\n        x = x.clone()\n    return x\n"
     new = f"from pkg.log import log\n{line}\n\n{body}"
     verdict = compared(OLD, new)
-    assert verdict.verdict is Verdict.PROVEN and any("loading it is harmless" in taken for taken in verdict.assumptions)
+    assert verdict.verdict is Isolation.PROVEN and any(
+        "loading it is harmless" in taken for taken in verdict.assumptions
+    )
     # In a list of names that is there already, too.
     mixed = new.replace("import log\n", "import log, current_platform\n").replace(f"{line}\n", "")
-    assert compared(OLD, mixed).verdict is Verdict.PROVEN
+    assert compared(OLD, mixed).verdict is Isolation.PROVEN
 
 
 @pytest.mark.parametrize(
@@ -102,15 +104,15 @@ def test_an_import_that_only_asks(line: str) -> None:
     ],
 )
 def test_other_imports_stay(new: str) -> None:
-    assert compared("def f(x):\n    return x\n", new).verdict is not Verdict.PROVEN
+    assert compared("def f(x):\n    return x\n", new).verdict is not Isolation.PROVEN
 
 
 def test_a_new_method_goes_only_if_its_name_says_rocm() -> None:
     old = "class Sampler(Base):\n    def forward(self, x):\n        return x\n"
     new = old + "\n    def {}(self, x):\n        return helper(x)\n\ndef helper(x):\n    return x\n"
-    assert compared(old, new.format("forward_hip")).verdict is Verdict.PROVEN
-    assert compared(old, new.format("forward_cuda")).verdict is Verdict.CHANGED, "may take a base class's place"
-    assert compared(old, new.format("forward_hip") + "\nx = Sampler.forward_hip\n").verdict is Verdict.CHANGED
+    assert compared(old, new.format("forward_hip")).verdict is Isolation.PROVEN
+    assert compared(old, new.format("forward_cuda")).verdict is Isolation.CHANGED, "may take a base class's place"
+    assert compared(old, new.format("forward_hip") + "\nx = Sampler.forward_hip\n").verdict is Isolation.CHANGED
 
 
 SHARED = """\
@@ -130,19 +132,19 @@ def pick():
 @pytest.mark.parametrize(
     ("rocm", "nvidia", "user", "verdict"),
     [
-        ("x + 2", "x", "", Verdict.PROVEN),
-        ("x + 2", "x + 2", "", Verdict.CHANGED),
-        ("x + 2", "x", "from pkg.shared import rocm_gemm\n", Verdict.PROVEN),
-        ("x + 2", "x", "from pkg.shared import rocm_gemm\nrocm_gemm(1)\n", Verdict.CHANGED),
-        ("x + 2", "x", "from pkg.shared import rocm_gemm as gemm\ngemm(1)\n", Verdict.CHANGED),
-        ("x + 2", "x", "from pkg.shared import rocm_gemm\n__all__ = ['rocm_gemm']\n", Verdict.CHANGED),
-        ("x + 2", "x", "import pkg.shared\npkg.shared.rocm_gemm(1)\n", Verdict.CHANGED),
-        ("x + 2", "x", "import pkg.shared\ngetattr(pkg.shared, 'rocm_gemm')\n", Verdict.CHANGED),
-        ("x + 2", "x", "if is_rocm():\n    from pkg.shared import rocm_gemm\n", Verdict.PROVEN),
+        ("x + 2", "x", "", Isolation.PROVEN),
+        ("x + 2", "x + 2", "", Isolation.CHANGED),
+        ("x + 2", "x", "from pkg.shared import rocm_gemm\n", Isolation.PROVEN),
+        ("x + 2", "x", "from pkg.shared import rocm_gemm\nrocm_gemm(1)\n", Isolation.CHANGED),
+        ("x + 2", "x", "from pkg.shared import rocm_gemm as gemm\ngemm(1)\n", Isolation.CHANGED),
+        ("x + 2", "x", "from pkg.shared import rocm_gemm\n__all__ = ['rocm_gemm']\n", Isolation.CHANGED),
+        ("x + 2", "x", "import pkg.shared\npkg.shared.rocm_gemm(1)\n", Isolation.CHANGED),
+        ("x + 2", "x", "import pkg.shared\ngetattr(pkg.shared, 'rocm_gemm')\n", Isolation.CHANGED),
+        ("x + 2", "x", "if is_rocm():\n    from pkg.shared import rocm_gemm\n", Isolation.PROVEN),
     ],
 )
 def test_functions_of_rocm_in_a_shared_file(
-    tmp_path: Path, rocm: str, nvidia: str, user: str, verdict: Verdict
+    tmp_path: Path, rocm: str, nvidia: str, user: str, verdict: Isolation
 ) -> None:
     for name, text in (("old", SHARED.format("x + 1", "x")), ("new", SHARED.format(rocm, nvidia))):
         (tmp_path / name / "pkg").mkdir(parents=True)
@@ -159,7 +161,7 @@ def test_a_rocm_file_that_nvidia_reaches_makes_its_functions_reached(tmp_path: P
         (tmp_path / name / "pkg" / "rocm_ops.py").write_text("from pkg.shared import rocm_gemm\nrocm_gemm(1)\n")
         (tmp_path / name / "pkg" / "main.py").write_text("import pkg.rocm_ops\n")
     report = compare_trees(FolderTree(tmp_path / "old"), FolderTree(tmp_path / "new"))
-    assert report.verdict is Verdict.CHANGED
+    assert report.verdict is Isolation.CHANGED
 
 
 TEST = "import pytest\n\n{}def test_a():\n    assert 1\n"
@@ -168,19 +170,19 @@ TEST = "import pytest\n\n{}def test_a():\n    assert 1\n"
 @pytest.mark.parametrize(
     ("mark", "verdict"),
     [
-        ("@pytest.mark.skipif(is_rocm(), reason='x')\n", Verdict.PROVEN),
-        ("@pytest.mark.xfail(current_platform.is_rocm(), reason='x')\n", Verdict.PROVEN),
-        ("pytestmark = pytest.mark.skipif(not current_platform.is_cuda(), reason='x')\n", Verdict.PROVEN),
-        ("@pytest.mark.skipif(not is_rocm(), reason='x')\n", Verdict.CHANGED),
-        ("@pytest.mark.skipif(x.is_cuda(), reason='x')\n", Verdict.CHANGED),
-        ("@pytest.mark.skip(is_rocm())\n", Verdict.CHANGED),
-        ("@pytest.mark.flaky(only_on=is_rocm())\n", Verdict.CHANGED),
-        ("pytestmark = mark\npytestmark = pytest.mark.skipif(is_rocm(), reason='x')\n", Verdict.CHANGED),
+        ("@pytest.mark.skipif(is_rocm(), reason='x')\n", Isolation.PROVEN),
+        ("@pytest.mark.xfail(current_platform.is_rocm(), reason='x')\n", Isolation.PROVEN),
+        ("pytestmark = pytest.mark.skipif(not current_platform.is_cuda(), reason='x')\n", Isolation.PROVEN),
+        ("@pytest.mark.skipif(not is_rocm(), reason='x')\n", Isolation.CHANGED),
+        ("@pytest.mark.skipif(x.is_cuda(), reason='x')\n", Isolation.CHANGED),
+        ("@pytest.mark.skip(is_rocm())\n", Isolation.CHANGED),
+        ("@pytest.mark.flaky(only_on=is_rocm())\n", Isolation.CHANGED),
+        ("pytestmark = mark\npytestmark = pytest.mark.skipif(is_rocm(), reason='x')\n", Isolation.CHANGED),
     ],
 )
-def test_tests_that_rocm_skips(mark: str, verdict: Verdict) -> None:
+def test_tests_that_rocm_skips(mark: str, verdict: Isolation) -> None:
     found = compared(TEST.format(""), TEST.format(mark), "tests/test_a.py").verdict
-    assert (found is Verdict.PROVEN) is (verdict is Verdict.PROVEN)
+    assert (found is Isolation.PROVEN) is (verdict is Isolation.PROVEN)
 
 
 def test_a_test_imports_from_the_project(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_a_test_imports_from_the_project(tmp_path: Path) -> None:
         (tmp_path / name / "pkg" / "__init__.py").write_text("")
         (tmp_path / name / "tests" / "test_a.py").write_text(text)
     report = compare_trees(FolderTree(tmp_path / "old"), FolderTree(tmp_path / "new"))
-    assert report.verdict is Verdict.PROVEN
+    assert report.verdict is Isolation.PROVEN
 
 
 LOCAL = "def f(x, wanted):\n    {}\n    if use_aiter:\n        x = other(x)\n    return g(x, use_aiter)\n"
@@ -213,16 +215,16 @@ LOCAL = "def f(x, wanted):\n    {}\n    if use_aiter:\n        x = other(x)\n   
 )
 def test_a_variable_that_holds_a_gate(line: str, proven: bool) -> None:
     old = "def f(x, wanted):\n    return g(x, False)\n"
-    assert (compared(old, LOCAL.format(line)).verdict is Verdict.PROVEN) is proven
+    assert (compared(old, LOCAL.format(line)).verdict is Isolation.PROVEN) is proven
 
 
 def test_a_variable_that_changes_its_gate_is_seen() -> None:
     old, new = LOCAL.format("use_aiter = is_rocm() and wanted"), LOCAL.format("use_aiter = not is_rocm()")
-    assert compared(old, new).verdict is not Verdict.PROVEN
-    assert compared(old, LOCAL.format("use_aiter = is_hip()")).verdict is Verdict.PROVEN
+    assert compared(old, new).verdict is not Isolation.PROVEN
+    assert compared(old, LOCAL.format("use_aiter = is_hip()")).verdict is Isolation.PROVEN
 
 
 def test_a_name_of_another_function_is_another_name() -> None:
     old = "def f(x):\n    flag = x.ok\n    return flag\n"
     new = old + "\ndef g(x):\n    flag = is_rocm()\n    return flag\n"
-    assert compared(old, new.replace("return flag\n\n", "return not flag\n\n")).verdict is Verdict.CHANGED
+    assert compared(old, new.replace("return flag\n\n", "return not flag\n\n")).verdict is Isolation.CHANGED

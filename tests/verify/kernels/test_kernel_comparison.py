@@ -15,7 +15,6 @@ torch = pytest.importorskip("torch")
 
 from kernel_pytorch.core.errors import UsageError  # noqa: E402
 from kernel_pytorch.verify.kernels.align import align  # noqa: E402
-from kernel_pytorch.verify.kernels.compare import BufferResult, compare_records  # noqa: E402
 from kernel_pytorch.verify.kernels.contents import plausible_types  # noqa: E402
 from kernel_pytorch.verify.kernels.names import base_key, element_type, full_key, parameter_types  # noqa: E402
 from kernel_pytorch.verify.kernels.record import (  # noqa: E402
@@ -27,6 +26,7 @@ from kernel_pytorch.verify.kernels.record import (  # noqa: E402
     is_kernel_record,
     write_kernel_record,
 )
+from kernel_pytorch.verify.kernels.record_comparison import BufferResult, compare_records  # noqa: E402
 
 FLOATS = "_Z1fPfPKfi"  # f(float*, float const*, int)
 

@@ -12,9 +12,9 @@ pytest.importorskip("torch")
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
-from kernel_pytorch.verify.kernels.compare import compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
-from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
+from kernel_pytorch.verify.kernels.record_comparison import compare_records
+from kernel_pytorch.verify.kernels.run import ProgramRun, record_executable
 
 # Sums of 32 lanes; a word makes it the hardware's 64, as a port that was left half done would.
 SOURCE = """
@@ -50,7 +50,7 @@ def test_a_wave_64_fault_is_named(tmp_path: Path) -> None:
     gpu = gpu_by_alias("mi300x")
     program = build_emulated([source], gpu.target.name, toolchain, tmp_path / "program").executable
     for name, words in (("right", ()), ("again", ()), ("wrong", ("x",))):
-        record_program(ProgramRun(program, words, gpu), tmp_path / name)
+        record_executable(ProgramRun(program, words, gpu), tmp_path / name)
     right, again, wrong = (KernelArchive(tmp_path / name) for name in ("right", "again", "wrong"))
     first, second = right.record.launches
     assert right.record.exit_code == 0 and "emulated MI300X" in right.record.machine["device_name"]

@@ -13,10 +13,10 @@ pytest.importorskip("torch")
 
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.kernels.compare import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
+from kernel_pytorch.verify.kernels.record_comparison import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.recorder import gpu_runtime
-from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
+from kernel_pytorch.verify.kernels.run import ProgramRun, record_executable
 
 HERE = Path(__file__).parent
 CC = shutil.which("cc")
@@ -45,7 +45,7 @@ def cc(*words: object) -> None:
 
 
 def recorded(program: Path, out: Path, *words: str) -> KernelArchive:
-    record_program(ProgramRun(program, words), out)
+    record_executable(ProgramRun(program, words), out)
     return KernelArchive(out)
 
 
@@ -123,16 +123,16 @@ def test_a_refused_launch_keeps_its_error(programs: dict[str, Path], tmp_path: P
 
 
 def test_limits_are_kept_and_said(programs: dict[str, Path], tmp_path: Path) -> None:
-    record_program(ProgramRun(programs["cuda"], max_launches=1), tmp_path / "one")
+    record_executable(ProgramRun(programs["cuda"], max_launches=1), tmp_path / "one")
     one = KernelArchive(tmp_path / "one")
     assert (len(one.record.launches), one.record.launches_in_all) == (1, 2)
     whole = recorded(programs["cuda"], tmp_path / "whole")
     assert "1 of 2" in compare_records(whole, one).note
-    record_program(ProgramRun(programs["cuda"], max_mb=1e-6), tmp_path / "none")
+    record_executable(ProgramRun(programs["cuda"], max_mb=1e-6), tmp_path / "none")
     states = [state for launch in KernelArchive(tmp_path / "none").record.launches for state in launch.buffers]
     assert states and not any(state.has_after and state.bytes > 1 for state in states)
     assert compare_records(whole, KernelArchive(tmp_path / "none")).ok  # by the hashes
-    record_program(ProgramRun(programs["cuda"], max_buffer_mb=64 / 2**20), tmp_path / "short")
+    record_executable(ProgramRun(programs["cuda"], max_buffer_mb=64 / 2**20), tmp_path / "short")
     kept = {state.kept for launch in KernelArchive(tmp_path / "short").record.launches for state in launch.buffers}
     assert kept == {64, 4}
 

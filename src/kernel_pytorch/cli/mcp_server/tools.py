@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernel_pytorch.cli.mcp_server.arguments import Argument
+from kernel_pytorch.verify.levels import LEVELS
 
 TARGETS = r"^gfx[0-9a-f]{3,4}$"
 CODES = r"^[A-Za-z]{1,2}[0-9]{1,3}$"
 NO_RUN_LEVELS = ("isolation", "static", "build")
-LEVELS = (*NO_RUN_LEVELS, "run", "numerical")
 
 PROJECT = Argument("path", "path", "a project folder or one file, relative to the server's root", required=True)
 FOLDER = Argument("path", "path", "the project folder, relative to the server's root", required=True)

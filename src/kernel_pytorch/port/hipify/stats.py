@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_pytorch.core.findings import Finding, to_plain
+from kernel_pytorch.core.findings import Finding, finding_json
 from kernel_pytorch.port.hipify.file import HipifiedFile
 
 
@@ -36,10 +36,7 @@ class FileStats:
             "edits": dict(sorted(Counter(self.applied).items())),
             "libraries": dict(self.libraries),
             "written_as": self.written_as,
-            "findings": [
-                {key: value for key, value in to_plain(found).items() if key not in ("edits", "path")}
-                for found in self.left
-            ],
+            "findings": [finding_json(found) for found in self.left],
         }
 
 

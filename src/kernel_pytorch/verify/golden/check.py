@@ -16,7 +16,6 @@ from typing import Any
 from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.verify.golden.archive import EventRecord, GoldenArchive, TensorRef
-from kernel_pytorch.verify.golden.compare import Comparison, compare
 from kernel_pytorch.verify.golden.diagnose import Diagnosis
 from kernel_pytorch.verify.golden.numeric_settings import described_machine, numeric_settings
 from kernel_pytorch.verify.golden.observe import ROOT, Event, observed
@@ -28,6 +27,7 @@ from kernel_pytorch.verify.golden.record import (
     kept_part,
     run_like,
 )
+from kernel_pytorch.verify.golden.tensor_comparison import TensorComparison, compare_tensor
 from kernel_pytorch.verify.golden.tolerance import Sums, coarse_products, reduction_length
 
 REFEREE_LIMIT_GB = 16.0
@@ -206,10 +206,10 @@ def _forced(tensor: Any, ref: TensorRef, archive: GoldenArchive) -> Any:
 
 
 def _judged(event: Event, known: EventRecord, tensors: list[Any], archive: GoldenArchive, sums: Sums) -> EventResult:
-    worst: Comparison | None = None
+    worst: TensorComparison | None = None
     for index, (ref, tensor) in enumerate(zip(known.tensors, tensors, strict=True)):
         noise = known.noise[index] if index < len(known.noise) else 0.0
-        one = compare(kept_part(tensor, ref.stride), archive.tensor(ref), ref, noise, sums)
+        one = compare_tensor(kept_part(tensor, ref.stride), archive.tensor(ref), ref, noise, sums)
         if worst is None or (worst.ok, -worst.severity) > (one.ok, -one.severity):
             worst = one
     if worst is None:

@@ -6,7 +6,7 @@ revisions or folders, ours or a stranger's pull request, and shares no code with
 
 from __future__ import annotations
 
-from kernel_pytorch.verify.isolation.compare import compare_file, compare_trees
-from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
+from kernel_pytorch.verify.isolation.tree_comparison import compare_file, compare_trees
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation, IsolationReport
 
-__all__ = ["FileVerdict", "IsolationReport", "Verdict", "compare_file", "compare_trees"]
+__all__ = ["FileVerdict", "Isolation", "IsolationReport", "compare_file", "compare_trees"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation
 
 _GATES = re.compile(
     r"^(USE|ENABLE|WITH|BUILD|GGML|LLAMA|\w+_USE|\w+_ENABLE)_(HIP|ROCM|AMD|HIPBLAS)$|^(HIP_FOUND|hip_FOUND|USE_ROCM)$"
@@ -149,20 +149,20 @@ def compare_cmake(path: str, old: bytes, new: bytes) -> FileVerdict:
     before = read_commands(old.decode("utf-8", errors="replace"))
     after = read_commands(new.decode("utf-8", errors="replace"))
     if before is None or after is None:
-        return FileVerdict(path, Verdict.NOT_PROVEN, "brackets do not match: not read as CMake")
+        return FileVerdict(path, Isolation.NOT_PROVEN, "brackets do not match: not read as CMake")
     left, right = fold_commands(before), fold_commands(after)
     for a, b in zip(left, right, strict=False):
         if (a.name, a.arguments) != (b.name, b.arguments):
             unsure = a.unsure or b.unsure
-            verdict = Verdict.NOT_PROVEN if unsure else Verdict.CHANGED
+            verdict = Isolation.NOT_PROVEN if unsure else Isolation.CHANGED
             return FileVerdict(path, verdict, f"{_shown(a)} became {_shown(b)}", b.line, a.line)
     if len(left) != len(right):
         longer = right if len(right) > len(left) else left
         extra = longer[min(len(left), len(right))]
         which = "new" if longer is right else "gone"
-        verdict = Verdict.NOT_PROVEN if extra.unsure else Verdict.CHANGED
+        verdict = Isolation.NOT_PROVEN if extra.unsure else Isolation.CHANGED
         return FileVerdict(path, verdict, f"{_shown(extra)} is {which}", extra.line if which == "new" else None)
-    return FileVerdict(path, Verdict.PROVEN, "the same commands with the HIP options off")
+    return FileVerdict(path, Isolation.PROVEN, "the same commands with the HIP options off")
 
 
 def _shown(command: Command) -> str:

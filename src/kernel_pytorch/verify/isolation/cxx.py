@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.verify.isolation.cxx_conditions import Condition, fold, is_rocm_macro
 from kernel_pytorch.verify.isolation.cxx_tokens import CxxToken, Directive, Item, read_items
-from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation
 
 SUFFIXES = frozenset(
     [
@@ -161,15 +161,15 @@ def compare_cxx(path: str, old: bytes, new: bytes) -> FileVerdict:
     if len(before) != len(after):
         longer, which = (after, "new") if len(after) > len(before) else (before, "old")
         extra = longer[min(len(before), len(after))]
-        verdict = Verdict.NOT_PROVEN if extra.unsure else Verdict.CHANGED
+        verdict = Isolation.NOT_PROVEN if extra.unsure else Isolation.CHANGED
         line, old_line = (extra.line, None) if which == "new" else (None, extra.line)
         return FileVerdict(path, verdict, f"the {which} file goes on with {_shown(extra)}", line, old_line)
-    return FileVerdict(path, Verdict.PROVEN, "the same tokens with the ROCm macros undefined")
+    return FileVerdict(path, Isolation.PROVEN, "the same tokens with the ROCm macros undefined")
 
 
 def _differs(path: str, left: FoldedToken, right: FoldedToken) -> FileVerdict:
     unsure = left.unsure or right.unsure
-    verdict = Verdict.NOT_PROVEN if unsure else Verdict.CHANGED
+    verdict = Isolation.NOT_PROVEN if unsure else Isolation.CHANGED
     why = " under a condition that mixes ROCm with others" if unsure else ""
     return FileVerdict(path, verdict, f"{_shown(left)} became {_shown(right)}{why}", right.line, left.line)
 

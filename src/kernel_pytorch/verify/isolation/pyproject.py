@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,14 +18,14 @@ def compare_pyproject(path: str, old: bytes, new: bytes) -> FileVerdict:
     try:
         before, after = _without_own_table(old), _without_own_table(new)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        return FileVerdict(path, Verdict.NOT_PROVEN, f"not valid TOML on one side: {error}")
+        return FileVerdict(path, Isolation.NOT_PROVEN, f"not valid TOML on one side: {error}")
     # As text: 1, 1.0 and True are equal in Python and three values in a file.
     if repr(before) == repr(after):
         return FileVerdict(
-            path, Verdict.PROVEN, "the same values; only [tool.kernel_pytorch] may differ, which kpt reads"
+            path, Isolation.PROVEN, "the same values; only [tool.kernel_pytorch] may differ, which kpt reads"
         )
     where = next((key for key in {**before, **after} if repr(before.get(key)) != repr(after.get(key))), "its order")
-    return FileVerdict(path, Verdict.CHANGED, f"other values than before, in {where}")
+    return FileVerdict(path, Isolation.CHANGED, f"other values than before, in {where}")
 
 
 def _without_own_table(data: bytes) -> dict[str, Any]:

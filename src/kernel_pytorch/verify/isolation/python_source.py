@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kernel_pytorch.verify.isolation.python_fold import fold_module
 from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues, gate_name_value, looks_like_gate
 from kernel_pytorch.verify.isolation.python_unused import drop_imports_that_only_ask, drop_unused_definitions
-from kernel_pytorch.verify.isolation.verdict import FileVerdict, Verdict
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation
 
 _IGNORED_FIELDS = {
     "lineno",
@@ -31,11 +31,11 @@ def compare_python(
     """
     own = own | {path.removeprefix("src/").split("/")[0]}
     strict = _compare(path, old, new, own, leave_out, trusting=False)
-    if strict.verdict is Verdict.PROVEN:
+    if strict.verdict is Isolation.PROVEN:
         return strict
     # Names that promise more than "this is ROCm" are believed only where they make the difference.
     trusting = _compare(path, old, new, own, leave_out, trusting=True)
-    return trusting if trusting.verdict is Verdict.PROVEN else strict
+    return trusting if trusting.verdict is Isolation.PROVEN else strict
 
 
 def _compare(
@@ -48,7 +48,7 @@ def _compare(
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None)
             reason = f"the {which} file does not parse ({error.msg if isinstance(error, SyntaxError) else error})"
-            return FileVerdict(path, Verdict.NOT_PROVEN, reason, line if which == "new" else None)
+            return FileVerdict(path, Isolation.NOT_PROVEN, reason, line if which == "new" else None)
     gates = [GateValues(tree, trusting) for tree in trees]
     asked = _names_that_are_asked(trees[1], gates[1])
     before, after = fold_module(trees[0], gates[0]), fold_module(trees[1], gates[1])
@@ -64,11 +64,14 @@ def _compare(
     difference = _first_difference(before, after)
     if difference is None:
         return FileVerdict(
-            path, Verdict.PROVEN, "the same syntax tree where torch.version.hip is None", assumptions=tuple(assumptions)
+            path,
+            Isolation.PROVEN,
+            "the same syntax tree where torch.version.hip is None",
+            assumptions=tuple(assumptions),
         )
     left, right, reason = difference
     undecided = any(isinstance(node, ast.AST) and _mentions_gate(node) for node in (left, right))
-    verdict = Verdict.NOT_PROVEN if undecided else Verdict.CHANGED
+    verdict = Isolation.NOT_PROVEN if undecided else Isolation.CHANGED
     return FileVerdict(path, verdict, reason, _line(right), _line(left), tuple(assumptions))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Verdict(Enum):
+class Isolation(Enum):
     """From best to worst. The report's own verdict is the worst of its files."""
 
     IDENTICAL = "identical"  # the bytes are the same
@@ -15,7 +15,7 @@ class Verdict(Enum):
     CHANGED = "changed"  # they differ on the NVIDIA path
 
 
-RANK = {verdict: rank for rank, verdict in enumerate(Verdict)}
+RANK = {verdict: rank for rank, verdict in enumerate(Isolation)}
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,16 @@ class FileVerdict:
     """One file. `line` is in the new file, `old_line` in the old one; None where there is no place to name."""
 
     path: str
-    verdict: Verdict
+    verdict: Isolation
     reason: str
     line: int | None = None
     old_line: int | None = None
     assumptions: tuple[str, ...] = ()
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the NVIDIA path of this file is known to be unchanged."""
+        return self.verdict in (Isolation.IDENTICAL, Isolation.PROVEN)
 
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
@@ -43,12 +48,12 @@ class IsolationReport:
     identical: int
 
     @property
-    def verdict(self) -> Verdict:
-        return max((item.verdict for item in self.files), key=RANK.__getitem__, default=Verdict.IDENTICAL)
+    def verdict(self) -> Isolation:
+        return max((item.verdict for item in self.files), key=RANK.__getitem__, default=Isolation.IDENTICAL)
 
     @property
     def proven(self) -> bool:
-        return self.verdict in (Verdict.IDENTICAL, Verdict.PROVEN)
+        return self.verdict in (Isolation.IDENTICAL, Isolation.PROVEN)
 
-    def of(self, verdict: Verdict) -> tuple[FileVerdict, ...]:
+    def of(self, verdict: Isolation) -> tuple[FileVerdict, ...]:
         return tuple(item for item in self.files if item.verdict is verdict)

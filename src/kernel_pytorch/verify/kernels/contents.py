@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_pytorch.verify.golden.archive import TensorRef
-from kernel_pytorch.verify.golden.compare import Comparison, compare
 from kernel_pytorch.verify.golden.record import as_double
+from kernel_pytorch.verify.golden.tensor_comparison import TensorComparison, compare_tensor
 from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums
 from kernel_pytorch.verify.kernels.names import element_type, parameter_types
 from kernel_pytorch.verify.kernels.record import LaunchRecord
@@ -31,7 +31,7 @@ class ContentResult:
     assumed: str
     elements: int
     equal: int
-    comparison: Comparison
+    comparison: TensorComparison
 
 
 def declared_type(launch: LaunchRecord, buffer: str) -> str | None:
@@ -130,5 +130,7 @@ def _compared(
     if dtype_here not in (None, dtype):
         bits, other_bits = left.float(), right.float()  # equal values are as equal as these can be
     equal = int((bits[:size] == other_bits[:size]).sum())
-    found = compare(left, right, TensorRef("", dtype, tuple(right.shape)), noise if dtype in EPSILON else 0.0, sums)
+    found = compare_tensor(
+        left, right, TensorRef("", dtype, tuple(right.shape)), noise if dtype in EPSILON else 0.0, sums
+    )
     return ContentResult(dtype, assumed, right.numel(), equal, found)

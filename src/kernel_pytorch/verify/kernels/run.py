@@ -6,7 +6,6 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,12 +16,13 @@ from kernel_pytorch.verify.kernels.noise import with_noise
 from kernel_pytorch.verify.kernels.record import KernelRecord, write_kernel_record
 from kernel_pytorch.verify.kernels.recorder import gpu_runtime, recorder_library
 
-_SOURCES = (".cu", ".hip")
-
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """What to run and how much of it to keep. `gpu` None: this machine's own GPU; sources need an emulated one."""
+    """What to run and how much of it to keep. `gpu` None: this machine's own GPU.
+
+    `source` is what the executable was built from, where it was built for this run: the record is named after it.
+    """
 
     program: Path
     arguments: tuple[str, ...] = ()
@@ -33,25 +33,26 @@ class ProgramRun:
     max_launches: int = 1000
     timeout_s: float | None = None
     directory: Path | None = None
-    include_dirs: tuple[Path, ...] = ()
-    defines: tuple[str, ...] = ()
-    untranslated: bool = False  # a .cu with its names mapped and its lane logic as it was
+    source: Path | None = None
+
+    @property
+    def named(self) -> Path:
+        """What a person calls the program."""
+        return self.source or self.program
 
 
-def record_program(how: ProgramRun, out: Path, progress: Callable[[str], None] = lambda text: None) -> KernelRecord:
+def record_executable(how: ProgramRun, out: Path, progress: Callable[[str], None] = lambda text: None) -> KernelRecord:
     """Run the program and write its record to `out`. Raises UsageError when nothing can be recorded."""
-    with tempfile.TemporaryDirectory(prefix="kpt-record-") as scratch, ExitStack() as stack:
-        executable = _executable(how, Path(scratch), stack, progress)
-        runtime = gpu_runtime(executable)
-        if runtime == "cuda" and how.gpu is not None:
-            raise UsageError(f"{executable}: a CUDA program; an AMD GPU is emulated for HIP programs and .cu sources")
+    with tempfile.TemporaryDirectory(prefix="kpt-record-") as scratch:
+        if gpu_runtime(how.program) == "cuda" and how.gpu is not None:
+            raise UsageError(f"{how.program}: a CUDA program; an AMD GPU is emulated for HIP programs and .cu sources")
         first: KernelRecord | None = None
         contents: Mapping[str, Path] = {}
         for number in range(how.repeats):
             progress(f"run {number + 1} of {how.repeats}")
             raw = Path(scratch) / f"run{number}"
             raw.mkdir()
-            record = _one_run(how, executable, raw)
+            record = _one_run(how, raw)
             if first is None:
                 first, contents = record, {file.stem: file for file in sorted(raw.glob("*.bin"))}
             else:
@@ -62,26 +63,26 @@ def record_program(how: ProgramRun, out: Path, progress: Callable[[str], None] =
         return first
 
 
-def _one_run(how: ProgramRun, executable: Path, raw: Path) -> KernelRecord:
-    environment = {**_environment(how, executable, raw), **_recording(how, executable, raw)}
-    command = [str(executable.absolute()), *how.arguments]
+def _one_run(how: ProgramRun, raw: Path) -> KernelRecord:
+    environment = {**_environment(how, raw), **_recording(how, raw)}
+    command = [str(how.program.absolute()), *how.arguments]
     try:
         done = subprocess.run(
             command, env=environment, cwd=how.directory, capture_output=True, timeout=how.timeout_s, check=False
         )
     except subprocess.TimeoutExpired as late:
-        raise UsageError(f"{how.program}: did not end within {how.timeout_s:g} s (--timeout)") from late
+        raise UsageError(f"{how.named}: did not end within {how.timeout_s:g} s (--timeout)") from late
     except OSError as problem:
-        raise UsageError(f"{how.program}: cannot be started ({problem.strerror})") from problem
+        raise UsageError(f"{how.named}: cannot be started ({problem.strerror})") from problem
     launches, in_all, device = read_launches(raw)
     if not launches:
         said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
         raise UsageError(
-            f"{how.program}: ended with status {done.returncode} and launched no kernel that could be seen"
+            f"{how.named}: ended with status {done.returncode} and launched no kernel that could be seen"
             + (f"; it said: {said[-1]}" if said else "")
         )
     return KernelRecord(
-        program=how.program.name,
+        program=how.named.name,
         arguments=how.arguments,
         machine=_machine(how, device),
         launches=launches,
@@ -99,20 +100,20 @@ def _machine(how: ProgramRun, device: str) -> dict[str, str]:
     return {"device_name": name, "kernel-pytorch": VERSION}
 
 
-def _environment(how: ProgramRun, executable: Path, raw: Path) -> Mapping[str, str]:
+def _environment(how: ProgramRun, raw: Path) -> Mapping[str, str]:
     if how.gpu is None:
         return os.environ
     from kernel_pytorch.emulate.libraries import needed_libraries
     from kernel_pytorch.emulate.run import Settings, emulation_environment
 
     settings = Settings(timeout_s=how.timeout_s)
-    return emulation_environment(how.gpu, settings, raw, None, needed_libraries(executable))
+    return emulation_environment(how.gpu, settings, raw, None, needed_libraries(how.program))
 
 
-def _recording(how: ProgramRun, executable: Path, raw: Path) -> dict[str, str]:
+def _recording(how: ProgramRun, raw: Path) -> dict[str, str]:
     loaded = [str(recorder_library()), os.environ.get("LD_PRELOAD", "")]
     table = raw / "kernels.txt"
-    table.write_text(_argument_table(executable))
+    table.write_text(_argument_table(how.program))
     return {
         "LD_PRELOAD": " ".join(part for part in loaded if part),
         "KPT_RECORD_DIR": str(raw),
@@ -134,41 +135,3 @@ def _argument_table(executable: Path) -> str:
     kernels = {kernel.symbol.removesuffix(".kd"): kernel for code in found for kernel in code.kernels}
     sizes = {symbol: " ".join(str(arg.size) for arg in kernel.explicit_args) for symbol, kernel in kernels.items()}
     return "".join(f"{symbol} {line}\n" for symbol, line in sizes.items())
-
-
-def _executable(how: ProgramRun, scratch: Path, stack: ExitStack, progress: Callable[[str], None]) -> Path:
-    """The program itself, or what its source builds to for the emulated GPU."""
-    if how.program.suffix.lower() not in _SOURCES:
-        return how.program
-    if how.gpu is None:
-        raise UsageError(
-            f"{how.program}: a source; give the executable (`nvcc -cudart shared`), or --gpu NAME to emulate it"
-        )
-    if not how.program.is_file():
-        raise UsageError(f"{how.program}: no such file")
-    from kernel_pytorch.emulate.program import build_emulated
-    from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
-    from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
-    from kernel_pytorch.toolchain.find import find_toolchain
-
-    progress(f"building for {how.gpu.target.name}")
-    source = how.program
-    folders = how.include_dirs
-    if source.suffix.lower() == ".cu":
-        rules = _without_lane_rules() if how.untranslated else None
-        tree = stack.enter_context(hipified_tree(source, how.include_dirs, rules))
-        source, folders = tree.main, hipified_folders(tree, how.include_dirs)
-    extra = ("-include", "kpt_untouched_lanes.h") if how.untranslated else ()
-    options = CompileOptions(include_dirs=folders, defines=how.defines, extra=extra)
-    try:
-        build_emulated([source], how.gpu.target.name, find_toolchain(), scratch / "program", options)
-    except CompileFailed as failure:
-        raise UsageError(f"{how.program} does not build for {how.gpu.target.name}:\n{failure}") from failure
-    return scratch / "program"
-
-
-def _without_lane_rules() -> tuple[str, ...]:
-    from kernel_pytorch.port.rules import rule_names
-
-    codes = (name[:5].upper() for name in rule_names())
-    return tuple(code for code in codes if not code.startswith("KP3"))

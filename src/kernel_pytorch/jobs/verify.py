@@ -1,4 +1,4 @@
-"""`kpt verify`: every level that can run here, the rest reported as not run with what it would take."""
+"""Checks a port, level by level: all that can run here, the rest reported as not run with what it would take."""
 
 from __future__ import annotations
 
@@ -8,17 +8,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
-from kernel_pytorch.port.rules import page
+from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.core.pages import page
+from kernel_pytorch.jobs.scan import Selection, find_all
+from kernel_pytorch.port.settings import checked_targets
 from kernel_pytorch.verify.build_level import BuiltKernel, build_level
-from kernel_pytorch.verify.isolation import IsolationReport, Verdict, compare_trees
-from kernel_pytorch.verify.isolation.trees import Tree
-from kernel_pytorch.verify.levels import LevelResult, Pyramid
+from kernel_pytorch.verify.isolation import Isolation, IsolationReport, compare_trees
+from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree, Tree
+from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid
 from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
+from kernel_pytorch.verify.nvcc import compare_with_nvcc
 from kernel_pytorch.verify.run_level import run_level
 from kernel_pytorch.verify.settings import read_verify_settings
 from kernel_pytorch.verify.static_level import static_level
+from kernel_pytorch.version import VERSION
 
+# A 64-lane and a 32-lane GPU: what depends on the width shows.
+DEFAULT_GPUS = ("mi300x", "rx7900xtx")
 _LISTED = 5
 
 
@@ -44,37 +52,99 @@ class Verification:
         return "Nothing here ran on an AMD GPU: it was built, emulated, or run on this machine's own CPU."
 
 
-def verify_project(
-    root: Path,
-    targets: Sequence[str],
-    old: Tree | None,
-    new: Tree,
-    levels: Sequence[str],
+@dataclass(frozen=True)
+class IsolationCheck:
+    """The isolation proof between two trees, and what nvcc says about them where it was asked."""
+
+    old: str
+    new: str
+    report: IsolationReport
+    nvcc: tuple[CheckResult, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        return self.report.proven and not any(check.status is Status.FAIL for check in self.nvcc)
+
+
+def verify(
+    path: Path | str,
+    *,
+    targets: Sequence[str] = (),
+    levels: Sequence[str] = LEVELS,
+    base: str | None = None,
+    old: Path | str | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Verification:
-    """Run the levels that are asked for, lowest first. `old` None: there is nothing to compare the project with."""
-    root = root.resolve()  # levels start processes in the project's folder, where a relative path means another place
+    """Run the levels that are asked for, lowest first, on a ported project folder.
+
+    - `path`: the ported project.
+    - `targets`: GPUs to build and emulate for; gfx942 and gfx1100 by default.
+    - `levels`: some of "isolation", "static", "build", "run", "numerical".
+    - `base`: the git revision before the port; HEAD by default, where the project is a repository.
+    - `old`: the folder before the port, instead of a revision.
+    - `progress`: called with the name of each level before it runs.
+    """
+    path = Path(path)
+    default = tuple(gpu_by_alias(name).target.name for name in DEFAULT_GPUS)
+    targets = checked_targets(targets, "targets") if targets else default
+    unknown = [name for name in levels if name not in LEVELS]
+    if unknown:
+        raise UsageError(f"{unknown[0]!r} is no level; expected {', '.join(LEVELS)}")
+    before, new = _tree_before(path, base, old), FolderTree(path)
+    root = path.resolve()  # levels start processes in the project's folder, where a relative path means another place
     settings = read_verify_settings(root)
-    results: dict[str, LevelResult] = {name: LevelResult(name, (), "asked for by --level") for name in levels}
+    results: dict[str, LevelResult] = {}
     report: IsolationReport | None = None
     findings: tuple[Finding, ...] = ()
     kernels: tuple[BuiltKernel, ...] = ()
     numbers = Numbers()
-    for name in levels:
+    for name in (level for level in LEVELS if level in levels):
         progress(name)
         if name == "isolation":
-            results[name], report = _isolation(old, new)
+            results[name], report = _isolation(before, new)
         elif name == "static":
-            results[name], findings = static_level(root)
+            project, findings, _ = find_all(root, Selection())
+            results[name] = static_level(project, findings)
         elif name == "build":
             results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec)
         elif name == "run":
             results[name] = run_level(root, settings, targets)
         else:
             results[name], numbers = numerical_level(root, settings, targets)
-    pyramid = Pyramid(root.name, tuple(targets), tuple(results[name] for name in results), _environment())
-    patches = _patches(root, report, old, new) if report is not None and old is not None else ()
+    pyramid = Pyramid(root.name, tuple(targets), tuple(results.values()), _environment())
+    patches = _patches(root, report, before, new) if report is not None and before is not None else ()
     return Verification(pyramid, findings, report, kernels, patches, _titles(findings), numbers)
+
+
+def check_isolation(
+    path: Path | str,
+    *,
+    base: str | None = None,
+    head: str | None = None,
+    old: Path | str | None = None,
+    nvcc_flags: Sequence[str] | None = None,
+) -> IsolationCheck:
+    """Only the proof that the NVIDIA path is unchanged, from `base` or `old` to `head` (None: the work tree).
+
+    `nvcc_flags`: also compare what nvcc makes of every .cu file that changed; None leaves nvcc out.
+    """
+    path = Path(path)
+    before: Tree = FolderTree(Path(old)) if old is not None else GitTree(path, base or "HEAD")
+    after: Tree = GitTree(path, head) if head else FolderTree(path)
+    checks = tuple(compare_with_nvcc(before, after, flags=nvcc_flags)) if nvcc_flags is not None else ()
+    return IsolationCheck(before.name, after.name, compare_trees(before, after), checks)
+
+
+def _tree_before(path: Path, base: str | None, old: Path | str | None) -> Tree | None:
+    if old is not None:
+        return FolderTree(Path(old))
+    if base is not None:
+        return GitTree(path, base)
+    try:
+        return GitTree(path, "HEAD")
+    except UsageError:
+        # Not a repository: the level says what it would take, the others still run.
+        return None
 
 
 def _on_amd_gpu(machine: dict[str, str]) -> bool:
@@ -104,7 +174,7 @@ def _isolation(old: Tree | None, new: Tree) -> tuple[LevelResult, IsolationRepor
         return LevelResult("isolation", (), needs), None
     report = compare_trees(old, new)
     name = f"{old.name} to {new.name}"
-    bad = [item for item in report.files if item.verdict in (Verdict.NOT_PROVEN, Verdict.CHANGED)]
+    bad = [item for item in report.files if item.verdict in (Isolation.NOT_PROVEN, Isolation.CHANGED)]
     if bad:
         listed = "; ".join(str(item) for item in bad[:_LISTED])
         more = f"; and {len(bad) - _LISTED} more" if len(bad) > _LISTED else ""
@@ -114,8 +184,6 @@ def _isolation(old: Tree | None, new: Tree) -> tuple[LevelResult, IsolationRepor
 
 
 def _environment() -> dict[str, str]:
-    from kernel_pytorch.version import VERSION
-
     return {
         "kernel-pytorch": VERSION,
         "python": platform.python_version(),

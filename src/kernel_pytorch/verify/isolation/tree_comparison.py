@@ -19,7 +19,7 @@ from kernel_pytorch.verify.isolation.rocm_only import (
     who_reaches,
 )
 from kernel_pytorch.verify.isolation.trees import FolderTree, Tree
-from kernel_pytorch.verify.isolation.verdict import FileVerdict, IsolationReport, Verdict
+from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation, IsolationReport
 
 _PROSE = frozenset({".md", ".rst", ".adoc"})
 _PROSE_NAMES = frozenset({"CHANGELOG", "AUTHORS", "CONTRIBUTORS", "LICENSE", "README"})
@@ -47,7 +47,7 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
             continue
         changed[path] = new.read(path)
         verdicts.append(compare_file(path, old.read(path), changed[path], own))
-    verdicts += [FileVerdict(path, Verdict.CHANGED, "the file is gone") for path in sorted(before - after)]
+    verdicts += [FileVerdict(path, Isolation.CHANGED, "the file is gone") for path in sorted(before - after)]
     verdicts = [_excused(item, old if item.path not in after else new) for item in verdicts]
     verdicts = [_without_rocm_functions(item, old, new, own) if item.path in changed else item for item in verdicts]
     added = {path: new.read(path) for path in sorted(after - before)}
@@ -74,38 +74,38 @@ def compare_file(path: str, old: bytes, new: bytes, own: frozenset[str] = frozen
     if name.name == "pyproject.toml":
         return compare_pyproject(path, old, new)
     if _is_prose(name):
-        return FileVerdict(path, Verdict.PROVEN, "documentation: no program reads it")
-    return FileVerdict(path, Verdict.CHANGED, "this kind of file is not folded: only identical bytes are a proof")
+        return FileVerdict(path, Isolation.PROVEN, "documentation: no program reads it")
+    return FileVerdict(path, Isolation.CHANGED, "this kind of file is not folded: only identical bytes are a proof")
 
 
 def _excused(item: FileVerdict, tree: Tree) -> FileVerdict:
     """A change in a file that only ROCm loads is no change on the NVIDIA path."""
-    if item.verdict is Verdict.PROVEN or not is_named_for_rocm(item.path):
+    if item.verdict is Isolation.PROVEN or not is_named_for_rocm(item.path):
         return item
     reacher = who_reaches(item.path, tree)
     if reacher is not None:
         return item
     reason = f"only ROCm loads it ({item.reason})"
     taken = ("it is not loaded by a name put together at run time",)
-    return FileVerdict(item.path, Verdict.PROVEN, reason, item.line, item.old_line, taken)
+    return FileVerdict(item.path, Isolation.PROVEN, reason, item.line, item.old_line, taken)
 
 
 def _without_rocm_functions(item: FileVerdict, old: Tree, new: Tree, own: frozenset[str]) -> FileVerdict:
     """A change inside functions of a shared file that are ROCm's own, where nothing on the NVIDIA path names them."""
-    if item.verdict in (Verdict.PROVEN, Verdict.IDENTICAL) or not item.path.endswith(".py"):
+    if item.verdict in (Isolation.PROVEN, Isolation.IDENTICAL) or not item.path.endswith(".py"):
         return item
     before, after = old.read(item.path), new.read(item.path)
     names = changed_functions(before, after)
     # The question that costs nothing comes first: would it help?
-    if not names or compare_python(item.path, before, after, own, names).verdict is not Verdict.PROVEN:
+    if not names or compare_python(item.path, before, after, own, names).verdict is not Isolation.PROVEN:
         return item
     names = unreached_functions(item.path, after, new, names)
     names = unreached_functions(item.path, before, old, names) if names else names
     again = compare_python(item.path, before, after, own, names)
-    if again.verdict is not Verdict.PROVEN:
+    if again.verdict is not Isolation.PROVEN:
         return item
     taken = f"{', '.join(sorted(names))}: not called by a name put together at run time"
-    return FileVerdict(item.path, Verdict.PROVEN, again.reason, assumptions=(*again.assumptions, taken))
+    return FileVerdict(item.path, Isolation.PROVEN, again.reason, assumptions=(*again.assumptions, taken))
 
 
 def _is_prose(name: PurePosixPath) -> bool:
@@ -115,14 +115,14 @@ def _is_prose(name: PurePosixPath) -> bool:
 def _new_file(path: str, reached: dict[str, str]) -> FileVerdict:
     name = PurePosixPath(path)
     if _is_prose(name):
-        return FileVerdict(path, Verdict.PROVEN, "new documentation: no program reads it")
+        return FileVerdict(path, Isolation.PROVEN, "new documentation: no program reads it")
     keys = {name.name, name.stem} if name.suffix == ".py" and name.stem != "__init__" else {name.name}
     if name.name == "__init__.py":
         keys = {name.parent.name}
     for key in sorted(keys):
         if key in reached and reached[key] != path:
-            return FileVerdict(path, Verdict.NOT_PROVEN, f"new, and named on the NVIDIA path of {reached[key]}")
-    return FileVerdict(path, Verdict.PROVEN, "new, and nothing on the NVIDIA path names it")
+            return FileVerdict(path, Isolation.NOT_PROVEN, f"new, and named on the NVIDIA path of {reached[key]}")
+    return FileVerdict(path, Isolation.PROVEN, "new, and nothing on the NVIDIA path names it")
 
 
 def _names_on_nvidia_path(files: dict[str, bytes]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums, tolerance
 
 
 @dataclass(frozen=True)
-class Comparison:
+class TensorComparison:
     """Norm-wise error, its limit, and what the difference looks like when it is too large."""
 
     error: float
@@ -25,7 +25,7 @@ class Comparison:
         return self.error / self.limit if self.limit else (float("inf") if self.error else 0.0)
 
 
-def compare(here: Any, recorded: Any, ref: TensorRef, noise: float, sums: Sums) -> Comparison:
+def compare_tensor(here: Any, recorded: Any, ref: TensorRef, noise: float, sums: Sums) -> TensorComparison:
     """`here` against `recorded`, within the tolerance of the coarser of their types."""
     import torch
 
@@ -35,24 +35,24 @@ def compare(here: Any, recorded: Any, ref: TensorRef, noise: float, sums: Sums) 
     left, right = as_double(here), as_double(recorded)
     if left.numel() != right.numel() or (ref.whole and left.shape != right.shape):
         text = f"shape {list(here.shape)} here, {list(ref.shape)} in the record"
-        return Comparison(float("inf"), allowed.norm, False, Diagnosis("shape", text))
+        return TensorComparison(float("inf"), allowed.norm, False, Diagnosis("shape", text))
     if left.shape != right.shape:
         left, right = left.reshape(-1), right.reshape(-1)
     same_special = torch.isfinite(left) == torch.isfinite(right)
     if not bool(same_special.all()):
-        return Comparison(float("inf"), allowed.norm, False, diagnose(left, right, allowed.norm, own))
+        return TensorComparison(float("inf"), allowed.norm, False, diagnose(left, right, allowed.norm, own))
     usual = torch.isfinite(right)
     difference = (left - right)[usual]
     if not difference.numel() or not bool(difference.any()):
-        return Comparison(0.0, allowed.norm, True)
+        return TensorComparison(0.0, allowed.norm, True)
     size = float(right[usual].norm())
     error = float(difference.norm()) / size if size else float(difference.norm())
     worst = float(difference.abs().max()) / ((size / difference.numel() ** 0.5) or 1.0)
     ok = error <= allowed.norm and worst <= _worst_limit(allowed.worst, right[usual], size)
     if ok:
-        return Comparison(error, allowed.norm, True)
+        return TensorComparison(error, allowed.norm, True)
     zeroed = torch.where(usual, left, torch.zeros_like(left)), torch.where(usual, right, torch.zeros_like(right))
-    return Comparison(error, allowed.norm, False, diagnose(*zeroed, allowed.norm, own))
+    return TensorComparison(error, allowed.norm, False, diagnose(*zeroed, allowed.norm, own))
 
 
 def _worst_limit(limit: float, reference: Any, norm: float) -> float:

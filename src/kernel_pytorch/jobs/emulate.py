@@ -1,0 +1,181 @@
+"""Runs a HIP or CUDA program on emulated AMD GPUs, and compares what it does on several of them.
+
+No AMD GPU is involved: the program's machine code is translated to C and run on the CPU. Timings say nothing about
+hardware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.text_file import is_binary_source
+from kernel_pytorch.emulate.assembly.instruction import AssemblyError
+from kernel_pytorch.emulate.codegen.emission import TranslationError
+from kernel_pytorch.emulate.compare import differences
+from kernel_pytorch.emulate.host_compiler import HostCompileFailed
+from kernel_pytorch.emulate.isa.row import TableError
+from kernel_pytorch.emulate.run import Outcome, Settings, run_program
+from kernel_pytorch.emulate.runtime_build import RuntimeBuildError
+from kernel_pytorch.emulate.source.lockstep import Verdict as LockstepVerdict
+from kernel_pytorch.emulate.translate import translate_module
+from kernel_pytorch.jobs.program_build import ProgramBuild, Say, built_programs, say_nothing
+from kernel_pytorch.port.builds.hipified_tree import hipified_tree
+from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images, read_code_object
+from kernel_pytorch.toolchain.elf import ElfError
+from kernel_pytorch.toolchain.offload_bundle import BundleError
+
+DEFAULT_GPU = "mi300x"
+
+
+@dataclass(frozen=True)
+class EmulationResult:
+    """How each run ended, first GPU first. `differences` are those from the first, by the name of the other GPU.
+
+    `lockstep` says, for a comparison with a run from source, whether the program depends on lanes running in lockstep.
+    """
+
+    runs: tuple[Outcome, ...]
+    differences: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    lockstep: tuple[LockstepVerdict, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Every run ended well, and none differs from the first."""
+        return all(run.ok for run in self.runs) and not any(self.differences.values())
+
+
+@dataclass(frozen=True)
+class EmulatedCodeObject:
+    """A code object all of whose kernels can be emulated."""
+
+    file: str
+    target: str
+    kernels: tuple[str, ...]
+
+
+def emulate(
+    files: Path | str | Sequence[Path | str],
+    *,
+    gpus: Sequence[str] = (DEFAULT_GPU,),
+    arguments: Sequence[str] = (),
+    build: ProgramBuild = ProgramBuild(),  # noqa: B008 (frozen)
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    echo: bool = False,
+    progress: Say = say_nothing,
+) -> EmulationResult:
+    """Build a program where needed and run it on each of `gpus`; with several, compare them with the first.
+
+    - `files`: .hip or .cu sources of one program, or an executable.
+    - `gpus`: AMD products such as "mi300x" (wave 64) and "rx7900xtx" (wave 32).
+    - `arguments`: the program's own.
+    - `build`: include folders, macros, and whether to leave a .cu file's lane logic as written.
+    - `settings`: what to look for (memory faults, races, counts) and the limits of a run.
+    - `echo`: let the program's output through instead of collecting it.
+    - `progress`: called with a line of text before each step that takes time.
+
+    Raises UsageError for a program that cannot be built or emulated.
+    """
+    paths = source_files(files)
+    if not gpus:
+        raise UsageError(f"no GPU to emulate: name one, such as {DEFAULT_GPU}")
+    with clear_errors(paths):
+        chosen = [emulated_gpu(name) for name in gpus]
+        with built_programs(paths, chosen, replace(build, kernels=settings.build), progress) as programs:
+            return _run_all(list(zip(programs, chosen, strict=True)), arguments, settings, echo, progress)
+
+
+def _run_all(
+    programs: Sequence[tuple[Path, GPU]], arguments: Sequence[str], settings: Settings, echo: bool, progress: Say
+) -> EmulationResult:
+    def run(program: Path, gpu: GPU) -> Outcome:
+        return run_on(program, gpu, arguments, settings, echo, progress)
+
+    runs = [run(program, gpu) for program, gpu in programs]
+    found = {}
+    again: Outcome | None = None
+    for (_, gpu), outcome in list(zip(programs, runs, strict=True))[1:]:
+        differ = differences(runs[0], outcome)
+        # A second run on the first GPU tells noise (times, addresses) from a difference.
+        if differ and again is None:
+            again = run(*programs[0])
+        if again is not None:
+            differ = differences(runs[0], outcome, again)
+        found[gpu.name] = tuple(map(str, differ))
+    return EmulationResult(tuple(runs), found)
+
+
+def run_on(program: Path, gpu: GPU, arguments: Sequence[str], settings: Settings, echo: bool, progress: Say) -> Outcome:
+    """Run one executable on one emulated GPU."""
+    progress(f"running on an emulated {gpu.name} ({gpu.target.name}, wave {gpu.target.wave_size})")
+    return run_program(program, arguments, gpu, settings, echo=echo)
+
+
+def translate_code_objects(files: Sequence[Path], settings: Settings) -> tuple[EmulatedCodeObject, ...]:
+    """Translate every kernel of .hsaco files; nothing is run. Raises UsageError for one that cannot be emulated."""
+    found = []
+    with clear_errors(files):
+        for path in files:
+            for image in code_object_images(path.read_bytes()):
+                described = read_code_object(image.content)
+                translate_module(image.content, None, settings.build)
+                names = tuple(kernel.name for kernel in described.kernels)
+                found.append(EmulatedCodeObject(str(path), described.target, names))
+    return tuple(found)
+
+
+def lane_findings(files: Sequence[Path], include_dirs: Sequence[Path]) -> tuple[Finding, ...]:
+    """The places of .cu files where lane logic depends on the wave width."""
+    found: list[Finding] = []
+    for path in files:
+        if path.suffix.lower() == ".cu":
+            with hipified_tree(path, tuple(include_dirs)) as tree:
+                found += [finding for finding in tree.findings if finding.code.startswith("KP3")]
+    return tuple(found)
+
+
+def emulated_gpu(name: str) -> GPU:
+    """The AMD product of that name. Raises UsageError for another vendor's."""
+    gpu = gpu_by_alias(name)
+    if gpu.vendor != "amd":
+        raise UsageError(f"{gpu.name} is not an AMD GPU: only those are emulated")
+    return gpu
+
+
+def source_files(files: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
+    """The files as paths. Raises UsageError for one that is not there, or is binary under the name of a source."""
+    paths = tuple(map(Path, (files,) if isinstance(files, (str, Path)) else files))
+    for path in paths:
+        if not path.is_file():
+            raise UsageError(f"{path}: no such file")
+        if is_binary_source(path):
+            raise UsageError(f"{path}: not a text file: nothing a compiler could read")
+    return paths
+
+
+@contextmanager
+def clear_errors(files: Sequence[Path]) -> Iterator[None]:
+    """A damaged file, a kernel that cannot be translated, a machine that is not set up: each ends in one UsageError."""
+    named = ", ".join(map(str, files))
+    try:
+        yield
+    except (CodeObjectError, ElfError, BundleError) as damage:
+        raise UsageError(f"{named}: no code object that can be read: {damage}") from damage
+    except (TranslationError, AssemblyError, TableError) as refusal:
+        raise UsageError(f"{named}: cannot be emulated: {refusal}") from refusal
+    except (HostCompileFailed, RuntimeBuildError) as failure:
+        raise UsageError(f"{named}: {failure}") from failure
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        place = problem.filename if problem.filename is not None else named
+        kept = default_cache()
+        in_cache = kept in (Path(str(place)), *Path(str(place)).parents)
+        hint = "; KPT_CACHE_DIR names another folder to keep builds in" if in_cache else ""
+        raise UsageError(f"{place}: {problem.strerror or problem}{hint}") from problem

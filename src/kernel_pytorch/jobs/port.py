@@ -1,0 +1,236 @@
+"""The port of a project: discover, rewrite, prove, build; then write it, or a ported copy.
+
+Every change sits behind a gate or in a new file. Before a patch is part of the result, the isolation check folds the
+gates to "not ROCm" and compares with the original. A file that fails is left as it was and named in `refused`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.findings import CheckResult, Finding, Held, Patch, Status, action
+from kernel_pytorch.core.pages import Page
+from kernel_pytorch.core.unified_diff import unified_diff
+from kernel_pytorch.jobs.added_files import ADDED, added_files
+from kernel_pytorch.jobs.proof import Proof, prove
+from kernel_pytorch.jobs.scan import Selection, file_counts
+from kernel_pytorch.port.apply import apply_patches
+from kernel_pytorch.port.builds.ported_project import build_ported
+from kernel_pytorch.port.discover import Project, Skipped, discover, list_files
+from kernel_pytorch.port.layouts import LAYOUTS, layout_named
+from kernel_pytorch.port.phases import Effort, Phase, effort, phases
+from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
+from kernel_pytorch.port.settings import AUTO, checked_targets, without_excluded
+from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
+from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.verify.isolation import FileVerdict
+
+
+@dataclass(frozen=True)
+class PortPlan:
+    """What will be ported and how. `add` names files of ours, `build` says whether to build what was ported."""
+
+    project: Project
+    options: PortOptions
+    targets: tuple[str, ...]
+    add: tuple[str, ...] = ()
+    build: bool = True
+
+    @property
+    def layout(self) -> str:
+        return self.options.layout
+
+
+@dataclass(frozen=True)
+class PortResult:
+    """A port that is not written yet. `diff()` shows it, `write()` applies it, `write_copy(folder)` makes a copy.
+
+    `patches` are proven to leave the NVIDIA path alone. `held` are edits that need a review. `checks` are the builds of
+    what was ported; `not_built` says why there are none.
+    """
+
+    root: str
+    layout: str
+    targets: tuple[str, ...]
+    files: dict[str, int]
+    findings: tuple[Finding, ...]
+    held: tuple[Held, ...]
+    patches: tuple[Patch, ...]
+    verdicts: tuple[FileVerdict, ...]
+    checks: tuple[CheckResult, ...]
+    not_built: str
+    skipped: tuple[Skipped, ...]
+    phases: tuple[Phase, ...]
+    effort: Effort
+    own_pages: tuple[Page, ...] = ()
+
+    @property
+    def refused(self) -> tuple[FileVerdict, ...]:
+        """The files that could not be proven: they stay as they are."""
+        return Proof(self.patches, self.verdicts).refused
+
+    @property
+    def left(self) -> tuple[Finding, ...]:
+        """The findings that only a person can settle."""
+        return tuple(finding for finding in self.findings if action(finding) == "a person")
+
+    @property
+    def ok(self) -> bool:
+        """Nothing was refused, nothing failed to build, and nothing is left for a person."""
+        failed = any(check.status is Status.FAIL for check in self.checks)
+        return not (self.refused or failed or self.left or self.held)
+
+    def diff(self) -> str:
+        """All patches as a unified diff."""
+        return "".join(map(unified_diff, self.patches))
+
+    def write(self) -> None:
+        """Apply the port to the project: all files or none. Raises UsageError where a file changed in between."""
+        if layout_named(self.layout).writes_twins:
+            raise UsageError(f"{self.root}: the copy layout has twins of headers under the same name: use write_copy()")
+        apply_patches(Path(self.root), self.patches)
+
+    def write_copy(self, folder: Path | str) -> None:
+        """Make a ported copy of the project, without what git ignores. The folder must not exist yet."""
+        out = Path(folder)
+        if out.exists():
+            raise UsageError(f"{out}: already exists; name a folder that does not")
+        _copy_project(Path(self.root), out)
+        apply_patches(out, [_over_the_copy(patch, out) for patch in self.patches])
+
+
+def port(
+    path: Path | str,
+    *,
+    layout: str | None = None,
+    targets: Sequence[str] | None = None,
+    unsafe: bool | None = None,
+    select: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    exclude: Sequence[str] | None = None,
+    rules: Sequence[Path] | None = None,
+    add: Sequence[str] = (),
+    build: bool = True,
+    wave: str = "logical32",
+    workers: int | None = None,
+) -> PortResult:
+    """Port a project folder and prove the port. Writes nothing; `result.write()` does.
+
+    - `path`: the project folder.
+    - `layout`: "auto", "copy", "single-source" or "torch-extension".
+    - `targets`: GPUs to build the ported sources for, such as "gfx942".
+    - `unsafe`: apply edits that need a review as well.
+    - `select`, `ignore`: codes or their beginnings; "KP3" is every rule on wave width.
+    - `exclude`: globs of files to leave alone.
+    - `rules`: YAML files with rules of your own.
+    - `add`: files of ours to add: "fp8", "graph-check", "compile-guard".
+    - `build`: build what was ported, where a HIP compiler is found.
+    - `wave`: "logical32" keeps warps of 32 lanes, "native" widens where that is provably right.
+    - `workers`: processes; all cores by default.
+
+    What is None comes from `[tool.kernel_pytorch]` in the project's pyproject.toml. Raises UsageError for input that
+    makes no sense.
+    """
+    selection = Selection(select, ignore, exclude, rules)
+    return run_plan(
+        plan_port(
+            Path(path), selection, layout=layout, targets=targets, unsafe=unsafe, add=add, build=build, wave=wave
+        ),
+        workers,
+    )
+
+
+def plan_port(
+    path: Path,
+    selection: Selection = Selection(),  # noqa: B008 (frozen)
+    *,
+    layout: str | None = None,
+    targets: Sequence[str] | None = None,
+    unsafe: bool | None = None,
+    add: Sequence[str] = (),
+    build: bool = True,
+    wave: str = "logical32",
+) -> PortPlan:
+    """Discover the project and settle how to port it: what the caller says, else what the project's table says."""
+    if not path.is_dir():
+        raise UsageError(f"{path}: no such folder")
+    settings, rules = selection.over_the_table_of(path)
+    chosen = layout or settings.layout
+    if chosen not in (AUTO, *LAYOUTS):
+        raise UsageError(f"layout {chosen!r} is not known: expected one of {', '.join((AUTO, *LAYOUTS))}")
+    unknown = [name for name in add if name not in ADDED]
+    if unknown:
+        raise UsageError(f"add {unknown[0]!r} is not known: expected one of {', '.join(ADDED)}")
+    project = without_excluded(discover(path), settings.exclude)
+    options = PortOptions(
+        choose_layout(project) if chosen == AUTO else chosen,
+        wave,
+        settings.unsafe if unsafe is None else unsafe,
+        settings.select,
+        settings.ignore,
+        rules,
+    )
+    wanted = settings.targets if targets is None else checked_targets(targets, "targets")
+    return PortPlan(project, options, wanted, tuple(add), build)
+
+
+def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
+    """Rewrite, prove and build. Writes nothing."""
+    project = plan.project
+    rewritten = port_project(project, plan.options, workers)
+    taken = {patch.path for patch in rewritten.patches}
+    added = added_files(project, plan.add, taken) if plan.add else ()
+    proof = prove((*rewritten.patches, *added))
+    checks, not_built = build_patches(plan, proof.patches) if plan.build else ((), "")
+    return PortResult(
+        root=str(project.root),
+        layout=plan.layout,
+        targets=plan.targets,
+        files=file_counts(project),
+        findings=rewritten.findings,
+        held=rewritten.held,
+        patches=proof.patches,
+        verdicts=proof.verdicts,
+        checks=checks,
+        not_built=not_built,
+        skipped=project.skipped,
+        phases=phases(project, rewritten.findings),
+        effort=effort(rewritten.findings),
+        own_pages=tuple(rule.page() for rule in plan.options.user_rules),
+    )
+
+
+def build_patches(plan: PortPlan, patches: Sequence[Patch]) -> tuple[tuple[CheckResult, ...], str]:
+    """A result for every source and target, or the reason why nothing could be built."""
+    # A torch extension's .cu may stay as it is where only its headers are ported.
+    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if layout_named(plan.layout).is_built_by_torch else ()))
+    if not any(patch.path.endswith(suffixes) for patch in patches):
+        return (), ""
+    try:
+        toolchain = find_toolchain()
+    except ToolchainNotFoundError as error:
+        return (), str(error)
+    built = (build_ported(plan.project, patches, toolchain, name, layout=plan.layout) for name in plan.targets)
+    return tuple(check for checks in built for check in checks), ""
+
+
+def _copy_project(root: Path, out: Path) -> None:
+    """The files of the project, without what git ignores."""
+    for name in list_files(root).names:
+        source = root / name
+        if source.is_file() or source.is_symlink():  # a link to a folder as well
+            destination = out / name
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, destination, follow_symlinks=False)
+        elif source.is_dir():  # git names a submodule as one entry: without it the copy does not build
+            shutil.copytree(source, out / name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+
+
+def _over_the_copy(patch: Patch, out: Path) -> Patch:
+    """The patch against what was copied: in the copy layout a header's twin replaces the header."""
+    path = out / patch.path
+    return Patch(patch.path, path.read_bytes() if path.is_file() else None, patch.after, patch.codes)

@@ -146,35 +146,30 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
 def _put_in_place(staging: Path, output: Path) -> None:
     import os
 
+    from kernel_pytorch.core.errors import UsageError
+
     if not output.exists():
         staging.chmod(0o755)
         staging.rename(output)
         return
+    top = output.resolve()
     for folder, _, names in os.walk(staging):
         target = output / Path(folder).relative_to(staging)
+        if not target.resolve().is_relative_to(top):
+            raise UsageError(f"{target}: a link that leads out of {output}; remove it, or name another folder")
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
             (Path(folder) / name).replace(target / name)
 
 
 def _write(path: Path, data: bytes) -> None:
-    import os
-    import tempfile
-
     from kernel_pytorch.core.errors import UsageError
+    from kernel_pytorch.core.whole_file import write_whole
 
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        write_whole(path, data)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from problem
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def _report(args: argparse.Namespace, done: list[Done]) -> int:

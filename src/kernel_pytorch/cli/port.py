@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -74,8 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.findings import to_plain
-    from kernel_pytorch.port.apply import apply_patches
-    from kernel_pytorch.port.discover import discover
+    from kernel_pytorch.port.apply import apply_patches, copy_with_patches, recover
+    from kernel_pytorch.port.discover import discover, listed_files
     from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
     from kernel_pytorch.port.settings import checked_targets, without_excluded
     from kernel_pytorch.report.diff import unified_diff
@@ -92,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.out is not None and args.out.exists():
         raise UsageError(f"{args.out}: already exists; name a folder that does not")
+    if args.write and (recovered := recover(args.path)):
+        print(f"{args.path}: {recovered}", file=sys.stderr)
     project = without_excluded(discover(args.path), settings.exclude)
     layout = choose_layout(project) if layout == "auto" else layout
     unsafe = settings.unsafe if args.unsafe is None else args.unsafe
@@ -108,8 +109,7 @@ def run(args: argparse.Namespace) -> int:
     if args.write:
         apply_patches(args.path, proven)
     elif args.out is not None:
-        _copy(project, args.out)
-        apply_patches(args.out, [_as_new(patch, args.out) for patch in proven])
+        copy_with_patches(project.root, listed_files(project.root), proven, args.out)
     left = [finding for finding in result.findings if action(finding) == "a person"]
     if args.json:
         document = {
@@ -252,28 +252,6 @@ def _notes(root: Path, proven: list[Patch]) -> None:
             f"dependencies ({names}): `kpt deps {root} --write` makes requirements-rocm.txt; nothing here did",
             file=sys.stderr,
         )
-
-
-def _copy(project: Project, out: Path) -> None:
-    """The files of the project, without what git ignores."""
-    from kernel_pytorch.port.discover import listed_files
-
-    for name in listed_files(project.root):
-        source = project.root / name
-        if source.is_file() or source.is_symlink():  # a link to a folder as well
-            destination = out / name
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, destination, follow_symlinks=False)
-        elif source.is_dir():  # git names a submodule as one entry: without it the copy does not build
-            shutil.copytree(source, out / name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-
-
-def _as_new(patch: Patch, out: Path) -> Patch:
-    """In the copy layout a header's twin takes the place of the header that was copied."""
-    from kernel_pytorch.core.findings import Patch
-
-    path = out / patch.path
-    return Patch(patch.path, path.read_bytes() if path.is_file() else None, patch.after, patch.codes)
 
 
 def _talk(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.classify.timeline import Timeline
 
 SCHEMA = 1
@@ -266,10 +267,7 @@ class CompileReport:
 
 def save(profile: Profile, path: Path) -> None:
     """Write the profile. Raises UsageError naming the file."""
-    try:
-        path.write_text(to_json(profile, indent=1), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    write_for_user(path, to_json(profile, indent=1))
 
 
 def load(path: Path) -> Profile:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child_bytes
 from kernel_pytorch.port.cxx.unit import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
@@ -96,11 +97,8 @@ def _language(path: Path) -> str | None:
 def listed_files(root: Path) -> list[str]:
     """What git tracks or would add below a folder; outside git, every file that is not hidden or built."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            capture_output=True,
-            check=False,
-            timeout=60,
+        done = run_child_bytes(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], timeout_s=60
         )
         names = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
         # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.whole_file import write_whole
 
 MISSING = 'an HTML page needs jinja2, which is not installed: pip install "kernel-pytorch[report]"'
 
@@ -28,6 +29,6 @@ def render(template: str, **values: Any) -> str:
 def write_page(text: str, path: Path) -> None:
     """Write a page. Raises UsageError naming the file if it cannot be written."""
     try:
-        path.write_text(text, encoding="utf-8", errors="replace")
+        write_whole(path, text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from error

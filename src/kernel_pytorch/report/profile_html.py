@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from html import escape
 from pathlib import Path
 
-from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.classify.classifier import TITLES
 from kernel_pytorch.perf.profile import Profile
+from kernel_pytorch.report.page import write_page
 from kernel_pytorch.report.profile_charts import breakdown_chart, operators_chart, roofline_chart, timeline_chart
 
 _STYLE = """
@@ -82,10 +82,7 @@ def to_html(profile: Profile) -> str:
 
 def write_html(profile: Profile, path: Path) -> None:
     """Write the page. Raises UsageError naming the file if it cannot be written."""
-    try:
-        path.write_text(to_html(profile), encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    write_page(to_html(profile), path)
 
 
 def _table(title: str, heads: list[str], rows: Iterable[tuple[object, ...]]) -> str:

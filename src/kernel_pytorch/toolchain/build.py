@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import UnknownTargetError, target
+from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.toolchain.code_object import CodeObject, CodeObjectError, code_object_images, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
@@ -217,7 +217,7 @@ def write_outputs(results: Sequence[Built], directory: Path) -> dict[str, str]:
         if contents:
             directory.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            _write_whole(directory / name, content)
+            write_whole(directory / name, content)
     except OSError as error:
         raise UsageError(f"{directory}: cannot be written ({error.strerror})") from error
     return {key(b): str(directory / output_name(b, "hsaco")) for b in results if b.code_object is not None}
@@ -226,20 +226,6 @@ def write_outputs(results: Sequence[Built], directory: Path) -> dict[str, str]:
 def key(built: Built) -> str:
     """What tells results apart."""
     return f"{built.file}\0{built.arch}"
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(part).chmod(0o666 & ~umask)
-        Path(part).replace(path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
 
 
 def known_target(name: str) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import re
 import stat
@@ -19,7 +18,11 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from errno import EPERM
 from pathlib import Path
+
+from kernel_pytorch.core.cache_folder import not_private
+from kernel_pytorch.core.whole_file import SUFFIX, write_whole
 
 SCHEMA = 1
 """Part of the path: a package version with another layout uses another folder, side by side."""
@@ -33,8 +36,7 @@ LOCK_WAIT_S = 600.0
 _MAGIC = b"KPTKRNL\x01"
 _HEADER = struct.Struct("<8s32sQ32s")  # magic, key, payload length, sha256 of the payload
 _ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.kpt\Z")
-_TEMPORARY_NAME = re.compile(r"\.kpt-([0-9]+-[0-9]+-[0-9a-f]{8}\.tmp|[0-9a-f]{16}\.lock)\Z")
-_serial = itertools.count()
+_TEMPORARY_NAME = re.compile(rf"\..+{re.escape(SUFFIX)}\Z|\.kpt-[0-9a-f]{{16}}\.lock\Z")
 _warned_about: set[Path] = set()
 
 
@@ -90,6 +92,9 @@ class KernelCache:
         """The payload stored under `key`, or None if there is none that is whole and ours."""
         path = self._path(key)
         try:
+            # What is stored runs on the GPU with the caller's rights: another user may have planted the folder.
+            if problem := not_private(self._folder.lstat()):
+                raise PermissionError(EPERM, problem, str(self._folder))
             with path.open("rb") as file:
                 owner = os.fstat(file.fileno()).st_uid
                 content = file.read()
@@ -98,10 +103,7 @@ class KernelCache:
         except OSError as error:
             self._report("read", error)
             return None
-        # What is stored runs on the GPU with the caller's rights: another user may have planted the folder.
-        if owner != os.getuid():
-            return None
-        payload = _payload(key, content)
+        payload = _payload(key, content) if owner == os.getuid() else None
         if payload is not None:
             _touch(path)
         return payload
@@ -184,20 +186,15 @@ class KernelCache:
         if not self._folder.is_dir():
             _make_directory(self.directory)
             self._folder.mkdir(mode=0o700, exist_ok=True)
+        if problem := not_private(self._folder.lstat()):
+            raise PermissionError(EPERM, problem, str(self._folder))
 
     def _write(self, path: Path, content: bytes) -> None:
         self._make_folder()
-        temporary = self._folder / f".kpt-{os.getpid()}-{next(_serial)}-{os.urandom(4).hex()}.tmp"
-        # No fsync: after a power cut the checksum turns a torn file into a miss, and waiting for the disk
-        # would cost every compile.
-        try:
-            with temporary.open("xb") as file:
-                file.write(content)
-            _touch(temporary)
-            temporary.replace(path)
-        except OSError:
-            _remove(temporary)
-            raise
+        # Not durable: after a power cut the checksum turns a torn file into a miss, and waiting for the disk would
+        # cost every compile.
+        write_whole(path, content)
+        _touch(path)
 
     def _evict(self, keep: Path) -> None:
         oldest_temporary_ns = time.time_ns() - int(STALE_TEMPORARY_S * 1e9)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import io
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.aiter.installed import package_folder
 from kernel_pytorch.perf.ladder.rung import Inputs
 
@@ -131,14 +133,11 @@ def diagnosis(missing: Iterable[Shape], files: Iterable[Path]) -> str:
 def write_untuned(shapes: Iterable[Shape], path: Path) -> int:
     """The file the tuner takes; gives how many shapes are in it."""
     rows = [dict(zip(COLUMNS, (s.rows, s.n, s.k, s.bias, s.dtype, s.dtype, False, False), strict=True)) for s in shapes]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS)
+    writer.writeheader()
+    writer.writerows(rows)
+    write_for_user(path, text.getvalue())
     return len(rows)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.whole_file import whole_file, write_whole
 
 SCHEMA = 1
 RECORD_FILE = "record.json"
@@ -79,11 +80,9 @@ def write_record(folder: Path, record: GoldenRecord, tensors: dict[str, Any], we
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in ((TENSOR_FILE, tensors), (WEIGHT_FILE, weights)):
             if content is not None:
-                save_file({key: value.contiguous() for key, value in content.items()}, folder / f"{name}.part")
-                (folder / f"{name}.part").replace(folder / name)
-        part = folder / f"{RECORD_FILE}.part"
-        part.write_text(json.dumps(to_plain(record), indent=1), encoding="utf-8")
-        part.replace(folder / RECORD_FILE)
+                with whole_file(folder / name) as part:
+                    save_file({key: value.contiguous() for key, value in content.items()}, part)
+        write_whole(folder / RECORD_FILE, json.dumps(to_plain(record), indent=1))
     except OSError as error:
         raise UsageError(f"{folder}: the record cannot be written ({error.strerror or error})") from error
 

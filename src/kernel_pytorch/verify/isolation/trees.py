@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child_bytes
 
 _SKIPPED = {".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
@@ -106,7 +106,7 @@ class GitTree:
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False, timeout=120)
+        done = run_child_bytes(["git", "-C", str(folder), *arguments], timeout_s=120)
     except FileNotFoundError:
         return None
     return done.stdout if done.returncode == 0 else None

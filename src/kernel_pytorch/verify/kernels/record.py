@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_plain
+from kernel_pytorch.core.whole_file import whole_file, write_whole
 from kernel_pytorch.verify.golden.archive import MAX_JSON_BYTES, RECORD_FILE, TENSOR_FILE, check_header, plain_file
 
 KIND = "kernels"
@@ -86,12 +87,9 @@ def write_kernel_record(folder: Path, record: KernelRecord, contents: Mapping[st
     """Write a record as a whole: files get their names when they are complete, `record.json` last."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{TENSOR_FILE}.part"
-        _write_tensors(part, contents)
-        part.replace(folder / TENSOR_FILE)
-        part = folder / f"{RECORD_FILE}.part"
-        part.write_text(json.dumps(to_plain(record), indent=1), encoding="utf-8")
-        part.replace(folder / RECORD_FILE)
+        with whole_file(folder / TENSOR_FILE) as part:
+            _write_tensors(part, contents)
+        write_whole(folder / RECORD_FILE, json.dumps(to_plain(record), indent=1))
     except OSError as error:
         raise UsageError(f"{folder}: the record cannot be written ({error.strerror or error})") from error
 

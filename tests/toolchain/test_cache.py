@@ -150,8 +150,8 @@ def test_a_stale_temporary_file_is_swept_and_a_fresh_one_kept(tmp_path: Path) ->
     cache = KernelCache(tmp_path)
     cache.put(key("a"), b"x")
     folder = entry_files(tmp_path)[0].parent
-    fresh = folder / ".kpt-123-0-0badcafe.tmp"
-    stale = folder / ".kpt-124-0-0badcafe.tmp"
+    fresh = folder / ".a.0badcafe0badcafe.kpt-unfinished"
+    stale = folder / ".b.0badcafe0badcafe.kpt-unfinished"
     foreign = folder / "notes.tmp"
     for path in (fresh, stale, foreign):
         path.write_bytes(b"half")

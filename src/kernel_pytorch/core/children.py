@@ -137,7 +137,12 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         for number, was in before.items():
             signal.signal(number, was)
+        stopped = _stopped_by.copy()
         _stopped_by.clear()
+        if stopped:
+            # What came of the children's end, or of an Interrupted that was raised where Python ignores it (in a
+            # destructor, while it forks), is not the command's own result.
+            raise Interrupted(stopped[0]) from None
 
 
 def _stop(number: int) -> None:

@@ -121,7 +121,7 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
     output: Path | None = args.output
     if folders:
         root = folders[0]
-        files = find_sources(root, [output] if output else [])
+        files = find_sources(root, [output] if output else [], _say_left_out)
     else:
         root = Path(os.path.commonpath([path.resolve().parent for path in args.paths]))
         files = [path.resolve() for path in args.paths]
@@ -141,6 +141,10 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return _report(args, done)
+
+
+def _say_left_out(path: Path, reason: str) -> None:
+    print(f"kpt: {path}: {reason}; left out", file=sys.stderr)
 
 
 def _put_in_place(staging: Path, output: Path) -> None:

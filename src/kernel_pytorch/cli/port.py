@@ -137,6 +137,7 @@ def run(args: argparse.Namespace) -> int:
 def _added(project: Project, wanted: list[tuple[str, str, str]], there: set[str]) -> Iterator[Patch]:
     """Files of ours in the project's largest package, or in its root where it has none."""
     from kernel_pytorch.core.findings import Patch
+    from kernel_pytorch.core.read_file import read_if_there
     from kernel_pytorch.port.templates import template
 
     packages = [PurePosixPath(path).parent for path in project.of("python") if path.endswith("__init__.py")]
@@ -145,7 +146,7 @@ def _added(project: Project, wanted: list[tuple[str, str, str]], there: set[str]
     home = max(sorted(sizes), key=sizes.__getitem__) if sizes else PurePosixPath()
     for name, source, code in wanted:
         path = (home / name).as_posix()
-        before = (project.root / path).read_bytes() if (project.root / path).is_file() else None
+        before = read_if_there(project.root / path, project.root)
         after = template(source)
         if before != after and path not in there:
             yield Patch(path, before, after, (code,))

@@ -11,8 +11,12 @@ import stat
 from errno import EFBIG, EINVAL, ELOOP
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 MAX_BYTES = 50_000_000
+LARGE = 2_000_000_000
+"""For what the user names, and what may be large: a recording, a log, an executable."""
+
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0)
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -27,26 +31,40 @@ class FileRefused(OSError):
     """A file that is there and is not read. `strerror` says why."""
 
 
-def read_bytes(path: Path, root: Path | None = None, limit: int = MAX_BYTES) -> bytes:
-    """The content of a plain file of at most `limit` bytes that lies below `root`, links followed.
+def open_plain(path: Path, root: Path | None = None) -> BinaryIO:
+    """A plain file that lies below `root`, links followed, opened for reading. It never waits.
 
-    Raises OSError: FileRefused where the file is there and is none of these. It never waits.
+    Raises OSError: FileRefused where the file is there and is not one. It is looked at once more when it is open: by
+    then another one may have taken its place.
     """
     _refuse_special(os.stat(path), path)  # noqa: PTH116 - to open a device may do something already
     descriptor = os.open(path, _FLAGS)
     try:
-        found = os.fstat(descriptor)
-        _refuse_special(found, path)  # by now another file may have taken its place
+        _refuse_special(os.fstat(descriptor), path)
         if root is not None and not _is_below(descriptor, path, root):
             raise FileRefused(ELOOP, f"leads out of {root}", str(path))
-        if found.st_size > limit:
-            raise FileRefused(EFBIG, f"{found.st_size} bytes, more than the {limit} that are read", str(path))
-        data = _all(descriptor, found.st_size, limit)
-        if len(data) > limit:
-            raise FileRefused(EFBIG, f"more than the {limit} bytes that are read", str(path))
-        return data
-    finally:
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
         os.close(descriptor)
+        raise
+
+
+def read_bytes(path: Path, root: Path | None = None, limit: int = MAX_BYTES) -> bytes:
+    """The content of a plain file of at most `limit` bytes; raises as `open_plain`, and for one that has more."""
+    with open_plain(path, root) as file:
+        size = os.fstat(file.fileno()).st_size
+        data = file.read() if size <= limit else b""
+        if max(size, len(data)) > limit:  # also one that grows, and those of /proc, which say that they have no size
+            raise FileRefused(EFBIG, f"larger than {limit // 1_000_000} MB", str(path))
+        return data
+
+
+def read_if_there(path: Path, root: Path | None = None) -> bytes | None:
+    """The content of a file; None where there is none that could be read."""
+    try:
+        return read_bytes(path, root)
+    except OSError:
+        return None
 
 
 def read_text(path: Path, root: Path | None = None, limit: int = MAX_BYTES, errors: str = "strict") -> str:
@@ -79,18 +97,6 @@ def _refuse_special(found: os.stat_result, path: Path) -> None:
 
 def _kind(found: os.stat_result) -> str:
     return next((name for is_one, name in _KINDS if is_one(found.st_mode)), "something else")
-
-
-def _all(descriptor: int, expected: int, limit: int) -> bytes:
-    parts: list[bytes] = []
-    left = limit + 1  # the size may have grown, and files of /proc say that they have none
-    while left > 0:
-        part = os.read(descriptor, min(left, max(expected + 1, 1 << 16)))
-        if not part:
-            break
-        parts.append(part)
-        left -= len(part)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _is_below(descriptor: int, path: Path, root: Path) -> bool:

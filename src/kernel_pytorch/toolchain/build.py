@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import UnknownTargetError, target
+from kernel_pytorch.core.read_file import LARGE, open_plain, read_bytes
 from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.toolchain.code_object import CodeObject, CodeObjectError, code_object_images, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
@@ -162,7 +163,7 @@ def read_built(path: Path, wanted: Wanted = Wanted()) -> list[Built]:  # noqa: B
     if wanted.assembly:
         raise UsageError(f"{path}: --asm is for sources; use --disassemble for a file that is compiled already")
     try:
-        images = code_object_images(path.read_bytes())
+        images = code_object_images(read_bytes(path, limit=LARGE))
         objects = [(image.content, read_code_object(image.content)) for image in images]
     except CodeObjectError as error:
         raise UsageError(f"{path}: {error}") from error
@@ -185,7 +186,7 @@ def read_built(path: Path, wanted: Wanted = Wanted()) -> list[Built]:  # noqa: B
 
 def is_compiled(path: Path) -> bool:
     """Whether a file holds machine code rather than source, judged by its first bytes."""
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         start = stream.read(24)
     magics = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x10\xff\x10\xad", b"!<arch>")
     return start.startswith(magics)

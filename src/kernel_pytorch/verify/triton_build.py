@@ -13,6 +13,7 @@ from typing import Any
 from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
 
 MOST_KERNELS = 40  # more take an hour and are left to `kpt inspect`
@@ -24,7 +25,7 @@ _NOT_KNOWN = ("import", "signature", "time")
 
 def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> list[CheckResult]:
     """One check per launched kernel and target; none where the project has no Triton."""
-    count = sum((project.root / path).read_bytes().count(_MARK) for path in project.of("python"))
+    count = sum(read_bytes(project.root / path, project.root).count(_MARK) for path in project.of("python"))
     command = f"kpt inspect . --triton --arch {','.join(targets)}"
     if not count:
         return []

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.aiter.installed import package_folder
 from kernel_pytorch.perf.ladder.rung import Inputs
@@ -78,7 +79,7 @@ def tuned_shapes(files: Iterable[Path], target: str, compute_units: int, preshuf
     for path in files:
         if not path.is_file():
             continue
-        with path.open(newline="", encoding="utf-8") as file:
+        with io.StringIO(read_text(path), newline="") as file:
             for row in csv.DictReader(file):
                 try:
                     if row.get("gfx", target) != target or int(row["cu_num"]) != compute_units:

@@ -21,6 +21,7 @@ from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.perf.inspect.child import tell_parent
 from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
@@ -92,7 +93,7 @@ def _spec(path: str) -> dict[str, dict[str, Any]]:
     if not path:
         return {}
     try:
-        read = json.loads(Path(path).read_text(encoding="utf-8"))
+        read = json.loads(read_text(Path(path)))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: not a spec: {error}") from error
     if not isinstance(read, dict) or not all(isinstance(value, dict) for value in read.values()):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.ladder.measuring import Comparison
 from kernel_pytorch.perf.ladder.recipe import with_step
@@ -110,7 +111,7 @@ def save(ledger: Ledger, path: Path) -> None:
 def load(path: Path) -> Ledger:
     """A saved ledger. Raises UsageError naming the file and what is wrong with it."""
     try:
-        return from_json(Ledger, path.read_text(encoding="utf-8"))
+        return from_json(Ledger, read_text(path))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, TypeError, KeyError) as error:

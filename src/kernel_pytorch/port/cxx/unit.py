@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.source import SourceFile, source_file
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def resolve_include(include: Include, includer: Path, search: Sequence[Path]) ->
 
 
 def include_closure(
-    main: Path, root: Path, search: Sequence[Path] = (), read: Callable[[Path], bytes] = Path.read_bytes
+    main: Path, root: Path, search: Sequence[Path] = (), read: Callable[[Path], bytes] = read_bytes
 ) -> dict[Path, bytes]:
     """The main file and every project header it reaches, with their bytes, in the order of first inclusion.
 

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import why_refused
+
 SKIPPED_FOLDERS = frozenset(
     {
         *(".git", ".hg", ".svn", ".tox", ".nox", ".eggs", ".idea", ".vscode", "__pycache__", "node_modules"),
@@ -64,7 +66,9 @@ def find_files(root: Path) -> tuple[list[Found], list[str]]:
                 skipped.append(f"{path.relative_to(root).as_posix()} (its compiled .txt is read)")
                 continue
             found = identify(path)
-            if found:
+            if found and (reason := why_refused(path, root)):
+                skipped.append(f"{path.relative_to(root).as_posix()} ({reason})")
+            elif found:
                 found_files.append(found)
     return found_files, skipped
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.port.deps.model import Environment, TorchBuild
 from kernel_pytorch.port.deps.packages import classify, normalize
 
@@ -103,7 +104,7 @@ def _assigned(file: Path) -> dict[str, str | None]:
     """String constants assigned at module level; torch writes some with annotations and some without."""
     values: dict[str, str | None] = {}
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8", errors="replace"))
+        tree = ast.parse(read_text(file, errors="replace"))
     except SyntaxError:
         return values
     for node in tree.body:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.deps.discover import SKIPPED_FOLDERS
 from kernel_pytorch.port.deps.model import JaxUse
 
@@ -40,9 +41,7 @@ def scan_imports(root: Path) -> JaxUse:
     torch_modules = 0
     for path in python_files(root):
         try:
-            if path.stat().st_size > MAX_FILE_BYTES:
-                continue
-            data = path.read_bytes()
+            data = read_bytes(path, limit=MAX_FILE_BYTES)
         except OSError:
             continue
         named = {match.decode() for match in _QUICK.findall(data)}

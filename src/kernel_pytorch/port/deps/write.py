@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.port.deps.model import Decision, Environment, Plan, Project
 
@@ -66,9 +67,10 @@ def _safe(group: str) -> str:
 
 
 def _output(path: Path, text: str) -> Output:
-    if not path.exists():
+    try:
+        old = read_bytes(path)
+    except FileNotFoundError:
         return Output(path, text, "new")
-    old = path.read_bytes()
     if old == text.encode():
         return Output(path, text, "same")
     return Output(path, text, "changed" if old.startswith(HEADER.encode()) else "foreign")

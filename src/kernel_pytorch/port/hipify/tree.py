@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_bytes, why_refused
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, is_third_party, resolve_include
 from kernel_pytorch.port.hipify.file import TranslateOptions, translate
@@ -37,8 +38,13 @@ class Done:
     needs: Needs
 
 
-def find_sources(root: Path, leave: Sequence[Path] = ()) -> list[Path]:
-    """The C, C++ and CUDA files below a folder, third-party folders, hidden ones and `leave` left out. Sorted."""
+def find_sources(
+    root: Path, leave: Sequence[Path] = (), refused: Callable[[Path, str], None] = lambda path, reason: None
+) -> list[Path]:
+    """The C, C++ and CUDA files below a folder, third-party folders, hidden ones and `leave` left out. Sorted.
+
+    `refused` hears of files that cannot be read, with the reason.
+    """
     found: list[Path] = []
     left = {path.resolve() for path in leave}
     for folder, folders, names in os.walk(root):
@@ -50,7 +56,11 @@ def find_sources(root: Path, leave: Sequence[Path] = ()) -> list[Path]:
         )
         for name in sorted(names):
             path = here / name
-            if path.suffix.lower() in CUDA_SUFFIXES | C_SUFFIXES and path.is_file():
+            if path.suffix.lower() not in CUDA_SUFFIXES | C_SUFFIXES:
+                continue
+            if reason := why_refused(path, root):
+                refused(path, reason)
+            else:
                 found.append(path)
     return found
 
@@ -64,7 +74,7 @@ def tasks_of(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> 
     sizes: dict[str, int] = {}
     reaches: dict[str, list[str]] = {}
     for path, name in known.items():
-        data = path.read_bytes()
+        data = read_bytes(path)
         sizes[name] = len(data)
         reaches[name] = []
         for include in includes_of(data):
@@ -107,7 +117,7 @@ def written_name(relative: str, layout: str) -> str:
 
 def run_task(task: Task, options: TranslateOptions, target: Path | None) -> list[Done]:
     """Translates the chosen files of a task and writes them below `target`, if there is one."""
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
+    unit = Unit(tuple(source_file(name, read_bytes(task.root / name)) for name in task.members), options.wave)
     folders = [*task.search, task.root.resolve(), task.root.resolve() / "include", task.root.resolve() / "src"]
     done: list[Done] = []
     chosen = set(task.chosen)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import open_plain, read_text
 from kernel_pytorch.core.whole_file import whole_file, write_whole
 
 SCHEMA = 1
@@ -190,7 +191,7 @@ def plain_file(folder: Path, name: str, limit: int | None) -> Path:
 
 def check_header(path: Path) -> None:
     """The header's length is checked before the library reads it: it would allocate what the file claims."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         head = file.read(8)
     size = int.from_bytes(head, "little")
     if len(head) < 8 or size > min(MAX_HEADER_BYTES, path.stat().st_size - 8):
@@ -201,7 +202,7 @@ def _read_record(path: Path) -> GoldenRecord:
     from kernel_pytorch.core.findings import from_json
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, limit=MAX_JSON_BYTES)
         plain = json.loads(text)
         if isinstance(plain, dict) and plain.get("kind") == "kernels":
             raise UsageError(f"{path}: a record of a program's kernels: `kpt golden check --program PROGRAM DIR`")

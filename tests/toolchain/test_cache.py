@@ -180,7 +180,7 @@ def test_clear_removes_our_files_and_nothing_else(tmp_path: Path) -> None:
         path.write_bytes(b"the user's own")
     torn = folder / f"{key('torn')}.kpt"
     torn.write_bytes(b"")
-    temporary = folder / ".kpt-1-0-0badcafe.tmp"
+    temporary = folder / ".a.0badcafe0badcafe.kpt-unfinished"
     temporary.write_bytes(b"half")
     assert cache.clear() == 4
     assert cache.stats().entries == 1

@@ -52,6 +52,30 @@ def private_folder(path: Path, variable: str = "") -> Path:
     return path
 
 
+def own_folder_in(shared: Path, kind: str) -> Path:
+    """This user's folder below one that all users may share, such as /tmp/hip_cache; see `private_folder`."""
+    make_shared(shared)
+    return private_folder(shared / own_name(kind))
+
+
+def own_name(kind: str, version: int = 1) -> str:
+    """How this user's folder below a shared one is called."""
+    return f"kpt-{kind}-v{version}-{_own_name()}"
+
+
+def make_shared(directory: Path) -> None:
+    """Make `directory`, open to other users' folders where its parent is (/tmp), private elsewhere."""
+    directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        if not directory.is_dir():
+            raise
+        return
+    if directory.parent.stat().st_mode & stat.S_ISVTX:
+        directory.chmod(0o1777)
+
+
 def not_private(found: os.stat_result) -> str:
     """Why others than this user could have made what is in a folder; empty where they could not."""
     if not stat.S_ISDIR(found.st_mode):

@@ -12,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import re
-import stat
 import struct
 import time
 import warnings
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from errno import EPERM
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import not_private
+from kernel_pytorch.core.cache_folder import make_shared, not_private, own_name
 from kernel_pytorch.core.whole_file import SUFFIX, write_whole
 
 SCHEMA = 1
@@ -85,7 +84,7 @@ class KernelCache:
         self.max_entries = max_entries
         self.max_bytes = max_bytes
         # One folder per user: the seed's default directory is the same /tmp/hip_cache for everybody.
-        self._folder = self.directory / f"kpt-{kind}-v{SCHEMA}-u{os.getuid()}"
+        self._folder = self.directory / own_name(kind, SCHEMA)
         self._problem: str | None = None
 
     def get(self, key: str) -> bytes | None:
@@ -184,7 +183,7 @@ class KernelCache:
 
     def _make_folder(self) -> None:
         if not self._folder.is_dir():
-            _make_directory(self.directory)
+            make_shared(self.directory)
             self._folder.mkdir(mode=0o700, exist_ok=True)
         if problem := not_private(self._folder.lstat()):
             raise PermissionError(EPERM, problem, str(self._folder))
@@ -260,19 +259,6 @@ def _wait_for_lock(descriptor: int, seconds: float) -> None:
             time.sleep(0.02)
         except OSError:
             return  # a file system without locks
-
-
-def _make_directory(directory: Path) -> None:
-    """Make `directory`, open to other users' folders where its parent is (/tmp), private elsewhere."""
-    directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        directory.mkdir(mode=0o700)
-    except FileExistsError:
-        if not directory.is_dir():
-            raise
-        return
-    if directory.parent.stat().st_mode & stat.S_ISVTX:
-        directory.chmod(0o1777)
 
 
 def _payload(key: str, content: bytes) -> bytes | None:

@@ -163,9 +163,15 @@ def stream_child(
     Raises TimeoutExpired.
     """
     with child(command, stdin=PIPE, stdout=DEVNULL, text=True, grace_s=grace_s) as process:
-        late = threading.Timer(timeout_s, end, [[process.child]])
-        late.daemon = True
-        late.start()
+        is_late = threading.Event()
+
+        def end_it() -> None:
+            is_late.set()
+            end([process.child])
+
+        limit = threading.Timer(timeout_s, end_it)
+        limit.daemon = True
+        limit.start()
         try:
             assert process.stdin is not None and process.stderr is not None
             try:
@@ -176,11 +182,10 @@ def stream_child(
             for line in process.stderr:
                 heard(line)
             status = process.wait()
-            was_late = late.finished.is_set()
         finally:
-            late.cancel()
+            limit.cancel()
     check_not_stopped()
-    if was_late:
+    if is_late.is_set():
         raise TimeoutExpired(process.args, timeout_s)
     return int(status)
 

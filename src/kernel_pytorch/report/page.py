@@ -26,6 +26,15 @@ def render(template: str, **values: Any) -> str:
     return environment.get_template(template).render(**values)
 
 
+def drawing(svg: str) -> Any:
+    """A picture for a template: ours, and what is from outside in it is escaped already."""
+    try:
+        from markupsafe import Markup
+    except ImportError as error:
+        raise UsageError(MISSING) from error
+    return Markup(svg)
+
+
 def write_page(text: str, path: Path) -> None:
     """Write a page. Raises UsageError naming the file if it cannot be written."""
     try:

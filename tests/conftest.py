@@ -12,6 +12,13 @@ import pytest
 # Tests run one process per core: threads inside each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+
+@pytest.fixture(autouse=True, scope="session")
+def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Journals of ports that tests write go where tests write, not to the user's home."""
+    os.environ["KPT_STATE_DIR"] = str(tmp_path_factory.mktemp("state"))
+
+
 STAND_IN_TORCH = {
     "version.py": "__version__ = '9.9.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n",
     "utils/cpp_extension.py": "flags = ['-std=c++17']\n",

@@ -150,8 +150,8 @@ def test_a_stale_temporary_file_is_swept_and_a_fresh_one_kept(tmp_path: Path) ->
     cache = KernelCache(tmp_path)
     cache.put(key("a"), b"x")
     folder = entry_files(tmp_path)[0].parent
-    fresh = folder / ".kpt-123-0-0badcafe.tmp"
-    stale = folder / ".kpt-124-0-0badcafe.tmp"
+    fresh = folder / ".a.0badcafe0badcafe.kpt-unfinished"
+    stale = folder / ".b.0badcafe0badcafe.kpt-unfinished"
     foreign = folder / "notes.tmp"
     for path in (fresh, stale, foreign):
         path.write_bytes(b"half")
@@ -180,7 +180,7 @@ def test_clear_removes_our_files_and_nothing_else(tmp_path: Path) -> None:
         path.write_bytes(b"the user's own")
     torn = folder / f"{key('torn')}.kpt"
     torn.write_bytes(b"")
-    temporary = folder / ".kpt-1-0-0badcafe.tmp"
+    temporary = folder / ".a.0badcafe0badcafe.kpt-unfinished"
     temporary.write_bytes(b"half")
     assert cache.clear() == 4
     assert cache.stats().entries == 1

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.whole_file import write_whole
+
 MAX_TRACE_SLICES = 100_000
 _HARVEST_EVERY = 256
 
@@ -218,5 +220,5 @@ class RegionProfiler:
 def write_chrome_trace(path: str | Path, events: list[dict[str, Any]]) -> Path:
     """Write slices as a trace file for chrome://tracing or Perfetto."""
     target = Path(path)
-    target.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}), encoding="utf-8")
+    write_whole(target, json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
     return target

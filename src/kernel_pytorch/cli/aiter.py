@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -69,7 +68,9 @@ def run(args: argparse.Namespace) -> int:
     print(tuning.diagnosis(missing, files), file=sys.stderr)
     print(f"shapes for the tuner: {args.folder / tuning.UNTUNED}", file=sys.stderr)
     if args.run:
-        return 0 if subprocess.run(command, check=False).returncode == 0 else 2
+        from kernel_pytorch.core.process import run_in_terminal
+
+        return 0 if run_in_terminal(command) == 0 else 2
     shown = " ".join(command) or "python3 AITER/csrc/gemm_a16w16/gemm_a16w16_tune.py (give --aiter AITER for the whole)"
     print(f"tune:  {shown}", file=sys.stderr)
     print(f"use:   export {tuning.TABLE_VARIABLE}={(args.folder / tuning.TUNED).resolve()}", file=sys.stderr)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -110,12 +109,7 @@ def _install(args: argparse.Namespace, plan: Plan) -> Installation:
         print(question, end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise UsageError("not confirmed: nothing was installed")
-    # A time limit ends a script with SIGTERM; it must take the same way back as Ctrl-C.
-    previous = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        result = install(project, interpreter, args.group, _show_step)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    result = install(project, interpreter, args.group, _show_step)
     counts: dict[str, int] = {}
     for step in result.steps:
         counts[step.outcome] = counts.get(step.outcome, 0) + 1
@@ -123,10 +117,6 @@ def _install(args: argparse.Namespace, plan: Plan) -> Installation:
     state = "unchanged" if result.intact else "CHANGED: see above"
     print(f"{summary}; {result.torch}: {state}", file=sys.stderr)
     return result
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _show_step(step: InstallStep) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
 from kernel_pytorch.version import VERSION
 
@@ -39,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a verb and returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        with ended_by_signals():
+            return _run(arguments)
     except (UsageError, AMDBackendError) as error:
         print(f"kpt: {error}", file=sys.stderr)
         return EXIT_USAGE
@@ -58,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"kpt: {error.filename}: {error.strerror}", file=sys.stderr)
         return EXIT_USAGE
-    except KeyboardInterrupt:
-        print("kpt: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        print(f"kpt: {error or 'interrupted'}", file=sys.stderr)
+        return 128 + getattr(error, "number", 2)
 
 
 def _run(arguments: list[str]) -> int:

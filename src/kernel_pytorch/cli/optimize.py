@@ -157,7 +157,9 @@ def _climb(args: argparse.Namespace) -> Optimized:
 def _go_on(args: argparse.Namespace, variables: dict[str, str]) -> int:
     """The rest of the climb in a new process: one that has the variables that were kept, or a GPU that answers."""
     import os
-    import subprocess
+
+    from kernel_pytorch.core.children import KPT_GRACE_S
+    from kernel_pytorch.core.process import run_in_terminal
 
     left = max(1.0, args.budget - (time.monotonic() - args.began))
     command = [sys.executable, "-m", "kernel_pytorch", "optimize", args.target, "--resume", "--out", str(args.out)]
@@ -170,7 +172,7 @@ def _go_on(args: argparse.Namespace, variables: dict[str, str]) -> int:
     having = "".join(f" with {name}={value}" for name, value in variables.items())
     print(f"kpt: going on in a new process{having}", file=sys.stderr)
     sys.stdout.flush()
-    return subprocess.run(command, env={**os.environ, **variables}, check=False).returncode
+    return run_in_terminal(command, env={**os.environ, **variables}, grace_s=KPT_GRACE_S)
 
 
 def _plain(result: Optimized, files: tuple[Path, ...]) -> dict[str, object]:

@@ -66,9 +66,12 @@ def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.jobs.port import plan_port, run_plan
     from kernel_pytorch.jobs.port_notes import port_notes
     from kernel_pytorch.jobs.scan import Selection
+    from kernel_pytorch.port.apply import recover
     from kernel_pytorch.port.layouts import layout_named
     from kernel_pytorch.port.settings import checked_targets
 
+    if args.write and args.path.is_dir() and (recovered := recover(args.path)):
+        print(f"{args.path}: {recovered}", file=sys.stderr)
     plan = plan_port(
         args.path,
         Selection(**selection_of(args)),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
+
+from kernel_pytorch.core.process import run_child
 
 # ROCm's packages do not always put their tools on PATH.
 EXTRA_TOOL_DIRS = ("/opt/rocm/bin",)
@@ -115,37 +116,12 @@ def run_command(argv: Sequence[str], timeout_s: float) -> CommandResult:
     if program is None:
         return CommandResult(words, "missing")
     try:
-        process = subprocess.Popen(
-            (program, *words[1:]),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+        done = run_child((program, *words[1:]), timeout_s=timeout_s)
+    except subprocess.TimeoutExpired:
+        return CommandResult(words, "hangs")
     except OSError as error:
         return CommandResult(words, "failed", stderr=str(error))
-    try:
-        stdout, stderr = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        _kill_group(process)
-        return CommandResult(words, "hangs")
-    return CommandResult(words, "ran", process.returncode, stdout, stderr)
-
-
-def _kill_group(process: subprocess.Popen[str]) -> None:
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (OSError, AttributeError):
-        process.kill()
-    try:
-        process.communicate(timeout=1)
-    except subprocess.TimeoutExpired:
-        # Stuck in the kernel (an unresponsive GPU does this): it cannot be waited for.
-        for pipe in (process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
+    return CommandResult(words, "ran", done.returncode, done.stdout, done.stderr)
 
 
 def _in_extra_dirs(name: str) -> str | None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import open_plain
+
 _LOOKED_AT = 8192
 SOURCE_SUFFIXES = frozenset({".hip", ".cu", ".cpp", ".cc", ".cxx", ".py"})
 
 
 def is_text(path: Path) -> bool:
     """False for a file that has a NUL byte near its beginning, as no source has."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return b"\0" not in file.read(_LOOKED_AT)
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import read_text
+
 # Packages of one `pip install` arrive one after the other; a torch wheel alone takes a while to unpack.
 SAME_RUN_GAP_S = 120.0
 
@@ -120,7 +122,7 @@ def _arrival(info: Path) -> float:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return read_text(path, errors="replace")
     except OSError:
         return ""
 

@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import open_plain, read_text
 from kernel_pytorch.doctor.distributions import Distribution
 from kernel_pytorch.port.deps.packages import classify
 
@@ -51,7 +52,7 @@ def built_for(item: Distribution) -> str:
 
 def _libraries(item: Distribution) -> list[Path]:
     try:
-        record = (item.path / "RECORD").read_text(encoding="utf-8", errors="replace")
+        record = read_text(item.path / "RECORD", errors="replace")
     except OSError:
         return []
     names = [line.split(",")[0] for line in record.splitlines() if re.search(r"\.so(\.\d+)*,", line)]
@@ -61,7 +62,7 @@ def _libraries(item: Distribution) -> list[Path]:
 def _links_to(path: Path) -> str:
     # The names of needed libraries stand as plain text in an ELF file's dynamic string table, near one end.
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             content = file.read(_MAX_BYTES)
     except OSError:
         return ""

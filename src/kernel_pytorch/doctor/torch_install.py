@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.doctor.distributions import Distribution, requirement_path, same_run
 from kernel_pytorch.doctor.versions import local_part
 
@@ -68,7 +69,7 @@ def find_torch(folders: Iterable[str], distributions: Iterable[Distribution]) ->
 
 def _assignments(path: Path) -> dict[str, str | None]:
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = ast.parse(read_text(path))
     except (OSError, SyntaxError, ValueError):
         return {}
     values: dict[str, str | None] = {}
@@ -131,7 +132,7 @@ def triton_requirement(torch: TorchInstall) -> str:
 def wheel_tags(record: Distribution) -> tuple[str, ...]:
     """The `Tag:` lines of a wheel, such as cp311-cp311-manylinux_2_28_x86_64."""
     try:
-        text = (record.path / "WHEEL").read_text(encoding="utf-8", errors="replace")
+        text = read_text(record.path / "WHEEL", errors="replace")
     except OSError:
         return ()
     return tuple(re.findall(r"^Tag:\s*(\S+)", text, re.MULTILINE))

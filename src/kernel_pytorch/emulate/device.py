@@ -19,6 +19,7 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target, gpu_by_alias
+from kernel_pytorch.core.process import ChildProcess, end_child, start_child
 from kernel_pytorch.emulate.events import Events, Fault, read_events
 from kernel_pytorch.emulate.run import Settings, emulation_environment
 from kernel_pytorch.emulate.translate import translate_module
@@ -82,7 +83,7 @@ class EmulatedDevice:
         self.settings = settings
         self._scratch = tempfile.TemporaryDirectory(prefix="kpt-device-")
         self._report = Path(self._scratch.name) / "report.jsonl"
-        self._process: subprocess.Popen[str] | None = None
+        self._process: ChildProcess | None = None
         self._modules: dict[bytes, int] = {}
         self._seen = Events()
 
@@ -109,11 +110,9 @@ class EmulatedDevice:
         with contextlib.suppress(OSError):
             assert process.stdin is not None
             process.stdin.close()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end_child(process)
 
     def load(self, code_object: bytes, kernel: str | None = None, assembly: str | None = None) -> LoadedKernel:
         """A kernel of a code object built for this GPU: by symbol or C++ name, or the only one.
@@ -230,7 +229,7 @@ class EmulatedDevice:
             raise UsageError(str(answer["refused"]))
         return answer
 
-    def _ended(self, process: subprocess.Popen[str]) -> dict[str, Any]:
+    def _ended(self, process: ChildProcess) -> dict[str, Any]:
         """The child died with the kernel: the next launch starts a new one, and modules are loaded again."""
         code = process.wait()
         self._process = None
@@ -238,15 +237,16 @@ class EmulatedDevice:
         how = f"signal {-code}" if code < 0 else f"exit status {code}"
         return {"error": f"the emulated GPU stopped ({how})", "module": -1}
 
-    def _started(self) -> subprocess.Popen[str]:
+    def _started(self) -> ChildProcess:
         if self._process is None:
             environment = emulation_environment(self.gpu, self.settings, Path(self._scratch.name), self._report)
-            self._process = subprocess.Popen(
+            self._process = start_child(
                 [sys.executable, "-m", "kernel_pytorch.emulate.device_worker"],
-                env=dict(environment),
+                env=environment,
                 stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+                stderr=None,
                 text=True,
+                own_group=False,
             )
         return self._process
 

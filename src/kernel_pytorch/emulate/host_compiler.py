@@ -13,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.children import check_not_stopped
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import ChildProcess, end_child, run_child, start_child
 from kernel_pytorch.toolchain.roots import package_directory
 
 _TIMEOUT_S = 900.0
@@ -88,7 +90,7 @@ def _candidates() -> Iterator[tuple[str, ...]]:
 
 def _identify(command: tuple[str, ...]) -> HostCompiler | None:
     try:
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=False)
+        done = run_child([*command, "--version"], timeout_s=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode != 0:
@@ -119,7 +121,7 @@ def build_shared_library(
          "-o", str(target)]
         for (source, level), target in zip(sources, objects, strict=True)
     ]  # fmt: skip
-    running: list[tuple[subprocess.Popen[str], list[str]]] = []
+    running: list[tuple[ChildProcess, list[str]]] = []
     try:
         while waiting or running:
             while waiting and len(running) < max(1, jobs):
@@ -129,29 +131,23 @@ def build_shared_library(
             _finish(process, command)
     finally:
         for process, _ in running:
-            process.kill()
-            process.wait()
+            end_child(process)
     link = [*compiler.command, "-shared", "-o", str(destination), *map(str, objects), "-lm"]
     _finish(_start(link), link)
 
 
-def _start(command: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
+def _start(command: list[str]) -> ChildProcess:
+    return start_child(command, stdout=subprocess.DEVNULL, text=True)
 
 
-def _finish(process: subprocess.Popen[str], command: list[str]) -> None:
+def _finish(process: ChildProcess, command: list[str]) -> None:
     try:
         said = process.communicate(timeout=_TIMEOUT_S)[1]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        raise HostCompileFailed(f"{command[0]} did not finish within {_TIMEOUT_S:g} s") from None
+    except BaseException as problem:
+        end_child(process)
+        if isinstance(problem, subprocess.TimeoutExpired):
+            raise HostCompileFailed(f"{command[0]} did not finish within {_TIMEOUT_S:g} s") from None
+        raise
+    check_not_stopped()
     if process.returncode != 0:
         raise HostCompileFailed(f"{' '.join(command[:2])} failed on translated code:\n{said[:4000]}")

@@ -15,15 +15,16 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache, unfinished
+from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.whole_file import unfinished
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
 
 NATIVE = Path(__file__).parent / "native" / "libraries"
@@ -211,6 +212,6 @@ def _identity(library: Library, compiler: Sequence[str]) -> str:
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_child(command)
     if done.returncode:
         raise LibraryBuildError(f"{' '.join(command[:2])} failed on {command[-3]}:\n{done.stderr[-3000:]}")

@@ -6,20 +6,19 @@ the loader's search path and with the chosen GPU, the cache of translated kernel
 
 from __future__ import annotations
 
-import contextlib
 import os
-import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.process import run_child_bytes
 from kernel_pytorch.emulate.device_properties import write_device_properties
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
@@ -137,50 +136,24 @@ def run_command(
 ) -> tuple[int | None, str, str]:
     """Exit status (None: stopped at the time limit), standard output and error. With `echo` both go to the terminal."""
     pipe = None if echo else subprocess.PIPE
-    with _started([*settings.under, *command], environment, directory, pipe, not settings.under) as process:
-        if settings.cpu_s is not None:
-            _limit_cpu(process.pid, settings.cpu_s)
-        try:
-            out, err = process.communicate(timeout=settings.timeout_s)
-        except subprocess.TimeoutExpired:
-            _kill_group(process)
-            out, err = process.communicate()
-            return None, _text(out), _text(err)
-    stopped = settings.cpu_s is not None and process.returncode == -signal.SIGXCPU
-    return None if stopped else process.returncode, _text(out), _text(err)
-
-
-def _limit_cpu(process: int, seconds: float) -> None:
-    with contextlib.suppress(ProcessLookupError):  # it may have ended already
-        soft = max(1, round(seconds))
-        resource.prlimit(process, resource.RLIMIT_CPU, (soft, soft + 5))
-
-
-@contextlib.contextmanager
-def _started(
-    command: list[str], environment: Mapping[str, str], directory: Path | None, pipe: int | None, apart: bool = True
-) -> Iterator[subprocess.Popen[bytes]]:
-    """`apart`: in a group of its own, all of which can be ended. A debugger wants the terminal, and so ours."""
     try:
-        process = subprocess.Popen(
-            command, env=dict(environment), cwd=directory, stdout=pipe, stderr=pipe, start_new_session=apart
+        done = run_child_bytes(
+            [*settings.under, *command],
+            timeout_s=settings.timeout_s,
+            env=environment,
+            cwd=directory,
+            stdin=None,
+            stdout=pipe,
+            stderr=pipe,
+            own_group=not settings.under,  # a debugger wants the terminal, and so our group
+            cpu_s=settings.cpu_s,
         )
+    except subprocess.TimeoutExpired as late:
+        return None, _text(late.output), _text(late.stderr)
     except OSError as problem:
         raise UsageError(f"{command[0]}: cannot be started ({problem.strerror})") from problem
-    try:
-        yield process
-    except BaseException:
-        _kill_group(process)
-        process.wait()
-        raise
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        if os.getpgid(process.pid) == process.pid:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    stopped = settings.cpu_s is not None and done.returncode == -signal.SIGXCPU
+    return None if stopped else done.returncode, _text(done.stdout), _text(done.stderr)
 
 
 def _text(data: bytes | None) -> str:

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache, unfinished
+from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.whole_file import whole_file
 from kernel_pytorch.emulate.libraries import host_cxx
 
 NATIVE = Path(__file__).parent / "native"
@@ -129,9 +130,8 @@ def _object(source: Path, headers: bytes, compiler: Sequence[str], store: Path) 
     identity = hashlib.sha256("\0".join([*compiler, *FLAGS]).encode() + headers + source.read_bytes()).hexdigest()
     target = store / f"{source.stem}-{identity[:24]}.o"
     if not target.exists():
-        made = unfinished(target)
-        _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(made)])
-        made.replace(target)
+        with whole_file(target) as made:
+            _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(made)])
     return target
 
 
@@ -144,7 +144,7 @@ def _link(compiler: Sequence[str], objects: Sequence[Path], target: Path, script
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_child(command)
     if done.returncode != 0:
         raise RuntimeBuildError(f"{' '.join(command[:1])} refused the runtime:\n{done.stderr.strip()}")
 

@@ -6,14 +6,15 @@ and, where the source asks for the symbols of name expressions, their list to OU
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 import sys
 from pathlib import Path
 
+from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.translate import keep_assembly
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.elf import ElfError
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
@@ -60,9 +61,7 @@ def _keep_assembly(made: DeviceCode) -> None:
     """Leave the text where the translator looks for it, so that it needs no disassembler."""
     cache = os.environ.get("KPT_EMULATE_CACHE")
     if cache:
-        directory = Path(cache)
-        directory.mkdir(parents=True, exist_ok=True)
-        (directory / f"{hashlib.sha256(made.code_object).hexdigest()}.s").write_text(made.assembly)
+        keep_assembly(made.code_object, made.assembly, Path(cache))
 
 
 def lowered_names(assembly: str) -> dict[int, str]:
@@ -92,4 +91,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    with ended_by_signals():
+        sys.exit(main(sys.argv[1:]))

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache, unfinished
+from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.whole_file import whole_file, write_whole
 from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
 from kernel_pytorch.emulate.assembly.disassembly import disassembly
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Function, HardwareRegister, Instruction, Listing
@@ -118,12 +120,8 @@ def translate(
             path = directory / file.name
             path.write_text(file.text)
             sources.append((path, file.optimization))
-        built = unfinished(destination)
-        try:
+        with whole_file(destination) as built:
             build_shared_library(compiler, sources, NATIVE, built, defines, os.cpu_count() or 1)
-            built.replace(destination)
-        finally:
-            built.unlink(missing_ok=True)
     return found
 
 
@@ -156,9 +154,7 @@ def keep_assembly(code_object: bytes, assembly: str, cache: Path) -> None:
     """Store the compiler's text of a code object, so that it can be translated later without a disassembler."""
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / f"{hashlib.sha256(code_object).hexdigest()}.s"
-    temporary = unfinished(path)
-    temporary.write_text(assembly)
-    temporary.replace(path)
+    write_whole(path, assembly)
 
 
 def _listing(code_object: bytes, assembly: str | None, elf: ElfFile, target: str) -> Listing:
@@ -284,4 +280,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    with ended_by_signals():
+        sys.exit(main(sys.argv[1:]))

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Patch
+from kernel_pytorch.core.read_file import read_if_there
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.discover import Project
@@ -28,7 +29,7 @@ def added_files(project: Project, names: Sequence[str], taken: Collection[str]) 
     home = _largest_package(project)
     for name, source, code in (ADDED[name] for name in names):
         path = (home / name).as_posix()
-        before = (project.root / path).read_bytes() if (project.root / path).is_file() else None
+        before = read_if_there(project.root / path, project.root)
         after = template(source)
         if before != after and path not in taken:
             yield Patch(path, before, after, (code,))

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Patch
+from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.stats import FileStats, Totals, file_stats
 from kernel_pytorch.port.hipify.tree import Done, find_sources, hipify_task, run_tasks, task_of, tasks_of
@@ -138,7 +140,7 @@ def _staged(root: Path, done: Sequence[Done], options: HipifyOptions, staging: P
     changed = {item.stats.path: item.stats.written_as for item in done if item.stats.changed}
     refused = _unproven(
         options,
-        (Patch(path, (root / path).read_bytes(), (staging / name).read_bytes()) for path, name in changed.items()),
+        (Patch(path, read_bytes(root / path, root), (staging / name).read_bytes()) for path, name in changed.items()),
     )
     bad = {verdict.path for verdict in refused}
     for path in bad:
@@ -174,8 +176,11 @@ def _put_in_place(staging: Path, output: Path) -> None:
         staging.chmod(0o755)
         staging.rename(output)
         return
+    top = output.resolve()
     for folder, _, names in os.walk(staging):
         target = output / Path(folder).relative_to(staging)
+        if not target.resolve().is_relative_to(top):
+            raise UsageError(f"{target}: a link that leads out of {output}; remove it, or name another folder")
         target.mkdir(parents=True, exist_ok=True)
         for name in names:
             (Path(folder) / name).replace(target / name)
@@ -183,14 +188,6 @@ def _put_in_place(staging: Path, output: Path) -> None:
 
 def _write(path: Path, data: bytes) -> None:
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        write_whole(path, data)
     except OSError as problem:
         raise UsageError(f"{path}: cannot be written ({problem.strerror})") from problem
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

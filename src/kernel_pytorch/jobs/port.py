@@ -6,7 +6,6 @@ gates to "not ROCm" and compares with the original. A file that fails is left as
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
 from kernel_pytorch.jobs.proof import Proof, prove
 from kernel_pytorch.jobs.scan import Selection, file_counts
-from kernel_pytorch.port.apply import apply_patches
+from kernel_pytorch.port.apply import apply_patches, copy_with_patches
 from kernel_pytorch.port.builds.ported_project import build_ported
 from kernel_pytorch.port.discover import Project, Skipped, discover, list_files
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
@@ -99,8 +98,8 @@ class PortResult:
         out = Path(folder)
         if out.exists():
             raise UsageError(f"{out}: already exists; name a folder that does not")
-        _copy_project(Path(self.root), out)
-        apply_patches(out, [_over_the_copy(patch, out) for patch in self.patches])
+        root = Path(self.root)
+        copy_with_patches(root, list_files(root).names, self.patches, out)
 
 
 def port(
@@ -216,21 +215,3 @@ def build_patches(plan: PortPlan, patches: Sequence[Patch]) -> tuple[tuple[Check
         return (), str(error)
     built = (build_ported(plan.project, patches, toolchain, name, layout=plan.layout) for name in plan.targets)
     return tuple(check for checks in built for check in checks), ""
-
-
-def _copy_project(root: Path, out: Path) -> None:
-    """The files of the project, without what git ignores."""
-    for name in list_files(root).names:
-        source = root / name
-        if source.is_file() or source.is_symlink():  # a link to a folder as well
-            destination = out / name
-            destination.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, destination, follow_symlinks=False)
-        elif source.is_dir():  # git names a submodule as one entry: without it the copy does not build
-            shutil.copytree(source, out / name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-
-
-def _over_the_copy(patch: Patch, out: Path) -> Patch:
-    """The patch against what was copied: in the copy layout a header's twin replaces the header."""
-    path = out / patch.path
-    return Patch(patch.path, path.read_bytes() if path.is_file() else None, patch.after, patch.codes)

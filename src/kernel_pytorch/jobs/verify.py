@@ -12,6 +12,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.core.pages import page
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.scan import Selection, find_all
 from kernel_pytorch.port.settings import checked_targets
 from kernel_pytorch.verify.build_level import BuiltKernel, build_level
@@ -156,7 +157,7 @@ def _patches(root: Path, report: IsolationReport, old: Tree, new: Tree) -> tuple
     before, after = old.paths(), new.paths()
     # A submodule is a repository of its own: the revision before has no files of it to compare with.
     modules = root / ".gitmodules"
-    named = re.findall(rb"^\s*path\s*=\s*(.+?)\s*$", modules.read_bytes(), re.MULTILINE) if modules.is_file() else []
+    named = re.findall(rb"^\s*path\s*=\s*(.+?)\s*$", read_if_there(modules, root) or b"", re.MULTILINE)
     nested = tuple(f"{name.decode('utf-8', 'replace').rstrip('/')}/" for name in named)
     paths = sorted({item.path for item in report.files if item.path in after and not item.path.startswith(nested)})
     return tuple(Patch(path, old.read(path) if path in before else None, new.read(path)) for path in paths)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import LARGE, read_text
 from kernel_pytorch.perf.profile import CompiledGraph, CompileReport, GraphBreak, Recompile
 
 # What usually helps, by a word in Dynamo's reason; the first that occurs wins.
@@ -140,7 +141,7 @@ def _operator(node: Any) -> str:
 def parse_log(path: Path) -> CompileReport:
     """The graph breaks and recompilations in a saved log. Raises UsageError where there is no such thing in it."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
+        text = read_text(path, limit=LARGE, errors="replace")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     report = parse_log_text(text)

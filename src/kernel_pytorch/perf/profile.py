@@ -11,6 +11,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.read_file import LARGE, open_plain, read_text
+from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.classify.timeline import Timeline
 
 SCHEMA = 1
@@ -266,16 +268,13 @@ class CompileReport:
 
 def save(profile: Profile, path: Path) -> None:
     """Write the profile. Raises UsageError naming the file."""
-    try:
-        path.write_text(to_json(profile, indent=1), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    write_for_user(path, to_json(profile, indent=1))
 
 
 def load(path: Path) -> Profile:
     """A saved profile. Raises UsageError naming the file and what does not fit."""
     try:
-        return from_json(Profile, path.read_text(encoding="utf-8"))
+        return from_json(Profile, read_text(path, limit=LARGE))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, TypeError, KeyError) as error:
@@ -285,7 +284,7 @@ def load(path: Path) -> Profile:
 def is_saved_profile(path: Path) -> bool:
     """A saved profile, by its mark near the end of the file."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - 400))
             return MARK.encode() in file.read()

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child_bytes
+from kernel_pytorch.core.read_file import read_bytes, why_refused
+from kernel_pytorch.core.whole_file import SUFFIX as UNFINISHED
 from kernel_pytorch.port.cxx.includes import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
-MAX_BYTES = 50_000_000
 # Made by tools, where git does not look after them. Other hidden folders (.github, .devcontainer) are the project's.
 _SKIPPED_FOLDERS = frozenset({
     "__pycache__", "node_modules", "site-packages", ".venv", "venv", "build", "dist", ".git", ".hg", ".svn", ".tox",
@@ -64,12 +66,16 @@ def discover(root: Path) -> Project:
             skipped.setdefault(third_party_folder(path).as_posix(), "third-party code: left alone")
             continue
         full = root / name
-        if full.is_symlink() or not full.is_file():
+        if name.endswith(UNFINISHED):
+            skipped[name] = "left by a kpt that was cut off while it wrote: remove it"
             continue
-        if full.stat().st_size > MAX_BYTES:
-            skipped[name] = f"larger than {MAX_BYTES // 1_000_000} MB"
+        # A link below the root is left to the file it points to; a folder is a submodule, or the target of a link.
+        if full.is_dir() or (not full.is_symlink() and not full.exists()):
             continue
-        language = _language(full)
+        if reason := why_refused(full, root):
+            skipped[name] = reason
+            continue
+        language = None if full.is_symlink() else _language(full)
         if language:
             files.setdefault(language, []).append(path.as_posix())
     notes = tuple(Skipped(path, reason) for path, reason in skipped.items())
@@ -82,7 +88,7 @@ def _language(path: Path) -> str | None:
     if by_name == "other":
         return None
     try:
-        return language_of(path.name, path.read_bytes()) if by_name == "c++" else by_name
+        return language_of(path.name, read_bytes(path)) if by_name == "c++" else by_name
     except OSError:
         return None
 
@@ -98,11 +104,8 @@ class Listing:
 def list_files(root: Path) -> Listing:
     """What git tracks or would add below a folder; outside git, every file that no tool has made."""
     try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            capture_output=True,
-            check=False,
-            timeout=60,
+        done = run_child_bytes(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], timeout_s=60
         )
         names = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
         # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
@@ -93,7 +94,7 @@ def choose_layout(project: Project) -> str:
     """torch's own build renames names where a torch extension is built; elsewhere one source serves both."""
     for path in project.of("python"):
         if PurePosixPath(path).name == "setup.py" or "ext" in path or "build" in path:
-            data = (project.root / path).read_bytes()
+            data = read_bytes(project.root / path, project.root)
             if b"CUDAExtension" in data or b"cpp_extension" in data:
                 return "torch-extension"
     return "single-source"
@@ -187,7 +188,7 @@ def _makefile_twins(project: Project) -> list[Patch]:
     """Makefile.hip beside every Makefile whose twin can be derived. It builds the .hip files of the copy layout."""
     patches = []
     for path in project.of("make"):
-        text = (project.root / path).read_bytes().decode("utf-8", "surrogateescape")
+        text = read_bytes(project.root / path, project.root).decode("utf-8", "surrogateescape")
         twin = derive_makefile(text, PurePosixPath(path).name).text if uses_nvcc(text) else None
         if twin is not None and not (project.root / f"{path}.hip").exists():
             patches.append(Patch(f"{path}.hip", None, twin.encode("utf-8", "surrogateescape"), ("KP410",)))
@@ -200,7 +201,7 @@ def _port_others(
     done = []
     for path in paths:
         try:
-            src = replace(source_file(path, (root / path).read_bytes()), project_packages=own)
+            src = replace(source_file(path, read_bytes(root / path, root)), project_packages=own)
         except OSError as error:
             note = Finding("KP001", path, 1, 1, f"cannot be read ({error.strerror})", Safety.MANUAL)
             done.append(FilePort(path, (note,)))
@@ -210,7 +211,7 @@ def _port_others(
 
 
 def _notebook(root: Path, path: str, options: PortOptions, own: frozenset[str]) -> FilePort:
-    return FilePort(path, notebook_findings(path, (root / path).read_bytes(), options.rule_codes, own))
+    return FilePort(path, notebook_findings(path, read_bytes(root / path, root), options.rule_codes, own))
 
 
 def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:

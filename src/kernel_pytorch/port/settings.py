@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.port.discover import Listing, Project, Skipped, discover, globs, list_files
 
@@ -43,7 +44,7 @@ def read_settings(path: Path) -> PortSettings:
     """The settings of a project folder, or of the nearest folder above a single file; the defaults without a table."""
     file = _pyproject(path)
     # A project's own mistakes in a file that does not speak of us are none of our business.
-    if file is None or b"kernel_pytorch" not in file.read_bytes():
+    if file is None or b"kernel_pytorch" not in (read_if_there(file) or b""):
         return PortSettings()
     tools = read_toml(file).get("tool", {})
     table = tools.get("kernel_pytorch", {}) if isinstance(tools, dict) else {}

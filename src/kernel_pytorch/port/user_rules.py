@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Safety
 from kernel_pytorch.core.pages import Page
+from kernel_pytorch.core.read_file import read_text
 
 if TYPE_CHECKING:
     from yaml.nodes import Node
@@ -107,7 +108,7 @@ def _read(path: Path) -> Iterator[tuple[int, UserRule]]:
     import yaml
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         document = yaml.compose(text, Loader=yaml.SafeLoader)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

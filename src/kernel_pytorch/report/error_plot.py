@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.report.page import write_page
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
 
@@ -38,10 +38,7 @@ class Panel:
 
 def write_error_plot(results: Sequence[GoldenCheck], path: Path) -> None:
     """Write the pictures of all modes, one below the other."""
-    try:
-        path.write_text(error_plot([model_panel(one) for one in results]), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    write_page(error_plot([model_panel(one) for one in results]), path)
 
 
 def model_panel(result: GoldenCheck) -> Panel:

@@ -10,7 +10,7 @@ from kernel_pytorch.report.page import render, write_page
 
 def inspection_page(inspection: Inspection) -> str:
     """The page."""
-    return render("inspect.html", inspection=inspection)
+    return render("inspect.html.j2", inspection=inspection)
 
 
 def write_inspection(inspection: Inspection, path: Path) -> None:

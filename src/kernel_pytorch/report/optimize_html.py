@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.perf.ladder.explain import Gain, gains
 from kernel_pytorch.perf.ladder.ledger import Ledger
 from kernel_pytorch.report.optimize_text import headline, measured, ordered, predicted
-from kernel_pytorch.report.page import render, write_page
+from kernel_pytorch.report.page import drawing, render, write_page
 
 WIDTH, LEFT, RIGHT, ROW = 960, 210, 110, 34
 BEFORE, SAVED, AFTER = "#8c8c8c", "#3ca951", "#4269d0"
@@ -22,7 +21,7 @@ def to_html(ledger: Ledger) -> str:
         ledger=ledger,
         headline=headline(ledger),
         rows=[(entry, predicted(entry), measured(entry)) for entry in ordered(ledger)],
-        waterfall=_safe(waterfall_chart(gains(ledger))),
+        waterfall=drawing(waterfall_chart(gains(ledger))),
     )
 
 
@@ -64,16 +63,3 @@ def waterfall_chart(chain: tuple[Gain, ...]) -> str:
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="waterfall of gains" '
         f'style="width:100%;height:auto;fill:currentColor;font:13px system-ui,sans-serif">{"".join(parts)}</svg>'
     )
-
-
-def _safe(text: str) -> Any:
-    """The drawing is ours and escaped already."""
-    from kernel_pytorch.report.page import MISSING
-
-    try:
-        from markupsafe import Markup
-    except ImportError as error:
-        from kernel_pytorch.core.errors import UsageError
-
-        raise UsageError(MISSING) from error
-    return Markup(text)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.whole_file import write_whole
 
 MISSING = 'an HTML page needs jinja2, which is not installed: pip install "kernel-pytorch[report]"'
 
@@ -25,9 +26,18 @@ def render(template: str, **values: Any) -> str:
     return environment.get_template(template).render(**values)
 
 
+def drawing(svg: str) -> Any:
+    """A picture for a template: ours, and what is from outside in it is escaped already."""
+    try:
+        from markupsafe import Markup
+    except ImportError as error:
+        raise UsageError(MISSING) from error
+    return Markup(svg)
+
+
 def write_page(text: str, path: Path) -> None:
     """Write a page. Raises UsageError naming the file if it cannot be written."""
     try:
-        path.write_text(text, encoding="utf-8", errors="replace")
+        write_whole(path, text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written ({error.strerror})") from error

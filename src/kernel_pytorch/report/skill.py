@@ -9,6 +9,7 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import gpus, targets
 from kernel_pytorch.core.pages import all_pages
+from kernel_pytorch.core.whole_file import write_for_user
 
 TEMPLATES = Path(__file__).parent / "skills"
 # The words of the command line, and the folders they stand for.
@@ -35,8 +36,7 @@ def write(files: Mapping[str, str], out: Path, *, force: bool = False) -> list[P
     if changed and not force:
         raise UsageError(f"{changed[0]}: is there already and differs; --force replaces it")
     for path, text in paths.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_for_user(path, text)
     return list(paths)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -11,6 +10,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import UnknownTargetError, target, targets
+from kernel_pytorch.core.read_file import LARGE, open_plain, read_bytes
+from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.toolchain.code_object import CodeObject, CodeObjectError, code_object_images, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
@@ -166,7 +167,7 @@ def read_built(path: Path, wanted: Wanted = Wanted()) -> list[Built]:  # noqa: B
     if wanted.assembly:
         raise UsageError(f"{path}: --asm is for sources; use --disassemble for a file that is compiled already")
     try:
-        images = code_object_images(path.read_bytes())
+        images = code_object_images(read_bytes(path, limit=LARGE))
         objects = [(image.content, read_code_object(image.content)) for image in images]
     except CodeObjectError as error:
         raise UsageError(f"{path}: {error}") from error
@@ -189,7 +190,7 @@ def read_built(path: Path, wanted: Wanted = Wanted()) -> list[Built]:  # noqa: B
 
 def is_compiled(path: Path) -> bool:
     """Whether a file holds machine code rather than source, judged by its first bytes."""
-    with path.open("rb") as stream:
+    with open_plain(path) as stream:
         start = stream.read(24)
     magics = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB", b"\x10\xff\x10\xad", b"!<arch>")
     return start.startswith(magics)
@@ -221,7 +222,7 @@ def write_outputs(results: Sequence[Built], directory: Path) -> dict[str, str]:
         if contents:
             directory.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
-            _write_whole(directory / name, content)
+            write_whole(directory / name, content)
     except OSError as error:
         raise UsageError(f"{directory}: cannot be written ({error.strerror})") from error
     return {key(b): str(directory / output_name(b, "hsaco")) for b in results if b.code_object is not None}
@@ -230,20 +231,6 @@ def write_outputs(results: Sequence[Built], directory: Path) -> dict[str, str]:
 def key(built: Built) -> str:
     """What tells results apart."""
     return f"{built.file}\0{built.arch}"
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    handle, part = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(part).chmod(0o666 & ~umask)
-        Path(part).replace(path)
-    except BaseException:
-        Path(part).unlink(missing_ok=True)
-        raise
 
 
 def known_target(name: str) -> bool:

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import itertools
 import os
 import re
-import stat
 import struct
 import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from errno import EPERM
 from pathlib import Path
+
+from kernel_pytorch.core.cache_folder import make_shared, not_private, own_name
+from kernel_pytorch.core.whole_file import SUFFIX, write_whole
 
 SCHEMA = 1
 """Part of the path: a package version with another layout uses another folder, side by side."""
@@ -33,8 +35,7 @@ LOCK_WAIT_S = 600.0
 _MAGIC = b"KPTKRNL\x01"
 _HEADER = struct.Struct("<8s32sQ32s")  # magic, key, payload length, sha256 of the payload
 _ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.kpt\Z")
-_TEMPORARY_NAME = re.compile(r"\.kpt-([0-9]+-[0-9]+-[0-9a-f]{8}\.tmp|[0-9a-f]{16}\.lock)\Z")
-_serial = itertools.count()
+_TEMPORARY_NAME = re.compile(rf"\..+{re.escape(SUFFIX)}\Z|\.kpt-[0-9a-f]{{16}}\.lock\Z")
 _warned_about: set[Path] = set()
 
 
@@ -83,13 +84,16 @@ class KernelCache:
         self.max_entries = max_entries
         self.max_bytes = max_bytes
         # One folder per user: the API's default directory is the same /tmp/hip_cache for everybody.
-        self._folder = self.directory / f"kpt-{kind}-v{SCHEMA}-u{os.getuid()}"
+        self._folder = self.directory / own_name(kind, SCHEMA)
         self._problem: str | None = None
 
     def get(self, key: str) -> bytes | None:
         """The payload stored under `key`, or None if there is none that is whole and ours."""
         path = self._path(key)
         try:
+            # What is stored runs on the GPU with the caller's rights: another user may have planted the folder.
+            if problem := not_private(self._folder.lstat()):
+                raise PermissionError(EPERM, problem, str(self._folder))
             with path.open("rb") as file:
                 owner = os.fstat(file.fileno()).st_uid
                 content = file.read()
@@ -98,10 +102,7 @@ class KernelCache:
         except OSError as error:
             self._report("read", error)
             return None
-        # What is stored runs on the GPU with the caller's rights: another user may have planted the folder.
-        if owner != os.getuid():
-            return None
-        payload = _payload(key, content)
+        payload = _payload(key, content) if owner == os.getuid() else None
         if payload is not None:
             _touch(path)
         return payload
@@ -182,22 +183,17 @@ class KernelCache:
 
     def _make_folder(self) -> None:
         if not self._folder.is_dir():
-            _make_directory(self.directory)
+            make_shared(self.directory)
             self._folder.mkdir(mode=0o700, exist_ok=True)
+        if problem := not_private(self._folder.lstat()):
+            raise PermissionError(EPERM, problem, str(self._folder))
 
     def _write(self, path: Path, content: bytes) -> None:
         self._make_folder()
-        temporary = self._folder / f".kpt-{os.getpid()}-{next(_serial)}-{os.urandom(4).hex()}.tmp"
-        # No fsync: after a power cut the checksum turns a torn file into a miss, and waiting for the disk
-        # would cost every compile.
-        try:
-            with temporary.open("xb") as file:
-                file.write(content)
-            _touch(temporary)
-            temporary.replace(path)
-        except OSError:
-            _remove(temporary)
-            raise
+        # Not durable: after a power cut the checksum turns a torn file into a miss, and waiting for the disk would
+        # cost every compile.
+        write_whole(path, content)
+        _touch(path)
 
     def _evict(self, keep: Path) -> None:
         oldest_temporary_ns = time.time_ns() - int(STALE_TEMPORARY_S * 1e9)
@@ -263,19 +259,6 @@ def _wait_for_lock(descriptor: int, seconds: float) -> None:
             time.sleep(0.02)
         except OSError:
             return  # a file system without locks
-
-
-def _make_directory(directory: Path) -> None:
-    """Make `directory`, open to other users' folders where its parent is (/tmp), private elsewhere."""
-    directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        directory.mkdir(mode=0o700)
-    except FileExistsError:
-        if not directory.is_dir():
-            raise
-        return
-    if directory.parent.stat().st_mode & stat.S_ISVTX:
-        directory.chmod(0o1777)
 
 
 def _payload(key: str, content: bytes) -> bytes | None:

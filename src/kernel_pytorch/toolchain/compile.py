@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import UnknownTargetError, target
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
@@ -312,40 +312,20 @@ def header_directories(toolchain: Toolchain) -> tuple[str, ...]:
 def run_compiler(command: list[str], timeout_s: float, directory: Path | None, headers: Sequence[str] = ()) -> str:
     """Run a compiler or linker and return what it said. Raises CompileFailed with its own words."""
     try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=directory,
-            start_new_session=True,
-            env={**os.environ, "LC_ALL": "C"},
+        done = run_child(
+            command, cwd=directory, env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.DEVNULL, timeout_s=timeout_s
         )
     except (OSError, ValueError) as problem:
         text = f"could not start {command[0]}: {problem}"
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from problem
-    try:
-        said = process.communicate(timeout=timeout_s)[1].decode("utf-8", errors="replace")
     except subprocess.TimeoutExpired:
-        _kill_group(process)
         text = f"the compiler did not finish within {timeout_s:g} s and was stopped"
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
-    except BaseException:
-        _kill_group(process)
-        raise
-    if process.returncode != 0:
+    said = done.stderr
+    if done.returncode != 0:
         messages = parse_messages(said, headers)
         if not errors(messages):
-            how = f"signal {-process.returncode}" if process.returncode < 0 else f"exit status {process.returncode}"
+            how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
             messages = (*messages, CompilerMessage(None, 0, 0, "error", f"{Path(command[0]).name} stopped with {how}"))
         raise CompileFailed(messages, said, tuple(command))
     return said
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    # A driver may have started the real compiler as a child: stop the whole session we gave it.
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (AttributeError, ProcessLookupError):
-        process.kill()
-    process.communicate()

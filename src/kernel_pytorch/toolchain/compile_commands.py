@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_text
 
 _DATABASE = "compile_commands.json"
 
@@ -29,7 +30,7 @@ class CompileCommands:
     def __init__(self, path: Path) -> None:
         self.path = path / _DATABASE if path.is_dir() else path
         try:
-            entries = json.loads(self.path.read_text(encoding="utf-8"))
+            entries = json.loads(read_text(self.path))
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read ({error.strerror})") from error
         except ValueError as error:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.roots import rocm_roots, unpacked_root
 
@@ -35,9 +36,7 @@ def disassemble(code_object: bytes, kernel: str | None = None) -> str:
     with tempfile.TemporaryDirectory(prefix="kpt-objdump-") as directory:
         path = Path(directory) / f"{target}.hsaco"
         path.write_bytes(code_object)
-        done = subprocess.run(
-            [*command, path.name], cwd=directory, capture_output=True, text=True, errors="replace", check=False
-        )
+        done = run_child([*command, path.name], cwd=directory)
     if done.returncode != 0:
         raise UsageError(f"{command[0]} could not disassemble the {target} code object: {done.stderr.strip()}")
     return done.stdout
@@ -106,9 +105,7 @@ def _processors(path: Path) -> frozenset[str]:
 
 def _output(path: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run(
-            [str(path), *arguments], capture_output=True, text=True, errors="replace", timeout=60, check=False
-        )
+        done = run_child([str(path), *arguments], timeout_s=60)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain import cxx_headers
 from kernel_pytorch.toolchain.roots import (
     OWN_INCLUDE,
@@ -354,7 +355,7 @@ def _resource_dir(path: Path) -> Path | None:
 
 def _ask(*command: str) -> str | None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=30, errors="replace", check=False)
+        done = run_child(command, timeout_s=30)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None

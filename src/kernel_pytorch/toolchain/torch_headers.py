@@ -22,6 +22,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.compile import CompileOptions
 
 HIPIFY_TIMEOUT_S = 600.0
@@ -138,9 +139,7 @@ def hipify(
     command = [sys.executable, "-I", "-c", _HIPIFY, str(torch.folder / "utils/hipify"), str(folder), kind]
     command += [json.dumps(list(includes)), json.dumps([str(one) for one in header_dirs])]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False, timeout=HIPIFY_TIMEOUT_S
-        )
+        done = run_child(command, timeout_s=HIPIFY_TIMEOUT_S)
     except subprocess.TimeoutExpired as problem:
         raise TorchHeadersError(f"torch.utils.hipify did not finish within {HIPIFY_TIMEOUT_S:g} s") from problem
     line = next((line for line in done.stdout.splitlines() if line.startswith("RESULT")), None)

@@ -19,6 +19,7 @@ from pathlib import Path
 import kernel_pytorch
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import target
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 
 SCALARS = (
@@ -133,10 +134,7 @@ def _ask(request: TritonRequest, architectures: Sequence[str], directory: Path) 
         str(directory),
     ]
     try:
-        done = subprocess.run(
-            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=_TIMEOUT_S, check=False,
-        )  # fmt: skip
+        done = run_child(command, env=environment, timeout_s=_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:
         raise UsageError(f"{request.file}::{request.kernel}: Triton did not finish within {_TIMEOUT_S} s") from error
     answer_path = directory / "answer.json"

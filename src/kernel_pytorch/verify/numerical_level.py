@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status, from_json
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
@@ -109,9 +111,7 @@ def _check(root: Path, name: str, words: Sequence[str], timeout_s: float) -> Any
     paths = [str(root), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)}
     try:
-        done = subprocess.run(
-            command, cwd=root, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
-        )
+        done = run_child(command, cwd=root, env=environment, timeout_s=timeout_s, grace_s=KPT_GRACE_S)
     except subprocess.TimeoutExpired:
         return CheckResult(name, Status.FAIL, f"did not end within {timeout_s:g} s")
     if done.returncode == 2 or not done.stdout:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.core.process import run_child_bytes
 from kernel_pytorch.port.cxx.includes import USUAL
 from kernel_pytorch.verify.isolation.cxx import SUFFIXES
 from kernel_pytorch.verify.isolation.cxx_tokens import CxxToken, read_items
@@ -45,7 +46,7 @@ class _Side:
         if "-ptx" in mode:
             command[-1] = f"{path}.kpt.{'-'.join(mode).strip('-')}"
         try:
-            done = subprocess.run(command, cwd=self.root, capture_output=True, check=False, timeout=TIMEOUT_S)
+            done = run_child_bytes(command, cwd=self.root, timeout_s=TIMEOUT_S)
         except subprocess.TimeoutExpired:
             return None, f"nvcc took longer than {TIMEOUT_S} s"
         except OSError as error:

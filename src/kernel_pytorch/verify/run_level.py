@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.hardware import GPU, gpus
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.settings import VerifySettings
@@ -81,7 +83,7 @@ def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResul
     ]
     command += [word for folder in search_folders(root) if folder.is_dir() for word in ("-I", str(folder))]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+        done = run_child(command, timeout_s=timeout_s, grace_s=KPT_GRACE_S)
     except subprocess.TimeoutExpired:
         return CheckResult(name, Status.FAIL, f"did not end within {timeout_s:g} s")
     if done.returncode == 2 or not done.stdout:
@@ -143,14 +145,11 @@ def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout
         request |= {"iterations": iterations, "answer": str(answer)}
         paths = [str(root), os.environ.get("PYTHONPATH", "")]
         try:
-            done = subprocess.run(
+            done = run_child(
                 [sys.executable, "-m", "kernel_pytorch.verify.stand_in_worker", json.dumps(request)],
                 cwd=root,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)},
-                capture_output=True,
-                text=True,
-                timeout=timeout_s,
-                check=False,
+                timeout_s=timeout_s,
             )
         except subprocess.TimeoutExpired:
             return {"error": f"did not end within {timeout_s:g} s"}

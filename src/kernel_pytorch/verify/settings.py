@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.core.toml_file import read_toml
 
 KEYS = ("programs", "entry_points", "golden", "include_dirs", "triton_spec", "iterations")
@@ -36,7 +37,7 @@ class VerifySettings:
 def read_verify_settings(root: Path) -> VerifySettings:
     """The table of a project folder; the defaults where there is none. Raises UsageError for what does not fit."""
     file = root / "pyproject.toml"
-    if not file.is_file() or b"kernel_pytorch" not in file.read_bytes():
+    if b"kernel_pytorch" not in (read_if_there(file) or b""):
         return VerifySettings()
     table = read_toml(file).get("tool", {}).get("kernel_pytorch", {}).get("verify", {})
     where = f"{file}: [tool.kernel_pytorch.verify]"

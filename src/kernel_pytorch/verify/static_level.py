@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.verify.levels import LevelResult
 
@@ -46,7 +47,7 @@ def _python_compiles(project: Project) -> CheckResult:
     paths = project.of("python")
     for path in paths:
         try:
-            ast.parse((project.root / path).read_bytes(), filename=path)
+            ast.parse(read_bytes(project.root / path, project.root), filename=path)
         except (SyntaxError, ValueError) as error:
             broken.append(f"{path}:{getattr(error, 'lineno', 0) or 0}: {error}")
     if broken:
@@ -59,7 +60,7 @@ def _own_imports(project: Project) -> CheckResult:
     missing = []
     for path in project.of("python"):
         try:
-            tree = ast.parse((project.root / path).read_bytes())
+            tree = ast.parse(read_bytes(project.root / path, project.root))
         except (SyntaxError, ValueError):
             continue
         missing += [f"{path}:{line}: {name}" for line, name in _unresolved(project.root, Path(path), tree)]

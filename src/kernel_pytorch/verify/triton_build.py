@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
 
 MOST_KERNELS = 40  # more take an hour and are left to `kpt inspect`
@@ -22,7 +25,7 @@ _NOT_KNOWN = ("import", "signature", "time")
 
 def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> list[CheckResult]:
     """One check per launched kernel and target; none where the project has no Triton."""
-    count = sum((project.root / path).read_bytes().count(_MARK) for path in project.of("python"))
+    count = sum(read_bytes(project.root / path, project.root).count(_MARK) for path in project.of("python"))
     command = f"kpt inspect . --triton --arch {','.join(targets)}"
     if not count:
         return []
@@ -35,10 +38,7 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     arguments = ["inspect", str(project.root), "--triton", "--arch", ",".join(targets), "--json"]
     arguments += ["--spec", str(project.root / spec)] if spec else []
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "kernel_pytorch", *arguments],
-            capture_output=True, text=True, timeout=LIMIT_S, check=False,
-        )  # fmt: skip
+        done = run_child([sys.executable, "-m", "kernel_pytorch", *arguments], timeout_s=LIMIT_S, grace_s=KPT_GRACE_S)
     except subprocess.TimeoutExpired:
         return [CheckResult("Triton kernels", Status.NOT_RUN, f"did not end within {LIMIT_S:g} s: {command}")]
     if "no @triton.jit kernel that is launched" in done.stderr:

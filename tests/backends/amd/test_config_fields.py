@@ -109,7 +109,9 @@ def hip_compiler_cache_size() -> None:
 
 
 def hip_compiler_cache_dir() -> None:
-    assert settings(hip_compiler_cache_dir="/x/y")["tunable.filename"] == "/x/y/tunableop_gfx942_%d.csv"
+    file = Path(settings(hip_compiler_cache_dir="/x/y")["tunable.filename"])
+    assert file.parent == Path(f"/x/y/kpt-tunableop-v1-u{os.geteuid()}")  # of this user, and of no other
+    assert file.name == f"gfx942_{torch.__version__}_%d.csv"  # and of this torch
     cache = ROCmCompiler(AMDConfig(hip_compiler_cache_dir="/tmp/kpt-elsewhere")).cache
     assert cache is not None and str(cache.directory).startswith("/tmp/kpt-elsewhere")
 

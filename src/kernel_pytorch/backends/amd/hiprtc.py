@@ -200,10 +200,10 @@ def _reply(loader: tuple[str, ...], request: Mapping[str, Any]) -> dict[str, Any
     command = [*loader, str(Path(sys.executable).resolve()), "-I", "-c", code, ours]
     import subprocess  # a kernel that is in the cache needs no process
 
+    from kernel_pytorch.core.process import run_child
+
     try:
-        done = subprocess.run(
-            command, input=json.dumps(request), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
+        done = run_child(command, text=json.dumps(request), timeout_s=TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise OSError(f"hiprtc in a process of its own: {error}") from error
     try:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.backends.notices import say_once
+from kernel_pytorch.core.cache_folder import default_cache, own_folder_in, own_name, private_folder
 from kernel_pytorch.core.config import AMDConfig
-from kernel_pytorch.core.errors import AMDConfigurationError
+from kernel_pytorch.core.errors import AMDConfigurationError, UsageError
 from kernel_pytorch.core.hardware import Target
 
 ROCM_ONLY_OPTIONS = ("device_id", "rocblas_enabled", "enable_rocblas_tuning", "miopen_enabled", "miopen_find_mode")
@@ -57,7 +59,7 @@ def library_settings(config: AMDConfig, row: Target | None) -> tuple[LibrarySett
         settings.append(LibrarySetting("blas", "cublaslt", "rocblas_enabled", "hipBLASLt instead of rocBLAS"))
     if config.enable_rocblas_tuning:
         name = row.name if row is not None else "unknown"
-        results = str(Path(config.hip_compiler_cache_dir) / f"tunableop_{name}_%d.csv")
+        results = str(Path(config.hip_compiler_cache_dir) / own_name("tunableop") / f"{name}_{_torch_build()}_%d.csv")
         searches = config.optimization_level != "conservative"
         settings += [
             LibrarySetting("tunable.filename", results, "hip_compiler_cache_dir", "where tuned GEMMs are kept"),
@@ -67,6 +69,14 @@ def library_settings(config: AMDConfig, row: Target | None) -> tuple[LibrarySett
             ),
         ]
     return tuple(settings)
+
+
+def _torch_build() -> str:
+    """torch's and ROCm's version: what was tuned with one says nothing about another."""
+    import torch
+
+    parts = [torch.__version__, *([f"hip{torch.version.hip}"] if torch.version.hip else [])]
+    return re.sub(r"[^\w.+-]", "_", "_".join(parts))
 
 
 def apply_settings(settings: tuple[LibrarySetting, ...]) -> list[Callable[[], None]]:
@@ -109,8 +119,13 @@ def _torch_switch(setting: LibrarySetting) -> Callable[[], None]:
         return lambda: torch.backends.cuda.preferred_blas_library(before) and None
     if setting.key == "tunable.filename":
         before = tunable.get_filename()
-        Path(setting.value).parent.mkdir(parents=True, exist_ok=True)
-        tunable.set_filename(setting.value % torch.cuda.current_device())
+        file = Path(setting.value)
+        try:
+            folder = own_folder_in(file.parent.parent, "tunableop")
+        except (UsageError, OSError) as error:  # somebody else's, or not writable: no reason to fail
+            folder = private_folder(default_cache() / "tunableop")
+            say_once(f"tuned GEMMs are kept in {folder}: {error}")
+        tunable.set_filename(str(folder / (file.name % torch.cuda.current_device())))
         return lambda: tunable.set_filename(before)
     if setting.key == "tunable.enabled":
         before = tunable.is_enabled()

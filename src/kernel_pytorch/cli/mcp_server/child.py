@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
+from kernel_pytorch.core.children import KPT_GRACE_S, Child, end, register
+
 MAX_OUTPUT = 64 << 20
-# Grace between asking a process to end and ending it.
-GRACE_S = 2.0
 # Not `-m`: Python would put the working directory, which is the project, in front of our own modules.
 RUN_KPT = (
     "import sys; sys.path[:] = [p for p in sys.path if p]; from kernel_pytorch.cli.main import main; sys.exit(main())"
@@ -40,6 +37,7 @@ async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) ->
     process = await anyio.open_process(
         [sys.executable, "-c", RUN_KPT, *words], stdin=DEVNULL, cwd=folder, start_new_session=True
     )
+    register(Child(process.pid, grace_s=KPT_GRACE_S))
     output = bytearray()
     said: list[str] = []
     reason = ""
@@ -86,9 +84,6 @@ async def _end(process: Any) -> None:
 
     if process.returncode is not None:
         return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
-        with anyio.move_on_after(GRACE_S):
-            await process.wait()
-            return
+    # In a thread: it waits, and the server goes on.
+    await anyio.to_thread.run_sync(end, [Child(process.pid, grace_s=KPT_GRACE_S)])
+    await process.wait()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.disassemble import find_objdump
 
 
@@ -16,7 +16,7 @@ def disassembly(code_object: bytes, target: str) -> str:
     with tempfile.TemporaryDirectory(prefix="kpt-objdump-") as directory:
         path = Path(directory) / f"{target}.hsaco"
         path.write_bytes(code_object)
-        done = subprocess.run([*command, str(path)], capture_output=True, text=True, errors="replace", check=False)
+        done = run_child([*command, str(path)])
     if done.returncode != 0:
         raise UsageError(f"{command[0]} could not disassemble the {target} code object: {done.stderr.strip()}")
     return done.stdout

@@ -9,16 +9,17 @@ import functools
 import hashlib
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernel_pytorch.core.cache_folder import default_cache, unfinished
+from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child, run_child_bytes
 from kernel_pytorch.core.text_file import is_text
+from kernel_pytorch.core.whole_file import whole_file
 from kernel_pytorch.emulate.libraries import host_cxx
 from kernel_pytorch.emulate.source.hip_names import hip_names
 from kernel_pytorch.emulate.source.rewrite import rewrite
@@ -85,7 +86,7 @@ def build_source(
             user_files |= files
             objects.append(_compiled(written, compiler, options))
         link = [*compiler, "-pthread", "-o", str(destination), *map(str, runtime), *map(str, objects), "-lm", "-ldl"]
-        done = subprocess.run(link, capture_output=True, text=True, check=False)
+        done = run_child(link)
     if done.returncode != 0:
         raise SourceBuildFailed(_link_problem(sources, done.stderr))
     return SourceProgram(destination, frozenset(user_files))
@@ -103,12 +104,11 @@ def runtime_objects(compiler: Sequence[str]) -> list[Path]:
         ).hexdigest()
         target = store / f"{source.stem}-{key[:24]}.o"
         if not target.exists():
-            made = unfinished(target)
-            command = [*compiler, *_RUNTIME_FLAGS, *_machine(compiler), "-c", str(source), "-o", str(made)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                raise SourceBuildFailed(f"{compiler[0]} refused the source-level runtime:\n{done.stderr[:3000]}")
-            made.replace(target)
+            with whole_file(target) as made:
+                command = [*compiler, *_RUNTIME_FLAGS, *_machine(compiler), "-c", str(source), "-o", str(made)]
+                done = run_child(command)
+                if done.returncode != 0:
+                    raise SourceBuildFailed(f"{compiler[0]} refused the source-level runtime:\n{done.stderr[:3000]}")
         return target
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
@@ -125,7 +125,7 @@ def _rewritten(
         *(f"-D{define}" for define in options.defines), *(f"-I{folder}" for folder in options.include_dirs),
         "-isystem", str(work), "-isystem", str(INCLUDE), "-include", "kpt_source.h", *_machine(compiler), str(source),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, check=False)
+    done = run_child_bytes(command)
     if done.returncode != 0:
         raise SourceBuildFailed(_problem(source, done.stderr.decode("utf-8", errors="replace")))
     # Latin-1 keeps every byte, whatever the file's encoding is.
@@ -148,7 +148,7 @@ def _compiled(written: Path, compiler: Sequence[str], options: SourceOptions) ->
         f"-O{options.optimization}", *_COMMON,
         *_own_flags(tuple(compiler)), *_machine(compiler), "-c", str(written), "-o", str(target),
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    done = run_child(command)
     if done.returncode != 0:
         raise SourceBuildFailed(_problem(written, done.stderr))
     return target
@@ -161,7 +161,7 @@ def _gnu(std: str) -> str:
 @functools.cache
 def _own_flags(compiler: tuple[str, ...]) -> tuple[str, ...]:
     """What only clang or only gcc takes. gcc tells volatile accesses from others since version 11."""
-    done = subprocess.run([*compiler, "--version"], capture_output=True, text=True, check=False)
+    done = run_child([*compiler, "--version"])
     if "clang" in done.stdout:
         return _CLANG
     version = re.search(r"\) (\d+)\.", done.stdout)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.source.build import SourceProgram
 from kernel_pytorch.emulate.source.debug_lines import Line, lines_of
@@ -72,7 +73,7 @@ def _place(offset: int, calls: Any, lines: Mapping[int, Line], user_files: froze
 
 def _text(path: str, line: int) -> str:
     try:
-        rows = Path(path).read_text(errors="replace").splitlines()
+        rows = read_text(Path(path), errors="replace").splitlines()
     except OSError:
         return ""
     return rows[line - 1].strip() if 0 < line <= len(rows) else ""

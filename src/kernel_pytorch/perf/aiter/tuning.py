@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import io
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_text
+from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.aiter.installed import package_folder
 from kernel_pytorch.perf.ladder.rung import Inputs
 
@@ -76,7 +79,7 @@ def tuned_shapes(files: Iterable[Path], target: str, compute_units: int, preshuf
     for path in files:
         if not path.is_file():
             continue
-        with path.open(newline="", encoding="utf-8") as file:
+        with io.StringIO(read_text(path), newline="") as file:
             for row in csv.DictReader(file):
                 try:
                     if row.get("gfx", target) != target or int(row["cu_num"]) != compute_units:
@@ -131,14 +134,11 @@ def diagnosis(missing: Iterable[Shape], files: Iterable[Path]) -> str:
 def write_untuned(shapes: Iterable[Shape], path: Path) -> int:
     """The file the tuner takes; gives how many shapes are in it."""
     rows = [dict(zip(COLUMNS, (s.rows, s.n, s.k, s.bias, s.dtype, s.dtype, False, False), strict=True)) for s in shapes]
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS)
+    writer.writeheader()
+    writer.writerows(rows)
+    write_for_user(path, text.getvalue())
     return len(rows)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.read_file import LARGE, read_text
 from kernel_pytorch.perf.bench.result import BenchReport, TargetResult
 
 
@@ -26,7 +27,7 @@ def load_result(text: str) -> TargetResult:
     entry, _, name = choice.partition(":")
     path = Path(place)
     try:
-        content = path.read_text(encoding="utf-8")
+        content = read_text(path, limit=LARGE)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     reports = _reports(path, content)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from subprocess import TimeoutExpired
 
+from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import stream_child
 
 LIMIT_S = 1800
 NEWS = "kpt-news: "
@@ -32,47 +30,24 @@ def run_child(
 ) -> None:
     """Run a worker to its end. What the user's code prints is kept back. Raises UsageError where it fails."""
     command = [sys.executable, "-W", "ignore", "-m", module]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,  # it starts compilers: all of them end with it
-    ) as process:
-        timer = threading.Timer(limit_s, _end, [process])
-        timer.start()
-        try:
-            assert process.stdin is not None and process.stderr is not None
-            process.stdin.write(json.dumps(request))
-            process.stdin.close()
-            said = []
-            for line in process.stderr:
-                if line.startswith(NEWS):
-                    tell(line.removeprefix(NEWS).rstrip())
-                else:
-                    said.append(line)
-            status = process.wait()
-            late = timer.finished.is_set()
-        except BaseException:
-            _end(process)
-            raise
-        finally:
-            timer.cancel()
+    said: list[str] = []
+
+    def hear(line: str) -> None:
+        if line.startswith(NEWS):
+            tell(line.removeprefix(NEWS).rstrip())
+        else:
+            said.append(line)
+
+    try:
+        status = stream_child(command, json.dumps(request), hear, timeout_s=limit_s, grace_s=KPT_GRACE_S)
+    except TimeoutExpired as late:
+        raise UsageError(f"{what}: not done after {limit_s:g} s") from late
     stderr = "".join(said)
-    if late:
-        raise UsageError(f"{what}: not done after {limit_s:g} s")
     if status == 2:
         raise UsageError(_last_message(stderr))
     if status != 0:
         last = "\n".join(stderr.strip().splitlines()[-12:])
         raise UsageError(f"{what}: the inspection ended with status {status}\n{last}")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _last_message(stderr: str) -> str:

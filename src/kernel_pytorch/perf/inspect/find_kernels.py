@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from kernel_pytorch.core.read_file import read_if_there, read_text
 from kernel_pytorch.perf.inspect.call_sites import Surroundings, best, launches, told
 from kernel_pytorch.perf.inspect.kernel_body import (
     descriptor_parameters,
@@ -58,9 +59,9 @@ def python_files(root: Path) -> list[Path]:
     names: set[bytes] = set()
     for name in sorted(listing_of(root).names, key=lambda one: PurePosixPath(one).parts):
         path = root / name
-        if not name.endswith(".py") or not path.is_file():
+        if not name.endswith(".py"):
             continue
-        data = path.read_bytes()
+        data = read_if_there(path, root) or b""
         if b"triton.jit" in data:
             texts[path] = data
             names.update(name.encode() for name in _kernel_names(data))
@@ -104,7 +105,7 @@ def find_kernels(paths: list[Path]) -> list[FoundKernel]:
 
 def _parse(path: Path) -> ast.Module | None:
     try:
-        return ast.parse(path.read_text(encoding="utf-8", errors="replace"))
+        return ast.parse(read_text(path, errors="replace"))
     except SyntaxError:
         return None
 

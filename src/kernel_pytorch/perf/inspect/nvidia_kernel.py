@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.perf.inspect.view import Resources
 
 _REGISTERS = re.compile(r"Used (\d+) registers")
@@ -30,7 +30,7 @@ def ptxas_resources(ptx: str, gpu: GPU, threads: int, shared: int) -> Resources:
             source.write_text(ptx, encoding="utf-8")
             output = source.with_suffix(".cubin")
             command = [str(ptxas), "-v", f"--gpu-name={architecture}", str(source), "-o", str(output)]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+            done = run_child(command, timeout_s=120)
         if done.returncode == 0:
             return parse_report(done.stderr + done.stdout, gpu, threads, shared)
         words = done.stderr.strip()

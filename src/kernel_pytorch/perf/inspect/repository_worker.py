@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.read_file import read_text
+from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.perf.inspect.child import tell_parent
 from kernel_pytorch.perf.inspect.compile_kernel import first_words, resources_of
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter, find_kernels, python_files
@@ -90,7 +93,7 @@ def _spec(path: str) -> dict[str, dict[str, Any]]:
     if not path:
         return {}
     try:
-        read = json.loads(Path(path).read_text(encoding="utf-8"))
+        read = json.loads(read_text(Path(path)))
     except (OSError, ValueError) as error:
         raise UsageError(f"{path}: not a spec: {error}") from error
     if not isinstance(read, dict) or not all(isinstance(value, dict) for value in read.values()):
@@ -162,9 +165,7 @@ def _child(
     def compile_and_write(answer: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
         for best in _attempts(found, module, gpu, spec.get(found.name, {}), most, sizes):
-            whole = answer.with_suffix(".part")
-            whole.write_text(to_json(best), encoding="utf-8")
-            whole.replace(answer)
+            write_whole(answer, to_json(best))
 
     return compile_and_write
 
@@ -323,4 +324,5 @@ def _compiler_words(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with ended_by_signals():
+        sys.exit(main())

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import gpu_by_alias
@@ -113,4 +114,5 @@ def _words(error: BaseException) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with ended_by_signals():
+        sys.exit(main())

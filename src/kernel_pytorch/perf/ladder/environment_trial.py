@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.backends.comparison import distance
+from kernel_pytorch.core.process import end_child, start_child
 from kernel_pytorch.perf.bench.statistics import summarise
 from kernel_pytorch.perf.bench.verdict import judge
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
@@ -33,14 +34,12 @@ class _Child:
     def __init__(self, target: str, variables: Mapping[str, str], folder: Path) -> None:
         self.variables = dict(variables)
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
-        self._process = subprocess.Popen(
+        self._process = start_child(
             [sys.executable, "-m", "kernel_pytorch.perf.ladder.worker", target],
             env={**os.environ, **self.variables},
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,
-            encoding="utf-8",
         )
         self.outputs_file = folder / f"outputs-{self._process.pid}.pt"
         self.calls = 1
@@ -86,13 +85,9 @@ class _Child:
         with contextlib.suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.close()
-        try:
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=0 if at_once else 20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        end_child(self._process)
         self._errors.close()
         self.outputs_file.unlink(missing_ok=True)
 

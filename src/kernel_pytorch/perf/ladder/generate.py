@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.ladder.ledger import Ledger
 from kernel_pytorch.perf.ladder.recipe import environment_of
 from kernel_pytorch.perf.ladder.rung import ENVIRONMENT, Recipe, Rung
@@ -64,11 +64,7 @@ def write_result(ledger: Ledger, recipe: Recipe, among: Iterable[Rung], folder: 
         (BLOCK, environment_block(ledger, environment_of(recipe, known))),
     ):
         path = folder / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+        write_for_user(path, text)
         written.append(path)
     return written[0], written[1]
 

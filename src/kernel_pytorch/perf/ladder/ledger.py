@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.core.read_file import read_text
+from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.ladder.measuring import Comparison
 from kernel_pytorch.perf.ladder.recipe import with_step
 from kernel_pytorch.perf.ladder.rung import Recipe, Rung
@@ -105,21 +105,13 @@ class Ledger:
 
 def save(ledger: Ledger, path: Path) -> None:
     """Write it whole or not at all. Raises UsageError naming the file."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(to_json(ledger, indent=1) + "\n", encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise UsageError(f"{path}: cannot be written ({error.strerror})") from error
+    write_for_user(path, to_json(ledger, indent=1) + "\n")
 
 
 def load(path: Path) -> Ledger:
     """A saved ledger. Raises UsageError naming the file and what is wrong with it."""
     try:
-        return from_json(Ledger, path.read_text(encoding="utf-8"))
+        return from_json(Ledger, read_text(path))
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except (ValueError, TypeError, KeyError) as error:

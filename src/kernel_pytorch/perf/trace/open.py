@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import open_plain
 from kernel_pytorch.perf.trace.chrome import read_chrome_trace
 from kernel_pytorch.perf.trace.recording import Recording
 from kernel_pytorch.perf.trace.rocpd import is_sqlite, read_rocpd
@@ -47,5 +48,5 @@ def _head(path: Path) -> str:
                 return file.read(_PEEK).decode("utf-8", errors="replace")
     except EOFError:
         return "{"  # cut off inside the first block: the reader says so
-    with path.open("rb") as plain:
+    with open_plain(path) as plain:
         return plain.read(_PEEK).decode("utf-8", errors="replace")

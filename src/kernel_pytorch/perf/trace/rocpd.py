@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import open_plain
 from kernel_pytorch.perf.trace.recording import KERNEL, MEMCPY, NONE, Recording
 
 SQLITE_MARK = b"SQLite format 3\x00"
@@ -15,7 +16,7 @@ SQLITE_MARK = b"SQLite format 3\x00"
 
 def is_sqlite(path: Path) -> bool:
     """By its first bytes."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return file.read(len(SQLITE_MARK)) == SQLITE_MARK
 
 

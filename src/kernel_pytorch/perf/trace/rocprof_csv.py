@@ -7,11 +7,13 @@ prefix) are read along with it.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import open_plain
 from kernel_pytorch.perf.trace.recording import KERNEL, MEMCPY, NONE, Recording
 
 KERNEL_NAME = ("kernelname", "name")
@@ -168,7 +170,7 @@ def _copy_device(reader: _Reader, row: list[str], line: int) -> int:
 def _rows(path: Path) -> Iterator[list[str]]:
     csv.field_size_limit(MAX_FIELD)
     try:
-        with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        with io.TextIOWrapper(open_plain(path), "utf-8", "replace", newline="") as file:
             yield from csv.reader(file)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import LARGE, open_plain, read_bytes
 
 Progress = Callable[[int, int], None]  # bytes of the file read so far, bytes of the file
 
@@ -45,7 +46,7 @@ def event_batches(
 
 def is_gzip(path: Path) -> bool:
     """By content, whatever the name says."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return file.read(2) == b"\x1f\x8b"
 
 
@@ -60,7 +61,7 @@ class _Source:
     def __enter__(self) -> _Source:
         try:
             self._size = self._path.stat().st_size
-            self._raw: BinaryIO = self._path.open("rb")
+            self._raw: BinaryIO = open_plain(self._path)
         except OSError as error:
             raise UsageError(f"{self._path}: cannot be read ({error.strerror})") from error
         compressed = is_gzip(self._path)
@@ -260,7 +261,7 @@ class _Scanner:
 def read_small_json(path: Path) -> Any:
     """A whole JSON file, gzipped or not. Raises UsageError naming the file."""
     try:
-        raw = path.read_bytes()
+        raw = read_bytes(path, limit=LARGE)
         if raw[:2] == b"\x1f\x8b":
             raw = gzip.GzipFile(fileobj=io.BytesIO(raw)).read()
         if not raw.strip():

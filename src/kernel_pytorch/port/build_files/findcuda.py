@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Patch
+from kernel_pytorch.core.read_file import read_bytes, read_if_there
 from kernel_pytorch.port.build_files.nvcc_flags import HIP_ARCH, WERROR_KINDS, flag_table, libraries
 
 MODULE = "kpt_findcuda_hip.cmake"
@@ -56,8 +57,10 @@ def findcuda_patches(root: Path, patches: Sequence[Patch], has_twins: bool, cmak
     home = PurePosixPath("cmake") if (root / "cmake").is_dir() else PurePosixPath()
     path = (home / MODULE).as_posix()
     done = [replace(patch, after=patch.after.replace(named, _reaching(patch.path, home))) for patch in patches]
-    before = (root / path).read_bytes() if (root / path).is_file() else None
-    used = "".join((root / name).read_text("latin-1") for name in cmake_files if PurePosixPath(name).name != MODULE)
+    before = read_if_there(root / path, root)
+    used = "".join(
+        read_bytes(root / name, root).decode("latin-1") for name in cmake_files if PurePosixPath(name).name != MODULE
+    )
     return [*done, Patch(path, before, findcuda_module(has_twins, used).encode(), ("KP402",))]
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import read_bytes
+
 _OTHER_SYSTEM = re.compile(r"'nt'|win32|Windows|darwin|Darwin|\bWINDOWS\b|IS_WIN")
 
 
@@ -17,7 +19,7 @@ def declared_macros(setup: Path) -> tuple[str, ...]:
     left out too.
     """
     try:
-        tree = ast.parse(setup.read_bytes())
+        tree = ast.parse(read_bytes(setup))
     except (OSError, SyntaxError, ValueError):
         return ()
     return tuple(dict.fromkeys(_macros(tree)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
 from kernel_pytorch.port.cxx.include_folders import compile_folders
@@ -106,7 +106,7 @@ def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:
     for path in (*project.of("cuda", "c++"),):
         destination = root / path
         destination.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(project.root / path, destination)
+        destination.write_bytes(read_bytes(project.root / path, project.root))
     for patch in patches:
         destination = root / patch.path
         destination.parent.mkdir(parents=True, exist_ok=True)

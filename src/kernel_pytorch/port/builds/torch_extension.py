@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resolve_include
@@ -161,7 +162,7 @@ def torch_extension(root: Path, paths: Sequence[str], folders: Sequence[Path] = 
         top = Path(scratch).resolve() / "project"
         for path in paths:
             (top / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(root / path, top / path)
+            (top / path).write_bytes(read_bytes(root / path, root))
         search = [top / one.resolve().relative_to(root.resolve()) for one in folders if _is_inside(one, root)]
         translated = Path(scratch) / "translated"
         tasks = tasks_of(top, [top / path for path in paths], [one for one in search if one.is_dir()])

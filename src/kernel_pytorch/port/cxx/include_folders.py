@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.cxx.includes import includes_of, resolve_include, search_folders
 
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
@@ -47,7 +48,7 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
     seen: set[tuple[Path, str]] = set()
     for path in files:
         try:
-            data = path.read_bytes()
+            data = read_bytes(path)
         except OSError:
             continue
         for include in includes_of(data):

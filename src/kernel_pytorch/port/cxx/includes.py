@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.read_file import read_bytes
+
 THIRD_PARTY_FOLDERS = frozenset({
     "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "extern", "vendor", "vendored",
     "cutlass", "submodules", "node_modules", ".git",
@@ -75,7 +77,7 @@ def resolve_include(include: Include, includer: Path, search: Sequence[Path]) ->
 
 
 def include_closure(
-    main: Path, root: Path, search: Sequence[Path] = (), read: Callable[[Path], bytes] = Path.read_bytes
+    main: Path, root: Path, search: Sequence[Path] = (), read: Callable[[Path], bytes] = read_bytes
 ) -> dict[Path, bytes]:
     """The main file and every project header it reaches, with their bytes, in the order of first inclusion.
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.deploy.install_steps import InstallPlan
 
 _TORCH = ("torch", "torchvision", "torchaudio")
@@ -45,8 +46,7 @@ def _own_names(root: Path) -> frozenset[str]:
         ("setup.cfg", r"^name\s*=\s*([\w.-]+)"),
         ("setup.py", r"\bname\s*=\s*[\"']([\w.-]+)[\"']"),
     ):
-        path = root / file
-        if path.is_file():
-            found = re.search(pattern, path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE)
-            names.update([re.sub(r"[-_.]+", "-", found[1]).lower()] if found else [])
+        text = (read_if_there(root / file, root) or b"").decode("utf-8", "replace")
+        found = re.search(pattern, text, re.MULTILINE)
+        names.update([re.sub(r"[-_.]+", "-", found[1]).lower()] if found else [])
     return frozenset(names)

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.port.deps.model import Environment, TorchBuild
 from kernel_pytorch.port.deps.packages import classify, normalize
 
@@ -61,7 +63,8 @@ class Interpreter:
 def inspect_python(executable: str) -> Interpreter:
     """Ask an interpreter for its paths and markers. Raises UsageError if it is none."""
     try:
-        run = subprocess.run([executable, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True)
+        run = run_child([executable, "-I", "-c", _PROBE], timeout_s=60)
+        run.check_returncode()
         answer: dict[str, Any] = json.loads(run.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         reason = str(error).splitlines()[0]
@@ -101,7 +104,7 @@ def _assigned(file: Path) -> dict[str, str | None]:
     """String constants assigned at module level; torch writes some with annotations and some without."""
     values: dict[str, str | None] = {}
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8", errors="replace"))
+        tree = ast.parse(read_text(file, errors="replace"))
     except SyntaxError:
         return values
     for node in tree.body:

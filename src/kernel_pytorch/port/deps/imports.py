@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.cxx.includes import is_third_party
 from kernel_pytorch.port.deps.model import JaxUse
 from kernel_pytorch.port.settings import listing_of
@@ -38,9 +39,7 @@ def scan_imports(root: Path) -> JaxUse:
     torch_modules = 0
     for path in python_files(root):
         try:
-            if path.stat().st_size > MAX_FILE_BYTES:
-                continue
-            data = path.read_bytes()
+            data = read_bytes(path, limit=MAX_FILE_BYTES)
         except OSError:
             continue
         named = {match.decode() for match in _QUICK.findall(data)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.port.deps.classify import decide
 from kernel_pytorch.port.deps.environment import Interpreter
 from kernel_pytorch.port.deps.model import Decision, Declared, Project
@@ -307,8 +309,9 @@ def _one(
 
 def _pip(interpreter: Interpreter, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            [*pip_command(interpreter), *arguments], capture_output=True, text=True, timeout=PIP_TIMEOUT_S
+        # As a person would: pip puts back what it was replacing, and then ends.
+        return run_child(
+            [*pip_command(interpreter), *arguments], timeout_s=PIP_TIMEOUT_S, ends_with=signal.SIGINT, grace_s=10.0
         )
     except subprocess.TimeoutExpired as error:
         return subprocess.CompletedProcess(error.cmd, 1, "", f"ERROR: pip took longer than {PIP_TIMEOUT_S} s")

@@ -10,6 +10,7 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.deps.imports import MAX_FILE_BYTES, python_files
 from kernel_pytorch.port.deps.model import PythonNote, PythonRange
 
@@ -89,9 +90,7 @@ def _newer_than(root: Path, version: tuple[int, int], lower: tuple[int, int]) ->
         if count >= MAX_FILES:
             break
         try:
-            if path.stat().st_size > MAX_FILE_BYTES:
-                continue
-            source = path.read_bytes()
+            source = read_bytes(path, limit=MAX_FILE_BYTES)
             tree = ast.parse(source, feature_version=version)
         except OSError:
             continue

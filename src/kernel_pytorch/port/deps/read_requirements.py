@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.deps.model import Declared, DependencyFileError, IndexOption, NotRead, Reading
 from kernel_pytorch.port.deps.requirement_text import parse, strip_comment
 
@@ -33,7 +34,7 @@ _SHORT = {"i": "index-url", "f": "find-links"}
 
 def read_text(path: Path, shown: str) -> str:
     """A text file as pip decodes it; raises DependencyFileError for binary content."""
-    data = path.read_bytes()
+    data = read_bytes(path)
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             try:

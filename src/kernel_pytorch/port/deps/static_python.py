@@ -12,6 +12,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.port.deps.static_values import (
     UNKNOWN,
     OpenFile,
@@ -344,9 +345,10 @@ class StaticModule:
         if len(args) > 1 and isinstance(args[1], str) and set(args[1]) & set("wax+"):
             return UNKNOWN
         path = self._inside(str(args[0]))
-        if path is None or path.stat().st_size > 1_000_000:
+        try:
+            return UNKNOWN if path is None else OpenFile(read_text(path, limit=1_000_000, errors="replace"))
+        except OSError:
             return UNKNOWN
-        return OpenFile(path.read_text(encoding="utf-8", errors="replace"))
 
 
 def _call_name(node: ast.Call) -> str:

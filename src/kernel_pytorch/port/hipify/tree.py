@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, resolve_include, search_folders
 from kernel_pytorch.port.cxx.source import cxx_file
@@ -50,7 +51,7 @@ def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
     root = task.root.resolve()
     shown = task.shown or task.members
     pairs = zip(shown, task.members, strict=True)
-    unit = Unit(tuple(cxx_file(name, (root / path).read_bytes()) for name, path in pairs), options.wave)
+    unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
     folders = search_folders(root, task.search)
     chosen = set(task.chosen)
     for path, src in zip(task.members, unit.files, strict=True):
@@ -99,7 +100,7 @@ def tasks_of(
     sizes: dict[str, int] = {}
     reaches: dict[str, list[str]] = {}
     for path, name in known.items():
-        data = path.read_bytes()
+        data = read_bytes(path)
         sizes[name] = len(data)
         reaches[name] = []
         for include in includes_of(data):

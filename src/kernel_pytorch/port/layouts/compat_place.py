@@ -13,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Patch
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, compat_header, needs_in
 
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl")
@@ -46,7 +47,7 @@ def with_compat_header(
 def _header(root: Path, home: PurePosixPath, is_there: bool, needs: Sequence[Needs]) -> Patch:
     """The header of one folder. Each gives all names: a C++ file may rely on any header of the project for them."""
     path = (home / COMPAT_HEADER).as_posix()
-    before = (root / path).read_bytes() if is_there else None
+    before = read_if_there(root / path, root) if is_there else None
     wanted = [needs_in(before.decode("utf-8", "replace"))] if before is not None else []
     wanted += needs
     return Patch(path, before, compat_header(wanted).encode())

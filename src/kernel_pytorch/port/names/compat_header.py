@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.names.headers import RUNTIME_HEADER
 from kernel_pytorch.port.names.shims import Shim, shims
 
@@ -91,7 +92,7 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
     made: dict[str, tuple[bytes | None, bytes]] = {}
     for folder, wanted in folders.items():
         path = (folder / COMPAT_HEADER).as_posix()
-        before = (root / path).read_bytes() if (root / path).is_file() else None
+        before = read_if_there(root / path, root)
         kept = {shim.guard.decode(): shim for shim in shims().values() if before and shim.guard in before}
         given = {**kept, **wanted}
         lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]

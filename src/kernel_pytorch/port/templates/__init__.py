@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Patch
+from kernel_pytorch.core.read_file import read_if_there
 
 ADAPTERS = {
     f"_rocm_{name}": f"rocm_{name}.py" for name in ("attention", "fp8", "graph_check", "nvml", "padding", "xformers")
@@ -79,8 +80,7 @@ def placed(root: Path, patches: Sequence[Patch], modules: Iterable[str] = ()) ->
         for match in _NAMED.finditer(patch.after):
             name = (match["whole"] or match["part"]).decode()
             path = (reach.home / f"{name}.py").as_posix()
-            existing = root / path
-            before = existing.read_bytes() if existing.is_file() else None
+            before = read_if_there(root / path, root)
             new[path] = Patch(path, before, template(ADAPTERS[name]), patch.codes)
         done.append(replace(patch, after=_NAMED.sub(partial(_reaching, reach), patch.after)))
     return [*done, *(item for _, item in sorted(new.items()) if item.before != item.after)]
@@ -129,4 +129,4 @@ def _is_imported_from(root: Path, folder: PurePosixPath, modules: tuple[str, ...
     if not folder.name:
         return False
     pattern = re.compile(rb"^\s*(?:from|import) (?:[\w.]+\.)?" + re.escape(folder.name.encode()) + rb"\b", re.MULTILINE)
-    return any(pattern.search((root / path).read_bytes()) for path in modules if (root / path).is_file())
+    return any(pattern.search(read_if_there(root / path, root) or b"") for path in modules)

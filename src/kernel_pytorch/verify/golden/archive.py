@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.read_file import open_plain, read_text
+from kernel_pytorch.core.whole_file import whole_file, write_whole
 
 SCHEMA = 1
 RECORD_FILE = "record.json"
@@ -79,11 +81,9 @@ def write_record(folder: Path, record: GoldenRecord, tensors: dict[str, Any], we
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in ((TENSOR_FILE, tensors), (WEIGHT_FILE, weights)):
             if content is not None:
-                save_file({key: value.contiguous() for key, value in content.items()}, folder / f"{name}.part")
-                (folder / f"{name}.part").replace(folder / name)
-        part = folder / f"{RECORD_FILE}.part"
-        part.write_text(json.dumps(to_plain(record), indent=1), encoding="utf-8")
-        part.replace(folder / RECORD_FILE)
+                with whole_file(folder / name) as part:
+                    save_file({key: value.contiguous() for key, value in content.items()}, part)
+        write_whole(folder / RECORD_FILE, json.dumps(to_plain(record), indent=1))
     except OSError as error:
         raise UsageError(f"{folder}: the record cannot be written ({error.strerror or error})") from error
 
@@ -191,7 +191,7 @@ def plain_file(folder: Path, name: str, limit: int | None) -> Path:
 
 def check_header(path: Path) -> None:
     """The header's length is checked before the library reads it: it would allocate what the file claims."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         head = file.read(8)
     size = int.from_bytes(head, "little")
     if len(head) < 8 or size > min(MAX_HEADER_BYTES, path.stat().st_size - 8):
@@ -202,7 +202,7 @@ def _read_record(path: Path) -> GoldenRecord:
     from kernel_pytorch.core.findings import from_json
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path, limit=MAX_JSON_BYTES)
         plain = json.loads(text)
         if isinstance(plain, dict) and plain.get("kind") == "kernels":
             raise UsageError(f"{path}: a record of a program's kernels: `kpt golden check --program PROGRAM DIR`")

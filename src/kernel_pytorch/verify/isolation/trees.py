@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child_bytes
+from kernel_pytorch.core.read_file import read_bytes, why_refused
 
 _SKIPPED = {".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 
@@ -43,19 +44,22 @@ class FolderTree:
         listed = _git(self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         if listed:  # empty for a folder that a repository around it ignores: then the folder itself is looked at
             names = [name for name in listed.decode("utf-8", "surrogateescape").split("\0") if name]
-            return frozenset(name for name in names if (self.root / name).is_file())
+            return frozenset(name for name in names if self._is_readable(self.root / name))
         return frozenset(
             path.relative_to(self.root).as_posix()
             for path in self.root.rglob("*")
-            if path.is_file() and not _SKIPPED & set(path.relative_to(self.root).parts)
+            if self._is_readable(path) and not _SKIPPED & set(path.relative_to(self.root).parts)
         )
+
+    def _is_readable(self, path: Path) -> bool:
+        return path.is_file() and not why_refused(path, self.root)
 
     def identity(self, path: str) -> str:
         data = self.read(path)
         return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
     def read(self, path: str) -> bytes:
-        return (self.root / path).read_bytes()
+        return read_bytes(self.root / path, self.root)
 
     def mentioning(self, word: str) -> frozenset[str]:
         pattern = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
@@ -106,7 +110,7 @@ class GitTree:
 
 def _git(folder: Path, *arguments: str) -> bytes | None:
     try:
-        done = subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False, timeout=120)
+        done = run_child_bytes(["git", "-C", str(folder), *arguments], timeout_s=120)
     except FileNotFoundError:
         return None
     return done.stdout if done.returncode == 0 else None

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_plain
+from kernel_pytorch.core.read_file import open_plain, read_text
+from kernel_pytorch.core.whole_file import whole_file, write_whole
 from kernel_pytorch.verify.golden.archive import MAX_JSON_BYTES, RECORD_FILE, TENSOR_FILE, check_header, plain_file
 
 KIND = "kernels"
@@ -86,12 +88,9 @@ def write_kernel_record(folder: Path, record: KernelRecord, contents: Mapping[st
     """Write a record as a whole: files get their names when they are complete, `record.json` last."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{TENSOR_FILE}.part"
-        _write_tensors(part, contents)
-        part.replace(folder / TENSOR_FILE)
-        part = folder / f"{RECORD_FILE}.part"
-        part.write_text(json.dumps(to_plain(record), indent=1), encoding="utf-8")
-        part.replace(folder / RECORD_FILE)
+        with whole_file(folder / TENSOR_FILE) as part:
+            _write_tensors(part, contents)
+        write_whole(folder / RECORD_FILE, json.dumps(to_plain(record), indent=1))
     except OSError as error:
         raise UsageError(f"{folder}: the record cannot be written ({error.strerror or error})") from error
 
@@ -126,7 +125,7 @@ class KernelArchive:
         if _plain(path).get("kind") != KIND:
             raise UsageError(f"{path}: a record of a model, not of kernels: `kpt golden check TARGET {folder}`")
         try:
-            self.record = from_json(KernelRecord, path.read_text(encoding="utf-8"))
+            self.record = from_json(KernelRecord, read_text(path, limit=MAX_JSON_BYTES))
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise UsageError(f"{path}: not a kernel record ({error})") from error
         self._file = plain_file(folder, TENSOR_FILE, None)
@@ -137,7 +136,7 @@ class KernelArchive:
     def content(self, name: str) -> bytes:
         """The kept bytes of one content."""
         start, end = self._places[name]
-        with self._file.open("rb") as file:
+        with open_plain(self._file) as file:
             file.seek(self._start + start)
             return file.read(end - start)
 
@@ -168,7 +167,7 @@ class KernelArchive:
 
 def _plain(path: Path) -> dict[str, object]:
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain = json.loads(read_text(path, limit=MAX_JSON_BYTES))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path}: not a golden record ({error})") from error
     if not isinstance(plain, dict):
@@ -178,7 +177,7 @@ def _plain(path: Path) -> dict[str, object]:
 
 def _places(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
     """Where each content lies, from the header of the tensor file; everything in it is checked against its size."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         length = int.from_bytes(file.read(8), "little")
         text = file.read(length)
     room = path.stat().st_size - 8 - length

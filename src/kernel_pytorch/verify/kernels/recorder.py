@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-import subprocess
 import tempfile
 from pathlib import Path
 
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.emulate.host_compiler import find_host_compiler
 from kernel_pytorch.toolchain.elf import ElfError, ElfFile
 
@@ -35,7 +35,7 @@ def recorder_library(cache: Path | None = None) -> Path:
             made = Path(scratch) / target.name
             sources = [str(file) for file in files if file.suffix == ".c"]
             command = [*compiler.command, *FLAGS, "-o", str(made), *sources, "-ldl"]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            done = run_child(command)
             if done.returncode != 0:
                 raise UsageError(f"{compiler.command[0]} refused the recorder:\n{done.stderr.strip()[:2000]}")
             made.replace(target)

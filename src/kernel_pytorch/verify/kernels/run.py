@@ -11,6 +11,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.process import run_child_bytes
 from kernel_pytorch.verify.kernels.collect import read_launches
 from kernel_pytorch.verify.kernels.noise import with_noise
 from kernel_pytorch.verify.kernels.record import KernelRecord, write_kernel_record
@@ -67,9 +68,7 @@ def _one_run(how: ProgramRun, raw: Path) -> KernelRecord:
     environment = {**_environment(how, raw), **_recording(how, raw)}
     command = [str(how.program.absolute()), *how.arguments]
     try:
-        done = subprocess.run(
-            command, env=environment, cwd=how.directory, capture_output=True, timeout=how.timeout_s, check=False
-        )
+        done = run_child_bytes(command, env=environment, cwd=how.directory, timeout_s=how.timeout_s)
     except subprocess.TimeoutExpired as late:
         raise UsageError(f"{how.named}: did not end within {how.timeout_s:g} s (--timeout)") from late
     except OSError as problem:

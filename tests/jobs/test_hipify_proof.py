@@ -23,13 +23,12 @@ GOOD = "#include <cuda_runtime.h>\nint right() { return cudaGetLastError(); }\n"
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder, and a rewriter with a fault: it changes a line of every function called wrong outside any gate."""
 
-    def faulty(*args: Any, **options: Any) -> rewriter.Translation:
+    def faulty(*args: Any, **options: Any) -> rewriter.HipifiedFile:
         result = original(*args, **options)
         return replace(result, after=result.after.replace(b"int wrong() { return", b"int wrong() { return 1 +"))
 
-    original = rewriter.translate
-    monkeypatch.setattr("kernel_pytorch.jobs.hipify.translate", faulty)
-    monkeypatch.setattr("kernel_pytorch.port.hipify.tree.translate", faulty)
+    original = rewriter.hipify_file
+    monkeypatch.setattr("kernel_pytorch.port.hipify.tree.hipify_file", faulty)
     (tmp_path / "in").mkdir()
     (tmp_path / "in/bad.cu").write_text(BAD)
     (tmp_path / "in/good.cu").write_text(GOOD)

@@ -23,7 +23,8 @@ UNIT = unit_of(
     ("text", "value"),
     [
         (b"32", 32), (b"0x20u", 32), (b"0b11", 3), (b"010", 8), (b"1'024", 1024), (b"0 - 1", -1),
-        (b"N", 32), (b"TWICE + 1", 65), (b"N * kBlock", 8192), (b"kBytes", 1024), (b"sizeof(float4) * 2", 32), (b"sizeof (unsigned int)", 4),
+        (b"N", 32), (b"TWICE + 1", 65), (b"N * kBlock", 8192), (b"kBytes", 1024),
+        (b"sizeof(float4) * 2", 32), (b"sizeof (unsigned int)", 4),
         (b"(size_t)N << 10", 32768), (b"(unsigned)(3 + 4) % 4", 3), (b"48 * 1024 / 2", 24576), (b"~0 & 0xff", 255),
         (b"static_cast<int>(N)", 32),
         (b"F(1)", None), (b"unknown", None), (b"TWO", None), (b"kOther", None), (b"LOOP", None), (b"1 / 0", None),

@@ -53,8 +53,8 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
             continue
         for include in includes_of(data):
             name = PurePosixPath(include.name)
-            is_told = not include.quoted and len(name.parts) == 1
-            if is_told or ".." in name.parts or include.name.startswith(_BROUGHT_ELSEWHERE):
+            is_of_the_system = not include.quoted and len(name.parts) == 1
+            if is_of_the_system or ".." in name.parts or include.name.startswith(_BROUGHT_ELSEWHERE):
                 continue
             if (path.parent, include.name) in seen:
                 continue

@@ -195,7 +195,7 @@ static inline float kpt_ldexp_f32(float x, int32_t exponent) {
 }
 static inline double kpt_ldexp_f64(double x, int32_t exponent) {
     int32_t e = exponent > 2200 ? 2200 : exponent < -2200 ? -2200 : exponent;
-    /* Only the last factor may reach the denormals. Growing, the first factors cannot overflow unless the whole does. */
+    /* Only the last factor may reach the denormals. Growing, no factor overflows unless the whole does. */
     double grown = x;
     int32_t first = e < -1000 ? -1000 : e > 1000 ? 1000 : e;
     int32_t second = e - first < -1000 ? -1000 : e - first > 1000 ? 1000 : e - first;

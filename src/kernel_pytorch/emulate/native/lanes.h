@@ -15,7 +15,7 @@
 #define KPT_LANES(l) _Pragma("GCC ivdep") for (uint32_t l = 0; l < WAVE; l++)
 #endif
 
-/* The same where only some lanes are on: 16 of them at a time, from lane `at`, and none of those all of which are off. */
+/* The same where only some lanes are on: 16 at a time, from lane `at`. A group that is off as a whole is skipped. */
 #define KPT_ROWS_ON(at, on) for (uint32_t at = 0; at < WAVE; at += 16) if ((on) >> at & 0xffffu)
 #if defined(__clang__)
 #define KPT_ROW(k) _Pragma("clang loop vectorize(assume_safety)") for (uint32_t k = 0; k < 16; k++)

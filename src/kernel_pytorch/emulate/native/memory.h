@@ -296,18 +296,31 @@ KPT_INLINE void kpt_buffer_store(KptWave *w, const uint32_t *s, KptBuffer b, uin
     KPT_OUTLINE void kpt_store_##kind##_##space(KptWave *w, const uint32_t *s, KptAddress a, uint64_t ex) { \
         kpt_store(w, s, a, ex, KPT_##kind, KPT_##space); }
 #define KPT_DEFINE_KIND(kind) \
-    KPT_DEFINE_ACCESS(kind, GLOBAL) KPT_DEFINE_ACCESS(kind, FLAT) KPT_DEFINE_ACCESS(kind, LDS) \
+    KPT_DEFINE_ACCESS(kind, GLOBAL) \
+    KPT_DEFINE_ACCESS(kind, FLAT) \
+    KPT_DEFINE_ACCESS(kind, LDS) \
     KPT_DEFINE_ACCESS(kind, PRIVATE) \
     KPT_OUTLINE void kpt_buffer_load_##kind(KptWave *w, uint32_t *d, KptBuffer b, uint64_t ex) { \
         kpt_buffer_load(w, d, b, ex, KPT_##kind); } \
     KPT_OUTLINE void kpt_buffer_store_##kind(KptWave *w, const uint32_t *s, KptBuffer b, uint64_t ex) { \
         kpt_buffer_store(w, s, b, ex, KPT_##kind); }
-KPT_DEFINE_KIND(U8) KPT_DEFINE_KIND(I8) KPT_DEFINE_KIND(U16) KPT_DEFINE_KIND(I16)
-KPT_DEFINE_KIND(W1) KPT_DEFINE_KIND(W2) KPT_DEFINE_KIND(W3) KPT_DEFINE_KIND(W4)
-KPT_DEFINE_KIND(U8_LOW) KPT_DEFINE_KIND(I8_LOW) KPT_DEFINE_KIND(16_LOW)
-KPT_DEFINE_KIND(U8_HIGH) KPT_DEFINE_KIND(I8_HIGH) KPT_DEFINE_KIND(16_HIGH)
+KPT_DEFINE_KIND(U8)
+KPT_DEFINE_KIND(I8)
+KPT_DEFINE_KIND(U16)
+KPT_DEFINE_KIND(I16)
+KPT_DEFINE_KIND(W1)
+KPT_DEFINE_KIND(W2)
+KPT_DEFINE_KIND(W3)
+KPT_DEFINE_KIND(W4)
+KPT_DEFINE_KIND(U8_LOW)
+KPT_DEFINE_KIND(I8_LOW)
+KPT_DEFINE_KIND(16_LOW)
+KPT_DEFINE_KIND(U8_HIGH)
+KPT_DEFINE_KIND(I8_HIGH)
+KPT_DEFINE_KIND(16_HIGH)
 #define KPT_DEFINE_LOAD2(words) \
     KPT_OUTLINE void kpt_lds_load2_##words(KptWave *w, uint32_t *d, const uint32_t *lo, uint32_t off0, uint32_t off1, \
                                            uint64_t ex) { kpt_lds_load2(w, d, lo, off0, off1, ex, words); }
-KPT_DEFINE_LOAD2(1) KPT_DEFINE_LOAD2(2)
+KPT_DEFINE_LOAD2(1)
+KPT_DEFINE_LOAD2(2)
 #endif

@@ -1,4 +1,4 @@
-/* gfx950's conversions of 32 numbers at once, between 6-bit floats and wider ones. A lane's 32 codes fill six registers. */
+/* gfx950's conversions of 32 numbers at once, between 6-bit floats and wider ones. 32 codes fill 6 registers. */
 #ifndef KPT_WIDE_CONVERSIONS_H
 #define KPT_WIDE_CONVERSIONS_H
 

@@ -32,7 +32,7 @@ const char *error_name(hipError_t error) {
     switch (error) {
 #define X(name, value, text) \
     case name: return #name;
-        KPT_HIP_ERRORS(X)
+#include "error_table.h"
 #undef X
     }
     return "hipErrorUnknown";
@@ -42,7 +42,7 @@ static const char *error_text(hipError_t error) {
     switch (error) {
 #define X(name, value, text) \
     case name: return text;
-        KPT_HIP_ERRORS(X)
+#include "error_table.h"
 #undef X
     }
     return "unknown error";

@@ -69,7 +69,7 @@ bool is_coherent(const KptWave &wave) {
     return strstr(text, " sc0") || strstr(text, " sc1") || strstr(text, " glc") || strstr(text, "scope:");
 }
 
-/* The last vector register of an operand, by its place in the disassembly: 35 for v35 and for v[34:35]; -1 for others. */
+/* The last vector register of an operand, by its place in the disassembly: 35 for v35 and v[34:35]; -1 for others. */
 int last_register(const char *text, int operand) {
     const char *at = strchr(text, ' ');
     while (at && operand-- > 0) at = strchr(at + 1, ',');

@@ -1,4 +1,4 @@
-/* Device memory: one reserved range in which every allocation lies between redzones and freed ones are not used again. */
+/* Device memory: one reserved range. Every allocation lies between redzones; a freed one is not used again. */
 #include <sys/mman.h>
 
 #include <cerrno>

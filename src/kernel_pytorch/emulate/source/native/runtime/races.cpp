@@ -1,7 +1,7 @@
 /* Data races: two accesses to one byte by two threads, one a write, that nothing puts in order.
 
-   Order comes from a launch's end, grid.sync(), __syncthreads(), __syncwarp() of lanes of one warp, and from fences: what
-   a thread did before a fence is released by its next atomic or volatile write, and acquired by who reads that.
+   Order comes from a launch's end, grid.sync(), __syncthreads(), __syncwarp() of lanes of one warp, and from fences.
+   A thread's next atomic or volatile write releases what it did before a fence; whoever reads that value acquires it.
    Shuffles and votes give no order between memory accesses: CUDA says so. */
 #include <sys/mman.h>
 
@@ -120,7 +120,7 @@ struct Locked {
 bool harmless(const Access &first, bool atomic, bool is_volatile, bool one_warp) {
     bool was_strong = first.atomic || first.is_volatile, strong = atomic || is_volatile;
     if (!was_strong || !strong) return false;
-    /* Volatile accesses are single and fresh, which makes flags between warps work; within a warp they stand for lockstep. */
+    /* Volatile accesses are single and fresh: flags between warps work. Within a warp they stand for lockstep. */
     return first.atomic || atomic || !one_warp;
 }
 

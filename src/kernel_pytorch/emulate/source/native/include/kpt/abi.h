@@ -35,7 +35,7 @@ void kpt_fence(int scope);
 uint64_t kpt_atomic(int operation, int bytes, void *address, uint64_t value, uint64_t compare, int block_scope,
                     const char *file, int line);
 
-/* The block's storage of one __shared__ variable (`*slot` is its number, 0 before its first use), and of extern ones. */
+/* The block's storage of one __shared__ variable (`*slot` is its number, 0 before its first use), and extern ones. */
 void *kpt_shared(int *slot, size_t bytes, size_t align, const char *name);
 void *kpt_dynamic_shared(void);
 size_t kpt_dynamic_shared_bytes(void);

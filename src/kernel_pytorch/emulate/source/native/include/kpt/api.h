@@ -1,4 +1,4 @@
-/* The CUDA runtime API, as far as the source-level mode has it. Work is done when it is asked for: streams keep order. */
+/* The CUDA runtime API, as far as the source-level mode has it. Work is done at once, so streams keep their order. */
 #pragma once
 
 #include "api_types.h"

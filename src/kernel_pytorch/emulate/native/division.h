@@ -81,23 +81,23 @@ KPT_INLINE double kpt_div_fmas_f64(double a, double b, double c, uint32_t moved)
     found = KPT_EITHER((moved != 0) & whole, found, kpt_u64(plain));
     return kpt_f64(found);
 }
-#define KPT_DIV_FIXUP(name, type, bits_of, value_of, quiet, infinity, nan, top, exponent, lowest) \
-    KPT_INLINE type name(type a, type b, type c) { \
-        const type positive = value_of(bits_of(a) & ~(quiet - quiet + 1 << top)); \
-        const uint32_t negative = (uint32_t)((bits_of(b) ^ bits_of(c)) >> top & 1u); \
-        const type infinite = value_of(infinity); \
-        const uint32_t b_infinite = b == infinite || b == -infinite, c_infinite = c == infinite || c == -infinite; \
-        type found = positive; \
-        /* Only a quotient that overflowed on the way is no number here. */ \
-        if (a != a) found = infinite; \
-        if (exponent(c) - exponent(b) < lowest) found = 0; \
-        if (b_infinite || c == 0) found = 0; \
-        if (b == 0 || c_infinite) found = infinite; \
-        found = negative ? -found : found; \
-        if ((b == 0 && c == 0) || (b_infinite && c_infinite)) found = value_of(nan); \
-        if (b != b) found = value_of(bits_of(b) | quiet); \
-        if (c != c) found = value_of(bits_of(c) | quiet); \
-        return found; \
+#define KPT_DIV_FIXUP(name, type, bits_of, value_of, quiet, infinity, nan, top, exponent, lowest)                      \
+    KPT_INLINE type name(type a, type b, type c) {                                                                     \
+        const type positive = value_of(bits_of(a) & ~(quiet - quiet + 1 << top));                                      \
+        const uint32_t negative = (uint32_t)((bits_of(b) ^ bits_of(c)) >> top & 1u);                                   \
+        const type infinite = value_of(infinity);                                                                      \
+        const uint32_t b_infinite = b == infinite || b == -infinite, c_infinite = c == infinite || c == -infinite;     \
+        type found = positive;                                                                                         \
+        /* Only a quotient that overflowed on the way is no number here. */                                            \
+        if (a != a) found = infinite;                                                                                  \
+        if (exponent(c) - exponent(b) < lowest) found = 0;                                                             \
+        if (b_infinite || c == 0) found = 0;                                                                           \
+        if (b == 0 || c_infinite) found = infinite;                                                                    \
+        found = negative ? -found : found;                                                                             \
+        if ((b == 0 && c == 0) || (b_infinite && c_infinite)) found = value_of(nan);                                   \
+        if (b != b) found = value_of(bits_of(b) | quiet);                                                              \
+        if (c != c) found = value_of(bits_of(c) | quiet);                                                              \
+        return found;                                                                                                  \
     }
 KPT_DIV_FIXUP(kpt_div_fixup_f32, float, kpt_u32, kpt_f32, 0x400000u, 0x7f800000u, 0xffc00000u, 31, KPT_EXPONENT32, -150)
 KPT_DIV_FIXUP(kpt_div_fixup_f64, double, kpt_u64, kpt_f64, UINT64_C(0x8000000000000), UINT64_C(0x7ff0000000000000),

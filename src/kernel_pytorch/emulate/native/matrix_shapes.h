@@ -110,13 +110,21 @@ KPT_SMFMAC_I8(kpt_smfmac_32x32x64_i8, 32, 64)
 
 /* Formats of v_mfma_f32_*_f8f6f4, as cbsz (A) and blgp (B) number them. */
 KPT_INLINE int kpt_f8f6f4(uint32_t code) {
-    return code == 0 ? KPT_IN_FP8 : code == 1 ? KPT_IN_BF8 : code == 2 ? KPT_IN_FP6 : code == 3 ? KPT_IN_BF6 : KPT_IN_FP4;
+    return code == 0   ? KPT_IN_FP8
+           : code == 1 ? KPT_IN_BF8
+           : code == 2 ? KPT_IN_FP6
+           : code == 3 ? KPT_IN_BF6
+                       : KPT_IN_FP4;
 }
-#define KPT_F8F6F4(name, m, depth) \
-    KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t of_a, uint32_t of_b) { \
-        if (of_a == 0 && of_b == 0) kpt_mfma_f32(d, a, b, c, m, 1, depth, KPT_IN_FP8, KPT_IN_FP8, 0, 0, 0); \
-        else if (of_a == 4 && of_b == 4) kpt_mfma_f32(d, a, b, c, m, 1, depth, KPT_IN_FP4, KPT_IN_FP4, 0, 0, 0); \
-        else kpt_mfma_f32_any(d, a, b, c, m, 1, depth, kpt_f8f6f4(of_a), kpt_f8f6f4(of_b), 0, 0, 0); \
+#define KPT_F8F6F4(name, m, depth)                                                                                     \
+    KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t of_a,                \
+                   uint32_t of_b) {                                                                                    \
+        if (of_a == 0 && of_b == 0)                                                                                    \
+            kpt_mfma_f32(d, a, b, c, m, 1, depth, KPT_IN_FP8, KPT_IN_FP8, 0, 0, 0);                                    \
+        else if (of_a == 4 && of_b == 4)                                                                               \
+            kpt_mfma_f32(d, a, b, c, m, 1, depth, KPT_IN_FP4, KPT_IN_FP4, 0, 0, 0);                                    \
+        else                                                                                                           \
+            kpt_mfma_f32_any(d, a, b, c, m, 1, depth, kpt_f8f6f4(of_a), kpt_f8f6f4(of_b), 0, 0, 0);                    \
     }
 /* With a scale of 2^(byte - 127) for the 32 elements of A, and of B, that a lane holds; 255 is NaN. */
 KPT_INLINE void kpt_matrix_scale(float (*values)[64], const uint32_t *scales, uint32_t byte) {
@@ -129,7 +137,8 @@ KPT_INLINE void kpt_matrix_scale(float (*values)[64], const uint32_t *scales, ui
         for (int l = 0; l < 64; l++) values[e][l] *= factor[l];
 }
 KPT_SHAPE kpt_mfma_scaled(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, const uint32_t *scale_a,
-                          const uint32_t *scale_b, int m, uint32_t of_a, uint32_t of_b, uint32_t byte_a, uint32_t byte_b) {
+                          const uint32_t *scale_b, int m, uint32_t of_a, uint32_t of_b, uint32_t byte_a,
+                          uint32_t byte_b) {
     float left[32][64], right[32][64];
     kpt_matrix_spread(left, a, kpt_f8f6f4(of_a), 32, 0);
     kpt_matrix_spread(right, b, kpt_f8f6f4(of_b), 32, 0);

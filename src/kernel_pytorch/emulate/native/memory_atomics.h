@@ -7,9 +7,33 @@
 #include "floats.h"
 #include "memory.h"
 
-enum { KPT_ADD, KPT_SUB, KPT_RSUB, KPT_SWAP, KPT_CMPSWAP, KPT_AND, KPT_OR, KPT_XOR, KPT_UMIN, KPT_UMAX, KPT_SMIN,
-       KPT_SMAX, KPT_INC, KPT_DEC, KPT_FADD, KPT_FMIN, KPT_FMAX, KPT_PKADD_F16, KPT_PKADD_BF16, KPT_SUBCLAMP,
-       KPT_MSKOR, KPT_CONDSUB, KPT_FCMPSWAP, KPT_WRAP, KPT_CONDXCHG };
+enum {
+    KPT_ADD,
+    KPT_SUB,
+    KPT_RSUB,
+    KPT_SWAP,
+    KPT_CMPSWAP,
+    KPT_AND,
+    KPT_OR,
+    KPT_XOR,
+    KPT_UMIN,
+    KPT_UMAX,
+    KPT_SMIN,
+    KPT_SMAX,
+    KPT_INC,
+    KPT_DEC,
+    KPT_FADD,
+    KPT_FMIN,
+    KPT_FMAX,
+    KPT_PKADD_F16,
+    KPT_PKADD_BF16,
+    KPT_SUBCLAMP,
+    KPT_MSKOR,
+    KPT_CONDSUB,
+    KPT_FCMPSWAP,
+    KPT_WRAP,
+    KPT_CONDXCHG
+};
 
 static inline uint32_t kpt_bf16_round(float x) {
     uint32_t bits = kpt_u32(x);
@@ -42,7 +66,8 @@ KPT_INLINE uint32_t kpt_apply32(uint32_t old, uint32_t v, uint32_t second, const
     case KPT_MSKOR: return (old & ~second) | v;
     case KPT_PKADD_F16:
         return (uint32_t)kpt_f32_to_half(kpt_half_to_f32((uint16_t)old) + kpt_half_to_f32((uint16_t)v)) |
-               (uint32_t)kpt_f32_to_half(kpt_half_to_f32((uint16_t)(old >> 16)) + kpt_half_to_f32((uint16_t)(v >> 16))) << 16;
+               (uint32_t)kpt_f32_to_half(kpt_half_to_f32((uint16_t)(old >> 16)) + kpt_half_to_f32((uint16_t)(v >> 16)))
+                   << 16;
     case KPT_PKADD_BF16:
         return kpt_bf16_round(kpt_f32(old << 16) + kpt_f32(v << 16)) |
                kpt_bf16_round(kpt_f32(old & 0xffff0000u) + kpt_f32(v & 0xffff0000u)) << 16;
@@ -71,7 +96,8 @@ KPT_INLINE uint64_t kpt_apply64(uint64_t old, uint64_t v, uint64_t second, const
     case KPT_MSKOR: return (old & ~second) | v;
     case KPT_FCMPSWAP: return kpt_f64(old) == kpt_f64(second) ? v : old;
     case KPT_CONDXCHG: {
-        uint64_t low = v >> 31 & 1 ? v & 0x7fffffffu : old & 0xffffffffu, high = v >> 63 ? v >> 32 & 0x7fffffffu : old >> 32;
+        uint64_t low = v >> 31 & 1 ? v & 0x7fffffffu : old & 0xffffffffu,
+                 high = v >> 63 ? v >> 32 & 0x7fffffffu : old >> 32;
         return high << 32 | low;
     }
     }
@@ -85,67 +111,73 @@ KPT_INLINE void kpt_check_alignment(KptWave *w, uint32_t l, uint64_t at, uint32_
     (void)w, (void)l, (void)at, (void)bytes;
 }
 /* `d` NULL: nobody wants the old value. `second` is the value to compare with, or the mask of mskor. */
-#define KPT_DEFINE_ATOMIC(bits, type, words) \
-    KPT_INLINE void kpt_atomic##bits(KptWave *w, uint32_t *d, KptAddress a, const uint32_t *data, const uint32_t *second, \
-                                     uint64_t ex, const int op, const int space) { \
-        KPT_COUNT_ACCESS(w, a, ex, bits / 8, KPT_READ | KPT_WRITE, space); \
-        KPT_EACH_LANE(l, ex) { \
-            uint64_t at = kpt_lane_address(a, l); \
-            kpt_check_alignment(w, l, at, bits / 8); \
-            uint8_t *p = kpt_pointer(w, l, at, bits / 8, KPT_READ | KPT_WRITE | KPT_ATOMIC, space); \
-            type v = 0, other = 0, old = 0; \
-            for (int k = 0; k < words; k++) v |= (type)data[k * WAVE + l] << (32 * k % bits); \
-            if (second) for (int k = 0; k < words; k++) other |= (type)second[k * WAVE + l] << (32 * k % bits); \
-            if (p) { \
-                type *at_host = (type *)(void *)p; \
-                if (space == KPT_LDS || space == KPT_PRIVATE) { \
-                    memcpy(&old, p, sizeof old); \
-                    type fresh = kpt_apply##bits(old, v, other, op); \
-                    memcpy(p, &fresh, sizeof fresh); \
-                } else if (op == KPT_ADD) { old = __atomic_fetch_add(at_host, v, __ATOMIC_SEQ_CST); \
-                } else if (op == KPT_SWAP) { old = __atomic_exchange_n(at_host, v, __ATOMIC_SEQ_CST); \
-                } else if (op == KPT_CMPSWAP) { \
-                    old = other; \
-                    __atomic_compare_exchange_n(at_host, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-                } else { \
-                    old = __atomic_load_n(at_host, __ATOMIC_RELAXED); \
-                    while (!__atomic_compare_exchange_n(at_host, &old, kpt_apply##bits(old, v, other, op), 1, \
-                                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {} \
-                } \
-            } \
-            if (d) for (int k = 0; k < words; k++) d[k * WAVE + l] = (uint32_t)(old >> (32 * k % bits)); \
-        } \
+#define KPT_DEFINE_ATOMIC(bits, type, words)                                                                           \
+    KPT_INLINE void kpt_atomic##bits(KptWave *w, uint32_t *d, KptAddress a, const uint32_t *data,                      \
+                                     const uint32_t *second, uint64_t ex, const int op, const int space) {             \
+        KPT_COUNT_ACCESS(w, a, ex, bits / 8, KPT_READ | KPT_WRITE, space);                                             \
+        KPT_EACH_LANE(l, ex) {                                                                                         \
+            uint64_t at = kpt_lane_address(a, l);                                                                      \
+            kpt_check_alignment(w, l, at, bits / 8);                                                                   \
+            uint8_t *p = kpt_pointer(w, l, at, bits / 8, KPT_READ | KPT_WRITE | KPT_ATOMIC, space);                    \
+            type v = 0, other = 0, old = 0;                                                                            \
+            for (int k = 0; k < words; k++) v |= (type)data[k * WAVE + l] << (32 * k % bits);                          \
+            if (second)                                                                                                \
+                for (int k = 0; k < words; k++) other |= (type)second[k * WAVE + l] << (32 * k % bits);                \
+            if (p) {                                                                                                   \
+                type *at_host = (type *)(void *)p;                                                                     \
+                if (space == KPT_LDS || space == KPT_PRIVATE) {                                                        \
+                    memcpy(&old, p, sizeof old);                                                                       \
+                    type fresh = kpt_apply##bits(old, v, other, op);                                                   \
+                    memcpy(p, &fresh, sizeof fresh);                                                                   \
+                } else if (op == KPT_ADD) {                                                                            \
+                    old = __atomic_fetch_add(at_host, v, __ATOMIC_SEQ_CST);                                            \
+                } else if (op == KPT_SWAP) {                                                                           \
+                    old = __atomic_exchange_n(at_host, v, __ATOMIC_SEQ_CST);                                           \
+                } else if (op == KPT_CMPSWAP) {                                                                        \
+                    old = other;                                                                                       \
+                    __atomic_compare_exchange_n(at_host, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);              \
+                } else {                                                                                               \
+                    old = __atomic_load_n(at_host, __ATOMIC_RELAXED);                                                  \
+                    while (!__atomic_compare_exchange_n(at_host, &old, kpt_apply##bits(old, v, other, op), 1,          \
+                                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {}                        \
+                }                                                                                                      \
+            }                                                                                                          \
+            if (d)                                                                                                     \
+                for (int k = 0; k < words; k++) d[k * WAVE + l] = (uint32_t)(old >> (32 * k % bits));                  \
+        }                                                                                                              \
     }
 KPT_DEFINE_ATOMIC(32, uint32_t, 1)
 KPT_DEFINE_ATOMIC(64, uint64_t, 2)
 
 /* Through a buffer resource: lane by lane, each with the address the resource gives. */
-#define KPT_DEFINE_BUFFER_ATOMIC(bits, words) \
-    KPT_INLINE void kpt_buffer_atomic##bits(KptWave *w, uint32_t *d, KptBuffer b, const uint32_t *data, \
-                                            const uint32_t *second, uint64_t ex, const int op) { \
-        KPT_EACH_LANE(lane, ex) { \
-            uint8_t *p = kpt_buffer_pointer(w, &b, lane, bits / 8, KPT_READ | KPT_WRITE | KPT_ATOMIC); \
-            if (p) { \
-                KptAddress a = {0, 0, (uint64_t)(uintptr_t)p}; \
-                kpt_atomic##bits(w, d, a, data, second, UINT64_C(1) << lane, op, KPT_GLOBAL); \
-            } else if (d) { \
-                for (int k = 0; k < words; k++) d[k * WAVE + lane] = 0; \
-            } \
-        } \
+#define KPT_DEFINE_BUFFER_ATOMIC(bits, words)                                                                          \
+    KPT_INLINE void kpt_buffer_atomic##bits(KptWave *w, uint32_t *d, KptBuffer b, const uint32_t *data,                \
+                                            const uint32_t *second, uint64_t ex, const int op) {                       \
+        KPT_EACH_LANE(lane, ex) {                                                                                      \
+            uint8_t *p = kpt_buffer_pointer(w, &b, lane, bits / 8, KPT_READ | KPT_WRITE | KPT_ATOMIC);                 \
+            if (p) {                                                                                                   \
+                KptAddress a = {0, 0, (uint64_t)(uintptr_t)p};                                                         \
+                kpt_atomic##bits(w, d, a, data, second, UINT64_C(1) << lane, op, KPT_GLOBAL);                          \
+            } else if (d) {                                                                                            \
+                for (int k = 0; k < words; k++) d[k * WAVE + lane] = 0;                                                \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 KPT_DEFINE_BUFFER_ATOMIC(32, 1)
 KPT_DEFINE_BUFFER_ATOMIC(64, 2)
 
-#define KPT_DEFINE_ATOMIC_OP(op, bits, space) \
-    KPT_OUTLINE void kpt_atomic_##op##_##bits##_##space(KptWave *w, uint32_t *d, KptAddress a, const uint32_t *data, \
-                                                        const uint32_t *second, uint64_t ex) { \
-        kpt_atomic##bits(w, d, a, data, second, ex, KPT_##op, KPT_##space); }
-#define KPT_DEFINE_ATOMIC_SPACES(op, bits) \
-    KPT_OUTLINE void kpt_buffer_atomic_##op##_##bits(KptWave *w, uint32_t *d, KptBuffer b, const uint32_t *data, \
-                                                     const uint32_t *second, uint64_t ex) { \
-        kpt_buffer_atomic##bits(w, d, b, data, second, ex, KPT_##op); } \
-    KPT_DEFINE_ATOMIC_OP(op, bits, GLOBAL) \
-    KPT_DEFINE_ATOMIC_OP(op, bits, FLAT) \
+#define KPT_DEFINE_ATOMIC_OP(op, bits, space)                                                                          \
+    KPT_OUTLINE void kpt_atomic_##op##_##bits##_##space(KptWave *w, uint32_t *d, KptAddress a, const uint32_t *data,   \
+                                                        const uint32_t *second, uint64_t ex) {                         \
+        kpt_atomic##bits(w, d, a, data, second, ex, KPT_##op, KPT_##space);                                            \
+    }
+#define KPT_DEFINE_ATOMIC_SPACES(op, bits)                                                                             \
+    KPT_OUTLINE void kpt_buffer_atomic_##op##_##bits(KptWave *w, uint32_t *d, KptBuffer b, const uint32_t *data,       \
+                                                     const uint32_t *second, uint64_t ex) {                            \
+        kpt_buffer_atomic##bits(w, d, b, data, second, ex, KPT_##op);                                                  \
+    }                                                                                                                  \
+    KPT_DEFINE_ATOMIC_OP(op, bits, GLOBAL)                                                                             \
+    KPT_DEFINE_ATOMIC_OP(op, bits, FLAT)                                                                               \
     KPT_DEFINE_ATOMIC_OP(op, bits, LDS)
 #define KPT_DEFINE_ATOMIC_BOTH(op) KPT_DEFINE_ATOMIC_SPACES(op, 32) KPT_DEFINE_ATOMIC_SPACES(op, 64)
 KPT_DEFINE_ATOMIC_BOTH(ADD)

@@ -68,7 +68,7 @@ X(hipErrorStreamCaptureIsolation, 905, "dependency created on uncaptured work in
 X(hipErrorStreamCaptureImplicit, 906, "operation would make the legacy stream depend on a capturing blocking stream")
 X(hipErrorCapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream")
 X(hipErrorStreamCaptureWrongThread, 908, "attempt to terminate a thread-local capture sequence from another thread")
-X(hipErrorGraphExecUpdateFailure, 910, 
+X(hipErrorGraphExecUpdateFailure, 910,
   "the graph update was not performed because it included changes which violated constraints specific to "
   "instantiated graph update")
 X(hipErrorInvalidChannelDescriptor, 911, "invalid channel descriptor")

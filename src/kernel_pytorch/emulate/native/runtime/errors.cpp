@@ -30,7 +30,7 @@ hipError_t enter() {
 
 const char *error_name(hipError_t error) {
     switch (error) {
-#define X(name, value, text) \
+#define X(name, value, text)                                                                                           \
     case name: return #name;
 #include "error_table.h"
 #undef X
@@ -40,7 +40,7 @@ const char *error_name(hipError_t error) {
 
 static const char *error_text(hipError_t error) {
     switch (error) {
-#define X(name, value, text) \
+#define X(name, value, text)                                                                                           \
     case name: return text;
 #include "error_table.h"
 #undef X
@@ -48,7 +48,7 @@ static const char *error_text(hipError_t error) {
     return "unknown error";
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 

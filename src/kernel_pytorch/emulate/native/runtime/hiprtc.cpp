@@ -105,7 +105,7 @@ void read_names(_hiprtcProgram &program, const std::string &text) {
     }
 }
 
-}  // namespace
+} // namespace
 
 KPT_RTC_API hiprtcResult hiprtcCreateProgram(hiprtcProgram *out, const char *source, const char *name, int headers,
                                              const char *const *texts, const char *const *names) {
@@ -197,27 +197,28 @@ KPT_RTC_API hiprtcResult hiprtcVersion(int *major, int *minor) {
 
 KPT_RTC_API const char *hiprtcGetErrorString(hiprtcResult result) {
     switch (result) {
-        case HIPRTC_SUCCESS: return "HIPRTC_SUCCESS";
-        case HIPRTC_ERROR_OUT_OF_MEMORY: return "HIPRTC_ERROR_OUT_OF_MEMORY";
-        case HIPRTC_ERROR_PROGRAM_CREATION_FAILURE: return "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE";
-        case HIPRTC_ERROR_INVALID_INPUT: return "HIPRTC_ERROR_INVALID_INPUT";
-        case HIPRTC_ERROR_INVALID_PROGRAM: return "HIPRTC_ERROR_INVALID_PROGRAM";
-        case HIPRTC_ERROR_INVALID_OPTION: return "HIPRTC_ERROR_INVALID_OPTION";
-        case HIPRTC_ERROR_COMPILATION: return "HIPRTC_ERROR_COMPILATION";
-        case HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: return "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE";
-        case HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION: return "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
-        case HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
-        case HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
-        case HIPRTC_ERROR_INTERNAL_ERROR: return "HIPRTC_ERROR_INTERNAL_ERROR";
-        case HIPRTC_ERROR_LINKING: return "HIPRTC_ERROR_LINKING";
+    case HIPRTC_SUCCESS: return "HIPRTC_SUCCESS";
+    case HIPRTC_ERROR_OUT_OF_MEMORY: return "HIPRTC_ERROR_OUT_OF_MEMORY";
+    case HIPRTC_ERROR_PROGRAM_CREATION_FAILURE: return "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE";
+    case HIPRTC_ERROR_INVALID_INPUT: return "HIPRTC_ERROR_INVALID_INPUT";
+    case HIPRTC_ERROR_INVALID_PROGRAM: return "HIPRTC_ERROR_INVALID_PROGRAM";
+    case HIPRTC_ERROR_INVALID_OPTION: return "HIPRTC_ERROR_INVALID_OPTION";
+    case HIPRTC_ERROR_COMPILATION: return "HIPRTC_ERROR_COMPILATION";
+    case HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: return "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE";
+    case HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION:
+        return "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
+    case HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
+    case HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
+    case HIPRTC_ERROR_INTERNAL_ERROR: return "HIPRTC_ERROR_INTERNAL_ERROR";
+    case HIPRTC_ERROR_LINKING: return "HIPRTC_ERROR_LINKING";
     }
     return "invalid HIPRTC error code";
 }
 
-#define KPT_RTC_MISSING(name) \
-    KPT_RTC_API hiprtcResult name(...) { \
-        fprintf(stderr, "kpt emulate: %s is not emulated\n", #name); \
-        return HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE; \
+#define KPT_RTC_MISSING(name)                                                                                          \
+    KPT_RTC_API hiprtcResult name(...) {                                                                               \
+        fprintf(stderr, "kpt emulate: %s is not emulated\n", #name);                                                   \
+        return HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE;                                                                 \
     }
 KPT_RTC_MISSING(hiprtcGetBitcode)
 KPT_RTC_MISSING(hiprtcGetBitcodeSize)

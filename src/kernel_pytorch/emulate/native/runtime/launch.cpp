@@ -90,7 +90,8 @@ void fill_space(Space &s, const LaunchRequest &r, const Launch &launch) {
     }
     s.packet = {};
     s.packet.setup = 3;
-    s.packet.block[0] = uint16_t(r.block.x), s.packet.block[1] = uint16_t(r.block.y), s.packet.block[2] = uint16_t(r.block.z);
+    s.packet.block[0] = uint16_t(r.block.x), s.packet.block[1] = uint16_t(r.block.y),
+    s.packet.block[2] = uint16_t(r.block.z);
     for (int i = 0; i < 3; i++) s.packet.grid[i] = uint32_t(r.threads[i]);
     s.packet.private_bytes = launch.scratch_lane_bytes;
     s.packet.group_bytes = launch.lds_bytes;
@@ -147,7 +148,7 @@ void note_host_pointers(const KptKernel &k, const std::vector<uint8_t> &argument
     }
 }
 
-}  // namespace
+} // namespace
 
 uint32_t units(const KptKernel &kernel) {
     bool pairs = config().major >= 10 && (kernel.rsrc1 >> 29 & 1);
@@ -221,9 +222,12 @@ hipError_t prepare_launch(hipFunction_t function, dim3 grid, dim3 block, uint64_
         const void *data = nullptr;
         size_t bytes = 0;
         for (void **at = extra; uint64_t(*at) != 3; at += 2) {
-            if (uint64_t(*at) == 1) data = at[1];
-            else if (uint64_t(*at) == 2) bytes = *static_cast<size_t *>(at[1]);
-            else return hipErrorInvalidValue;
+            if (uint64_t(*at) == 1)
+                data = at[1];
+            else if (uint64_t(*at) == 2)
+                bytes = *static_cast<size_t *>(at[1]);
+            else
+                return hipErrorInvalidValue;
         }
         if (data) memcpy(out.arguments.data(), data, bytes < size ? bytes : size);
         note_host_pointers(k, out.arguments);
@@ -282,4 +286,4 @@ void merge_counters(Launch &launch, const KptCounters &from, const std::vector<u
     for (size_t i = 0; i < places.size(); i++) launch.place_counts[i] += places[i];
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -46,7 +46,7 @@ KPT_API unsigned short __gnu_f2h_ieee(float value) {
     if (magnitude >= 0x477ff000) return uint16_t(sign | 0x7c00); /* rounds to infinity */
     if (magnitude < 0x33000001) return uint16_t(sign);           /* rounds to zero */
     uint32_t exponent = magnitude >> 23, fraction = (magnitude & 0x7fffff) | 0x800000;
-    unsigned drop = exponent > 112 ? 13 : 126 - exponent;        /* a subnormal half loses more bits */
+    unsigned drop = exponent > 112 ? 13 : 126 - exponent; /* a subnormal half loses more bits */
     uint32_t kept = fraction >> drop, rest = fraction & ((1u << drop) - 1), tie = 1u << (drop - 1);
     if (rest > tie || (rest == tie && (kept & 1))) kept++;
     uint32_t base = exponent > 112 ? (exponent - 113) << 10 : 0;

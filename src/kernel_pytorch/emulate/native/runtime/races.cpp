@@ -19,7 +19,7 @@ namespace {
 struct Access {
     uint32_t group = ~0u; /* order number of the workgroup */
     uint32_t epoch = 0;
-    uint32_t stamp = 0;   /* atomics in the launch before it */
+    uint32_t stamp = 0; /* atomics in the launch before it */
     uint16_t wave = 0;
     uint8_t lane = 0, atomic = 0;
 };
@@ -47,7 +47,9 @@ struct LdsHistory {
     std::vector<Byte> bytes;
 };
 
-bool ordered_in_group(const Access &before, const Access &now) { return before.wave == now.wave || before.epoch != now.epoch; }
+bool ordered_in_group(const Access &before, const Access &now) {
+    return before.wave == now.wave || before.epoch != now.epoch;
+}
 
 bool ordered_between_groups(const History &h, const Access &before, const Access &now) {
     if (before.stamp < h.grid_barrier) return true;
@@ -91,8 +93,8 @@ bool is_first_guess(const KptWave &wave) {
 }
 
 std::string who(const Access &a, const char *did) {
-    return std::string(did) + " by block number " + std::to_string(a.group) + ", wave " + std::to_string(a.wave) + ", lane " +
-           std::to_string(a.lane);
+    return std::string(did) + " by block number " + std::to_string(a.group) + ", wave " + std::to_string(a.wave) +
+           ", lane " + std::to_string(a.lane);
 }
 
 /* `address` and `bytes` are the whole access; `byte` is one byte of it. */
@@ -105,16 +107,17 @@ void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uin
     if ((write_write || read_write || write_read) && !said) {
         said = true;
         const Access &other = read_write && !write_write && !write_read ? byte.reader : byte.writer;
-        std::string text = std::string(writes ? "written" : "read") + " while unordered with " +
-                           who(other, &other == &byte.reader ? "a read" : "a write") +
-                           (flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
+        std::string text =
+            std::string(writes ? "written" : "read") + " while unordered with " +
+            who(other, &other == &byte.reader ? "a read" : "a write") +
+            (flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
         report_kernel_fault(*wave, KPT_FAULT_RACE, now.lane, address, bytes, text.c_str());
     }
     if (writes) byte.writer = now;
     if (reads) byte.reader = now;
 }
 
-}  // namespace
+} // namespace
 
 void races_group_started(Group &group) {
     History &h = history();
@@ -157,7 +160,8 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     }
     if (now.atomic) h.last_atomic[now.group] = ++h.atomics;
     Allocation *memory = find(address);
-    if (!memory || memory->kind == Kind::internal || memory->kind == Kind::image) return; /* the runtime's own protocol */
+    if (!memory || memory->kind == Kind::internal || memory->kind == Kind::image)
+        return; /* the runtime's own protocol */
     for (uint64_t i = address; i < address + bytes; i++) {
         auto &page = h.pages[i / PAGE];
         if (!page) page = std::make_unique<Byte[]>(PAGE);
@@ -165,4 +169,4 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     }
 }
 
-}  // namespace kpt
+} // namespace kpt

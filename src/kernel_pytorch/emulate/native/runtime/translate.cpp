@@ -60,7 +60,7 @@ bool run(const std::vector<std::string> &words, std::string &problem) {
         }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
     problem = "the translator stopped with " + (WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
-                                                                   : "signal " + std::to_string(WTERMSIG(status)));
+                                                                  : "signal " + std::to_string(WTERMSIG(status)));
     return false;
 }
 
@@ -139,7 +139,7 @@ void make_constants_known(ihipModule_t &module) {
     if (made) module.constants = made->base;
 }
 
-}  // namespace
+} // namespace
 
 bool translate(ihipModule_t &module, std::string &problem) {
     if (module.translated) return true;
@@ -176,4 +176,4 @@ bool translate(ihipModule_t &module, std::string &problem) {
     return true;
 }
 
-}  // namespace kpt
+} // namespace kpt

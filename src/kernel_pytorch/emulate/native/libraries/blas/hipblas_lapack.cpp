@@ -13,16 +13,13 @@ Status keep(const char *function, Int info, int *where, Int index) {
         unsupported(function, "LAPACK (install scipy-openblas64 or numpy)", library_status(NotImplemented));
         return NotImplemented;
     }
-    if (where)
-        where[index] = static_cast<int>(info);
+    if (where) where[index] = static_cast<int>(info);
     return Ok;
 }
 
 Status check(bool sizes, bool pointers, int *info, int bad_argument) {
-    if (sizes && pointers)
-        return Ok;
-    if (info)
-        *info = -bad_argument; // hipBLAS's host-side info names the argument
+    if (sizes && pointers) return Ok;
+    if (info) *info = -bad_argument; // hipBLAS's host-side info names the argument
     return sizes ? InvalidPointer : InvalidSize;
 }
 
@@ -51,17 +48,20 @@ Status check(bool sizes, bool pointers, int *info, int bad_argument) {
             return keep("getrf", lu<T>(n, n, A + b * sa, lda, item(ipiv, b, sp)), info, b);                            \
         });                                                                                                            \
     }                                                                                                                  \
-    int hipblas##L##getrs(void *h, int op, int n, int nrhs, T *A, int lda, const int *ipiv, T *B, int ldb, int *info) {\
+    int hipblas##L##getrs(void *h, int op, int n, int nrhs, T *A, int lda, const int *ipiv, T *B, int ldb,             \
+                          int *info) {                                                                                 \
         return hipblas##L##getrsStridedBatched(h, op, n, nrhs, A, lda, 0, ipiv, 0, B, ldb, 0, info, 1);                \
     }                                                                                                                  \
     int hipblas##L##getrsBatched(void *h, int op, int n, int nrhs, T *const *A, int lda, const int *ipiv, T *const *B, \
                                  int ldb, int *info, int count) {                                                      \
-        if (!info)                                                                                                     \
-            return library_status(InvalidPointer);                                                                     \
+        if (!info) return library_status(InvalidPointer);                                                              \
         *info = 0;                                                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
             if (const Status bad = check(n >= 0 && nrhs >= 0 && lda >= std::max(1, n) && ldb >= std::max(1, n),        \
-                                         n == 0 || nrhs == 0 || (A && B && ipiv), info, n < 0 ? 2 : nrhs < 0 ? 3 : 5)) \
+                                         n == 0 || nrhs == 0 || (A && B && ipiv), info,                                \
+                                         n < 0      ? 2                                                                \
+                                         : nrhs < 0 ? 3                                                                \
+                                                    : 5))                                                              \
                 return bad;                                                                                            \
             lu_solve<T>(op, n, nrhs, A[b], lda, ipiv + b * n, B[b], ldb);                                              \
             return Ok;                                                                                                 \
@@ -69,12 +69,14 @@ Status check(bool sizes, bool pointers, int *info, int bad_argument) {
     }                                                                                                                  \
     int hipblas##L##getrsStridedBatched(void *h, int op, int n, int nrhs, T *A, int lda, Int sa, const int *ipiv,      \
                                         Int sp, T *B, int ldb, Int sb, int *info, int count) {                         \
-        if (!info)                                                                                                     \
-            return library_status(InvalidPointer);                                                                     \
+        if (!info) return library_status(InvalidPointer);                                                              \
         *info = 0;                                                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
             if (const Status bad = check(n >= 0 && nrhs >= 0 && lda >= std::max(1, n) && ldb >= std::max(1, n),        \
-                                         n == 0 || nrhs == 0 || (A && B && ipiv), info, n < 0 ? 2 : nrhs < 0 ? 3 : 5)) \
+                                         n == 0 || nrhs == 0 || (A && B && ipiv), info,                                \
+                                         n < 0      ? 2                                                                \
+                                         : nrhs < 0 ? 3                                                                \
+                                                    : 5))                                                              \
                 return bad;                                                                                            \
             lu_solve<T>(op, n, nrhs, A + b * sa, lda, ipiv + b * sp, B + b * sb, ldb);                                 \
             return Ok;                                                                                                 \
@@ -93,24 +95,28 @@ Status check(bool sizes, bool pointers, int *info, int bad_argument) {
         return hipblas##L##geqrfStridedBatched(h, m, n, A, lda, 0, tau, 0, info, 1);                                   \
     }                                                                                                                  \
     int hipblas##L##geqrfBatched(void *h, int m, int n, T *const *A, int lda, T *const *tau, int *info, int count) {   \
-        if (!info)                                                                                                     \
-            return library_status(InvalidPointer);                                                                     \
+        if (!info) return library_status(InvalidPointer);                                                              \
         *info = 0;                                                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
-            if (const Status bad = check(m >= 0 && n >= 0 && lda >= std::max(1, m), m == 0 || n == 0 || (A && tau),    \
-                                         info, m < 0 ? 1 : n < 0 ? 2 : 4))                                             \
+            if (const Status bad =                                                                                     \
+                    check(m >= 0 && n >= 0 && lda >= std::max(1, m), m == 0 || n == 0 || (A && tau), info,             \
+                          m < 0   ? 1                                                                                  \
+                          : n < 0 ? 2                                                                                  \
+                                  : 4))                                                                                \
                 return bad;                                                                                            \
             return keep("geqrf", qr<T>(m, n, A[b], lda, tau[b]), info, 0);                                             \
         });                                                                                                            \
     }                                                                                                                  \
     int hipblas##L##geqrfStridedBatched(void *h, int m, int n, T *A, int lda, Int sa, T *tau, Int sp, int *info,       \
                                         int count) {                                                                   \
-        if (!info)                                                                                                     \
-            return library_status(InvalidPointer);                                                                     \
+        if (!info) return library_status(InvalidPointer);                                                              \
         *info = 0;                                                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
-            if (const Status bad = check(m >= 0 && n >= 0 && lda >= std::max(1, m), m == 0 || n == 0 || (A && tau),    \
-                                         info, m < 0 ? 1 : n < 0 ? 2 : 4))                                             \
+            if (const Status bad =                                                                                     \
+                    check(m >= 0 && n >= 0 && lda >= std::max(1, m), m == 0 || n == 0 || (A && tau), info,             \
+                          m < 0   ? 1                                                                                  \
+                          : n < 0 ? 2                                                                                  \
+                                  : 4))                                                                                \
                 return bad;                                                                                            \
             return keep("geqrf", qr<T>(m, n, A + b * sa, lda, tau + b * sp), info, 0);                                 \
         });                                                                                                            \
@@ -121,26 +127,30 @@ Status check(bool sizes, bool pointers, int *info, int bad_argument) {
     }                                                                                                                  \
     int hipblas##L##gelsBatched(void *h, int op, int m, int n, int nrhs, T *const *A, int lda, T *const *B, int ldb,   \
                                 int *info, int *device_info, int count) {                                              \
-        if (!info)                                                                                                     \
-            return library_status(InvalidPointer);                                                                     \
+        if (!info) return library_status(InvalidPointer);                                                              \
         *info = 0;                                                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
-            if (const Status bad = check(m >= 0 && n >= 0 && nrhs >= 0 && lda >= std::max(1, m) &&                     \
-                                             ldb >= std::max({1, m, n}),                                               \
-                                         A && B && device_info, info, m < 0 ? 3 : n < 0 ? 4 : 6))                      \
+            if (const Status bad =                                                                                     \
+                    check(m >= 0 && n >= 0 && nrhs >= 0 && lda >= std::max(1, m) && ldb >= std::max({1, m, n}),        \
+                          A && B && device_info, info,                                                                 \
+                          m < 0   ? 3                                                                                  \
+                          : n < 0 ? 4                                                                                  \
+                                  : 6))                                                                                \
                 return bad;                                                                                            \
             return keep("gels", least_squares<T>(op, m, n, nrhs, A[b], lda, B[b], ldb), device_info, b);               \
         });                                                                                                            \
     }                                                                                                                  \
     int hipblas##L##gelsStridedBatched(void *h, int op, int m, int n, int nrhs, T *A, int lda, Int sa, T *B, int ldb,  \
                                        Int sb, int *info, int *device_info, int count) {                               \
-        if (!info)                                                                                                     \
-            return library_status(InvalidPointer);                                                                     \
+        if (!info) return library_status(InvalidPointer);                                                              \
         *info = 0;                                                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
-            if (const Status bad = check(m >= 0 && n >= 0 && nrhs >= 0 && lda >= std::max(1, m) &&                     \
-                                             ldb >= std::max({1, m, n}),                                               \
-                                         A && B && device_info, info, m < 0 ? 3 : n < 0 ? 4 : 6))                      \
+            if (const Status bad =                                                                                     \
+                    check(m >= 0 && n >= 0 && nrhs >= 0 && lda >= std::max(1, m) && ldb >= std::max({1, m, n}),        \
+                          A && B && device_info, info,                                                                 \
+                          m < 0   ? 3                                                                                  \
+                          : n < 0 ? 4                                                                                  \
+                                  : 6))                                                                                \
                 return bad;                                                                                            \
             return keep("gels", least_squares<T>(op, m, n, nrhs, A + b * sa, lda, B + b * sb, ldb), device_info, b);   \
         });                                                                                                            \

@@ -23,11 +23,12 @@ int type_of(int type) {
 }
 
 Status multiply(int oa, int ob, Int m, Int n, Int k, const void *alpha, const void *A, int ta, Int lda, const void *B,
-                int tb, Int ldb, const void *beta, const void *C, int tc, Int ldc, void *D, int td, Int ldd, int compute) {
+                int tb, Int ldb, const void *beta, const void *C, int tc, Int ldc, void *D, int td, Int ldd,
+                int compute) {
     const int scale = type_of(compute);
     const int sum = scale == R16F ? int(R32F) : scale;
-    return gemm_ex({oa, ob, m, n, k, alpha, A, type_of(ta), lda, B, type_of(tb), ldb, beta, C, type_of(tc), ldc, D,
-                    type_of(td), ldd, sum, scale});
+    return gemm_ex({oa,  ob,   m, n,           k,   alpha, A,           type_of(ta), lda, B,    type_of(tb),
+                    ldb, beta, C, type_of(tc), ldc, D,     type_of(td), ldd,         sum, scale});
 }
 
 } // namespace

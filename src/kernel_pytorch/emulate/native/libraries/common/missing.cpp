@@ -6,7 +6,8 @@ namespace kpt {
 
 int missing(const char *function, bool *said, int status) {
     if (!*said)
-        std::fprintf(stderr, "kpt emulate: %s is not implemented by the CPU stand-in of its library; it returns status %d\n",
+        std::fprintf(stderr,
+                     "kpt emulate: %s is not implemented by the CPU stand-in of its library; it returns status %d\n",
                      function, status);
     *said = true;
     return status;

@@ -23,7 +23,8 @@ int hipsparseDestroyDnMat(const void *);
 int hipsparseDestroyDnVec(const void *);
 int hipsparseDestroySpVec(const void *);
 int hipsparseSpMV(void *, int, const void *, const void *, const void *, const void *, const void *, int, int, void *);
-int hipsparseSpMM(void *, int, int, const void *, const void *, const void *, const void *, const void *, int, int, void *);
+int hipsparseSpMM(void *, int, int, const void *, const void *, const void *, const void *, const void *, int, int,
+                  void *);
 int hipsparseSDDMM(void *, int, int, const void *, const void *, const void *, const void *, void *, int, int, void *);
 int hipsparseSpSV_solve(void *, int, const void *, const void *, const void *, const void *, int, int, void *);
 int hipsparseSparseToDense(void *, const void *, void *, int, void *);
@@ -78,11 +79,9 @@ int order_of(int order) { return order == 0 ? RowMajor : ColumnMajor; }
 
 // Generic calls come in stages: 1 asks for the buffer, 2 prepares, 3 computes.
 template <class Compute> int staged(void *handle, int stage, size_t *bytes, Compute compute) {
-    if (!handle)
-        return 1;
+    if (!handle) return 1;
     if (stage == 1) {
-        if (!bytes)
-            return 3;
+        if (!bytes) return 3;
         *bytes = 4;
         return 0;
     }
@@ -100,18 +99,26 @@ int rocsparse_get_stream(void *handle, void **stream) { return status(hipsparseG
 int rocsparse_set_pointer_mode(void *handle, int mode) { return status(hipsparseSetPointerMode(handle, mode)); }
 int rocsparse_get_pointer_mode(void *handle, int *mode) { return status(hipsparseGetPointerMode(handle, mode)); }
 int rocsparse_get_version(void *handle, int *version) {
-    if (!handle || !version)
-        return handle ? 3 : 1;
+    if (!handle || !version) return handle ? 3 : 1;
     *version = 400200;
     return 0;
 }
 const char *rocsparse_get_status_name(int code) {
-    static const char *const names[] = {
-        "rocsparse_status_success",         "rocsparse_status_invalid_handle",  "rocsparse_status_not_implemented",
-        "rocsparse_status_invalid_pointer", "rocsparse_status_invalid_size",    "rocsparse_status_memory_error",
-        "rocsparse_status_internal_error",  "rocsparse_status_invalid_value",   "rocsparse_status_arch_mismatch",
-        "rocsparse_status_zero_pivot",      "rocsparse_status_not_initialized", "rocsparse_status_type_mismatch",
-        "rocsparse_status_requires_sorted_storage", "rocsparse_status_thrown_exception", "rocsparse_status_continue"};
+    static const char *const names[] = {"rocsparse_status_success",
+                                        "rocsparse_status_invalid_handle",
+                                        "rocsparse_status_not_implemented",
+                                        "rocsparse_status_invalid_pointer",
+                                        "rocsparse_status_invalid_size",
+                                        "rocsparse_status_memory_error",
+                                        "rocsparse_status_internal_error",
+                                        "rocsparse_status_invalid_value",
+                                        "rocsparse_status_arch_mismatch",
+                                        "rocsparse_status_zero_pivot",
+                                        "rocsparse_status_not_initialized",
+                                        "rocsparse_status_type_mismatch",
+                                        "rocsparse_status_requires_sorted_storage",
+                                        "rocsparse_status_thrown_exception",
+                                        "rocsparse_status_continue"};
     return code >= 0 && code < 15 ? names[code] : "Unrecognized status code";
 }
 const char *rocsparse_get_status_description(int code) { return rocsparse_get_status_name(code); }
@@ -186,8 +193,7 @@ int rocsparse_sparse_to_dense(void *h, const void *A, void *B, int, size_t *byte
 }
 int rocsparse_dense_to_sparse(void *h, const void *A, void *B, int, size_t *bytes, void *buffer) {
     // Without a buffer it is the size query; with one the first call counts, the second, with arrays set, fills.
-    if (!buffer && bytes)
-        return staged(h, 1, bytes, [] { return 0; });
+    if (!buffer && bytes) return staged(h, 1, bytes, [] { return 0; });
     const bool ready = B && static_cast<SparseMatrix *>(B)->values;
     return status(ready ? hipsparseDenseToSparse_convert(h, A, B, 0, buffer)
                         : hipsparseDenseToSparse_analysis(h, A, B, 0, buffer));

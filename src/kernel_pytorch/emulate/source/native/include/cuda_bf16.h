@@ -19,5 +19,9 @@ KPT_DEVICE float2 __bfloat1622float2(__nv_bfloat162 v) { return {(float)v.x, (fl
 KPT_DEVICE __nv_bfloat162 __bfloat162bfloat162(__nv_bfloat16 x) { return {x, x}; }
 KPT_DEVICE __nv_bfloat162 __halves2bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
 KPT_DEVICE __nv_bfloat162 make_bfloat162(__nv_bfloat16 x, __nv_bfloat16 y) { return {x, y}; }
-KPT_DEVICE __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) { __nv_bfloat16 h; h.bits = x; return h; }
+KPT_DEVICE __nv_bfloat16 __ushort_as_bfloat16(unsigned short x) {
+    __nv_bfloat16 h;
+    h.bits = x;
+    return h;
+}
 KPT_DEVICE unsigned short __bfloat16_as_ushort(__nv_bfloat16 x) { return x.bits; }

@@ -26,7 +26,11 @@ KPT_DEVICE __half2 __lowhigh2highlow(__half2 v) { return {v.y, v.x}; }
 KPT_DEVICE int __half2int_rn(__half x) { return __float2int_rn((float)x); }
 KPT_DEVICE int __half2int_rz(__half x) { return __float2int_rz((float)x); }
 KPT_DEVICE __half __int2half_rn(int x) { return __half(x); }
-KPT_DEVICE __half __ushort_as_half(unsigned short x) { __half h; h.bits = x; return h; }
+KPT_DEVICE __half __ushort_as_half(unsigned short x) {
+    __half h;
+    h.bits = x;
+    return h;
+}
 KPT_DEVICE unsigned short __half_as_ushort(__half x) { return x.bits; }
 KPT_DEVICE short __half_as_short(__half x) { return (short)x.bits; }
 KPT_DEVICE __half atomicAdd(__half *at, __half value, KPT_HERE) {

@@ -218,10 +218,15 @@ void forget_accesses(); // serial numbers begin again
 
 /* scheduler.cpp */
 void yield(Thread *thread);
+void note_progress(Worker &worker);
 void make_ready(Thread *thread);
 [[noreturn]] void stop_launch(int error);
 bool stopping();
 Thread *thread_at(Block &block, uint32_t warp, uint32_t lane);
+
+/* barriers.cpp */
+void open_barrier(Block &block); // all its threads have come: they go on
+void open_grid(Worker &worker);
 
 /* warp.cpp */
 void lane_exited(Thread *thread);

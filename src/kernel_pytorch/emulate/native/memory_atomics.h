@@ -40,30 +40,34 @@ static inline uint32_t kpt_bf16_round(float x) {
     uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
     return (bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : rounded;
 }
+/* What atomics of both widths do. */
+#define KPT_APPLY_COMMON(integer, number, bits, smaller, larger)                                                       \
+    case KPT_ADD: return old + v;                                                                                      \
+    case KPT_SUB: return old - v;                                                                                      \
+    case KPT_RSUB: return v - old;                                                                                     \
+    case KPT_SWAP: return v;                                                                                           \
+    case KPT_CMPSWAP: return old == second ? v : old;                                                                  \
+    case KPT_AND: return old & v;                                                                                      \
+    case KPT_OR: return old | v;                                                                                       \
+    case KPT_XOR: return old ^ v;                                                                                      \
+    case KPT_UMIN: return old < v ? old : v;                                                                           \
+    case KPT_UMAX: return old > v ? old : v;                                                                           \
+    case KPT_SMIN: return (integer)old < (integer)v ? old : v;                                                         \
+    case KPT_SMAX: return (integer)old > (integer)v ? old : v;                                                         \
+    case KPT_INC: return old >= v ? 0 : old + 1;                                                                       \
+    case KPT_DEC: return old == 0 || old > v ? v : old - 1;                                                            \
+    case KPT_FADD: return bits(number(old) + number(v));                                                               \
+    case KPT_FMIN: return bits(smaller(number(old), number(v)));                                                       \
+    case KPT_FMAX: return bits(larger(number(old), number(v)));                                                        \
+    case KPT_FCMPSWAP: return number(old) == number(second) ? v : old;                                                 \
+    case KPT_MSKOR: return (old & ~second) | v;
+
 KPT_INLINE uint32_t kpt_apply32(uint32_t old, uint32_t v, uint32_t second, const int op) {
     switch (op) {
-    case KPT_ADD: return old + v;
-    case KPT_SUB: return old - v;
-    case KPT_RSUB: return v - old;
-    case KPT_SWAP: return v;
-    case KPT_CMPSWAP: return old == second ? v : old;
-    case KPT_AND: return old & v;
-    case KPT_OR: return old | v;
-    case KPT_XOR: return old ^ v;
-    case KPT_UMIN: return old < v ? old : v;
-    case KPT_UMAX: return old > v ? old : v;
-    case KPT_SMIN: return (int32_t)old < (int32_t)v ? old : v;
-    case KPT_SMAX: return (int32_t)old > (int32_t)v ? old : v;
-    case KPT_INC: return old >= v ? 0 : old + 1;
-    case KPT_DEC: return old == 0 || old > v ? v : old - 1;
-    case KPT_FADD: return kpt_u32(kpt_f32(old) + kpt_f32(v));
-    case KPT_FMIN: return kpt_u32(kpt_min_f32(kpt_f32(old), kpt_f32(v)));
-    case KPT_FMAX: return kpt_u32(kpt_max_f32(kpt_f32(old), kpt_f32(v)));
+        KPT_APPLY_COMMON(int32_t, kpt_f32, kpt_u32, kpt_min_f32, kpt_max_f32)
     case KPT_SUBCLAMP: return old < v ? 0 : old - v;
     case KPT_CONDSUB: return old >= v ? old - v : old;
-    case KPT_FCMPSWAP: return kpt_f32(old) == kpt_f32(second) ? v : old;
     case KPT_WRAP: return old >= v ? old - v : old + second;
-    case KPT_MSKOR: return (old & ~second) | v;
     case KPT_PKADD_F16:
         return (uint32_t)kpt_f32_to_half(kpt_half_to_f32((uint16_t)old) + kpt_half_to_f32((uint16_t)v)) |
                (uint32_t)kpt_f32_to_half(kpt_half_to_f32((uint16_t)(old >> 16)) + kpt_half_to_f32((uint16_t)(v >> 16)))
@@ -76,25 +80,7 @@ KPT_INLINE uint32_t kpt_apply32(uint32_t old, uint32_t v, uint32_t second, const
 }
 KPT_INLINE uint64_t kpt_apply64(uint64_t old, uint64_t v, uint64_t second, const int op) {
     switch (op) {
-    case KPT_ADD: return old + v;
-    case KPT_SUB: return old - v;
-    case KPT_RSUB: return v - old;
-    case KPT_SWAP: return v;
-    case KPT_CMPSWAP: return old == second ? v : old;
-    case KPT_AND: return old & v;
-    case KPT_OR: return old | v;
-    case KPT_XOR: return old ^ v;
-    case KPT_UMIN: return old < v ? old : v;
-    case KPT_UMAX: return old > v ? old : v;
-    case KPT_SMIN: return (int64_t)old < (int64_t)v ? old : v;
-    case KPT_SMAX: return (int64_t)old > (int64_t)v ? old : v;
-    case KPT_INC: return old >= v ? 0 : old + 1;
-    case KPT_DEC: return old == 0 || old > v ? v : old - 1;
-    case KPT_FADD: return kpt_u64(kpt_f64(old) + kpt_f64(v));
-    case KPT_FMIN: return kpt_u64(kpt_min_f64(kpt_f64(old), kpt_f64(v)));
-    case KPT_FMAX: return kpt_u64(kpt_max_f64(kpt_f64(old), kpt_f64(v)));
-    case KPT_MSKOR: return (old & ~second) | v;
-    case KPT_FCMPSWAP: return kpt_f64(old) == kpt_f64(second) ? v : old;
+        KPT_APPLY_COMMON(int64_t, kpt_f64, kpt_u64, kpt_min_f64, kpt_max_f64)
     case KPT_CONDXCHG: {
         uint64_t low = v >> 31 & 1 ? v & 0x7fffffffu : old & 0xffffffffu,
                  high = v >> 63 ? v >> 32 & 0x7fffffffu : old >> 32;

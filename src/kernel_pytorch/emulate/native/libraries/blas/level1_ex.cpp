@@ -18,15 +18,7 @@ int type_of(int type) {
 #ifdef KPT_HIPBLAS
     return type;
 #else
-    switch (type) {
-    case 150: return R16F;
-    case 151: return R32F;
-    case 152: return R64F;
-    case 154: return C32F;
-    case 155: return C64F;
-    case 168: return R16BF;
-    default: return -1;
-    }
+    return type >= 160 && type <= 163 ? -1 : from_rocm_type(type); // no integers
 #endif
 }
 

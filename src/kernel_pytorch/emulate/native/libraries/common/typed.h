@@ -30,6 +30,23 @@ enum DataType : int {
     R8BFFnuz = 1001,
 };
 
+// The numbers that rocBLAS and rocSPARSE have for these types; -1 for those that are not here.
+inline int from_rocm_type(int type) {
+    switch (type) {
+    case 150: return R16F;
+    case 151: return R32F;
+    case 152: return R64F;
+    case 154: return C32F;
+    case 155: return C64F;
+    case 160: return R8I;
+    case 161: return R8U;
+    case 162: return R32I;
+    case 163: return R32U;
+    case 168: return R16BF;
+    default: return -1;
+    }
+}
+
 inline bool complex_type(int type) { return type == C32F || type == C64F || type == C16F || type == C16BF; }
 
 // Calls visit(pointer to a value of the C++ type); false when the type is not known.

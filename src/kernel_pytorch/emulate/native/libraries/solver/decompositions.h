@@ -24,9 +24,9 @@ Int apply_q(int side, int op, Int m, Int n, Int k, const T *A, Int lda, const T 
     });
 }
 
-// Real and complex forms take different workspaces.
-template <class T> Int eigen(bool vectors, int fill, Int n, T *A, Int lda, Real<T> *values) {
-    const char job = vectors ? 'V' : 'N', uplo = fill_letter(fill);
+// LAPACK's divide-and-conquer solvers of order n: real and complex forms take different workspaces.
+template <class T, class... Given>
+Int divide_and_conquer(const char *real, const char *complex, Int n, const Given &...given) {
     Int info = 0;
     std::vector<Int> integers(static_cast<size_t>(5 * n + 16));
     Int integer_count = static_cast<Int>(integers.size());
@@ -35,41 +35,28 @@ template <class T> Int eigen(bool vectors, int fill, Int n, T *A, Int lda, Real<
         Int real_count = static_cast<Int>(reals.size());
         std::vector<T> work(static_cast<size_t>(n * n + 2 * n + 16));
         Int work_count = static_cast<Int>(work.size());
-        if (!call_lapack<T>("heevd", &job, &uplo, &n, A, &lda, values, work.data(), &work_count, reals.data(),
-                            &real_count, integers.data(), &integer_count, &info, size_t(1), size_t(1)))
+        if (!call_lapack<T>(complex, given..., work.data(), &work_count, reals.data(), &real_count, integers.data(),
+                            &integer_count, &info, size_t(1), size_t(1)))
             return NoLapack;
     } else {
         std::vector<T> work(static_cast<size_t>(2 * n * n + 6 * n + 16));
         Int work_count = static_cast<Int>(work.size());
-        if (!call_lapack<T>("syevd", &job, &uplo, &n, A, &lda, values, work.data(), &work_count, integers.data(),
-                            &integer_count, &info, size_t(1), size_t(1)))
+        if (!call_lapack<T>(real, given..., work.data(), &work_count, integers.data(), &integer_count, &info, size_t(1),
+                            size_t(1)))
             return NoLapack;
     }
     return info;
 }
 
+template <class T> Int eigen(bool vectors, int fill, Int n, T *A, Int lda, Real<T> *values) {
+    const char job = vectors ? 'V' : 'N', uplo = fill_letter(fill);
+    return divide_and_conquer<T>("syevd", "heevd", n, &job, &uplo, &n, A, &lda, values);
+}
+
 template <class T>
 Int generalized_eigen(Int type, bool vectors, int fill, Int n, T *A, Int lda, T *B, Int ldb, Real<T> *values) {
     const char job = vectors ? 'V' : 'N', uplo = fill_letter(fill);
-    Int info = 0;
-    std::vector<Int> integers(static_cast<size_t>(5 * n + 16));
-    Int integer_count = static_cast<Int>(integers.size());
-    if constexpr (is_complex<T>) {
-        std::vector<Real<T>> reals(static_cast<size_t>(2 * n * n + 5 * n + 16));
-        Int real_count = static_cast<Int>(reals.size());
-        std::vector<T> work(static_cast<size_t>(n * n + 2 * n + 16));
-        Int work_count = static_cast<Int>(work.size());
-        if (!call_lapack<T>("hegvd", &type, &job, &uplo, &n, A, &lda, B, &ldb, values, work.data(), &work_count,
-                            reals.data(), &real_count, integers.data(), &integer_count, &info, size_t(1), size_t(1)))
-            return NoLapack;
-    } else {
-        std::vector<T> work(static_cast<size_t>(2 * n * n + 6 * n + 16));
-        Int work_count = static_cast<Int>(work.size());
-        if (!call_lapack<T>("sygvd", &type, &job, &uplo, &n, A, &lda, B, &ldb, values, work.data(), &work_count,
-                            integers.data(), &integer_count, &info, size_t(1), size_t(1)))
-            return NoLapack;
-    }
-    return info;
+    return divide_and_conquer<T>("sygvd", "hegvd", n, &type, &job, &uplo, &n, A, &lda, B, &ldb, values);
 }
 
 // V is returned transposed (its rows are the right singular vectors), as LAPACK does.

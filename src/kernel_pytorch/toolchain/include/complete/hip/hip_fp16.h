@@ -88,17 +88,11 @@ KPT_SMALL_LOADS(__half2)
 KPT_SMALL_ATOMICS(__half)
 KPT_SMALL_ATOMICS(__half2)
 
-KPT_HD __half __float2half(float x) { return __half(x); }
+KPT_SMALL_CONVERSIONS(__half, __half2, __half_raw, half)
 KPT_HD __half __float2half_rn(float x) { return __half(x); }
 KPT_DEV __half __float2half_rz(float x) { return __half(__ocml_cvtrtz_f16_f32(x)); }
 KPT_DEV __half __float2half_rd(float x) { return __half(__ocml_cvtrtn_f16_f32(x)); }
 KPT_DEV __half __float2half_ru(float x) { return __half(__ocml_cvtrtp_f16_f32(x)); }
-KPT_HD float __half2float(__half x) { return float(x); }
-
-KPT_HD short __half_as_short(__half x) { return short(x.__x); }
-KPT_HD unsigned short __half_as_ushort(__half x) { return x.__x; }
-KPT_HD __half __short_as_half(short x) { return __half(__half_raw{(unsigned short)x}); }
-KPT_HD __half __ushort_as_half(unsigned short x) { return __half(__half_raw{x}); }
 
 // Integers: the suffix is the rounding of the conversion to an integer.
 #define KPT_HALF_INTEGER(NAME, __I)                                                                                    \
@@ -119,21 +113,8 @@ KPT_HALF_INTEGER(ull, unsigned long long)
 #undef KPT_HALF_INTEGER
 
 KPT_HD __half2 make_half2(__half x, __half y) { return __half2(x, y); }
-KPT_HD __half2 __halves2half2(__half x, __half y) { return __half2(x, y); }
-KPT_HD __half2 __half2half2(__half x) { return __half2(x, x); }
 KPT_HD __half2 __float2half2_rn(float x) { return __half2(__half(x), __half(x)); }
 KPT_HD __half2 __floats2half2_rn(float x, float y) { return __half2(__half(x), __half(y)); }
-KPT_HD __half2 __float22half2_rn(float2 v) { return __half2(__half(v.x), __half(v.y)); }
-KPT_HD float2 __half22float2(__half2 v) { return float2{float(v.x), float(v.y)}; }
-KPT_HD float __low2float(__half2 v) { return float(v.x); }
-KPT_HD float __high2float(__half2 v) { return float(v.y); }
-KPT_HD __half __low2half(__half2 v) { return v.x; }
-KPT_HD __half __high2half(__half2 v) { return v.y; }
-KPT_HD __half2 __low2half2(__half2 v) { return __half2(v.x, v.x); }
-KPT_HD __half2 __high2half2(__half2 v) { return __half2(v.y, v.y); }
-KPT_HD __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
-KPT_HD __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
-KPT_HD __half2 __lowhigh2highlow(__half2 v) { return __half2(v.y, v.x); }
 
 #define HIPRT_INF_FP16 __ushort_as_half((unsigned short)0x7C00U)
 #define HIPRT_NAN_FP16 __ushort_as_half((unsigned short)0x7FFFU)

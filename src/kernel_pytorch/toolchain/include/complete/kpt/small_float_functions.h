@@ -98,4 +98,26 @@
     KPT_SMALL_MATH1(__H, H2, cos, ::cosf(x))                                                                           \
     KPT_SMALL_MATH1(__H, H2, rcp, 1.0f / x)
 
+// Conversions of the type that the API calls NAME ("half", "bfloat16") and of the packed one.
+#define KPT_SMALL_CONVERSIONS(__H, H2, __R, NAME)                                                                      \
+    KPT_HD __H __ushort_as_##NAME(unsigned short x) { return __H(__R{x}); }                                            \
+    KPT_HD __H __short_as_##NAME(short x) { return __H(__R{(unsigned short)x}); }                                      \
+    KPT_HD unsigned short __##NAME##_as_ushort(__H x) { return x.__x; }                                                \
+    KPT_HD short __##NAME##_as_short(__H x) { return short(x.__x); }                                                   \
+    KPT_HD __H __float2##NAME(float x) { return __H(x); }                                                              \
+    KPT_HD float __##NAME##2float(__H x) { return float(x); }                                                          \
+    KPT_HD H2 __halves2##NAME##2(__H x, __H y) { return H2(x, y); }                                                    \
+    KPT_HD H2 __##NAME##2##NAME##2(__H x) { return H2(x, x); }                                                         \
+    KPT_HD H2 __float22##NAME##2_rn(float2 v) { return H2(__H(v.x), __H(v.y)); }                                       \
+    KPT_HD float2 __##NAME##22float2(H2 v) { return float2{float(v.x), float(v.y)}; }                                  \
+    KPT_HD float __low2float(H2 v) { return float(v.x); }                                                              \
+    KPT_HD float __high2float(H2 v) { return float(v.y); }                                                             \
+    KPT_HD __H __low2##NAME(H2 v) { return v.x; }                                                                      \
+    KPT_HD __H __high2##NAME(H2 v) { return v.y; }                                                                     \
+    KPT_HD H2 __low2##NAME##2(H2 v) { return H2(v.x, v.x); }                                                           \
+    KPT_HD H2 __high2##NAME##2(H2 v) { return H2(v.y, v.y); }                                                          \
+    KPT_HD H2 __lows2##NAME##2(H2 a, H2 b) { return H2(a.x, b.x); }                                                    \
+    KPT_HD H2 __highs2##NAME##2(H2 a, H2 b) { return H2(a.y, b.y); }                                                   \
+    KPT_HD H2 __lowhigh2highlow(H2 v) { return H2(v.y, v.x); }
+
 #endif // KPT_SMALL_FLOAT_FUNCTIONS_H

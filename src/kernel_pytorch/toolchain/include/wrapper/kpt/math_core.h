@@ -144,18 +144,16 @@ KPT_SINCOS(sincospif, float, sincospi, f32)
 KPT_SINCOS(sincospi, double, sincospi, f64)
 #undef KPT_SINCOS
 
-KPT_FN float remquof(float __x, float __y, int *quotient) {
-    int second;
-    float first = __ocml_remquo_f32(__x, __y, (KPT_PRIVATE int *)&second);
-    *quotient = second;
-    return first;
-}
-KPT_FN double remquo(double __x, double __y, int *quotient) {
-    int second;
-    double first = __ocml_remquo_f64(__x, __y, (KPT_PRIVATE int *)&second);
-    *quotient = second;
-    return first;
-}
+#define KPT_REMQUO(NAME, __T, __S)                                                                                     \
+    KPT_FN __T NAME(__T __x, __T __y, int *quotient) {                                                                 \
+        int second;                                                                                                    \
+        __T first = __ocml_remquo_##__S(__x, __y, (KPT_PRIVATE int *)&second);                                         \
+        *quotient = second;                                                                                            \
+        return first;                                                                                                  \
+    }
+KPT_REMQUO(remquof, float, f32)
+KPT_REMQUO(remquo, double, f64)
+#undef KPT_REMQUO
 
 // Bessel functions of integer order by the forward recurrence B(n+1) = 2n/x B(n) - B(n-1).
 #define KPT_BESSEL(NAME, __T, B0, B1)                                                                                  \

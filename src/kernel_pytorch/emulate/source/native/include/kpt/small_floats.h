@@ -117,3 +117,23 @@ inline unsigned short float_to_bfloat(float f) {
     KPT_DEVICE H __high2##H(H##2 a) { return a.y; }                                                                    \
     KPT_DEVICE float __low2float(H##2 a) { return (float)a.x; }                                                        \
     KPT_DEVICE float __high2float(H##2 a) { return (float)a.y; }
+
+/* Conversions of the type H that CUDA calls NAME: "half" or "bfloat16". */
+#define KPT_SMALL_CONVERSIONS(H, NAME)                                                                                 \
+    KPT_DEVICE H __float2##NAME(float x) { return H(x); }                                                              \
+    KPT_DEVICE H __float2##NAME##_rn(float x) { return H(x); }                                                         \
+    KPT_DEVICE H __double2##NAME(double x) { return H(x); }                                                            \
+    KPT_DEVICE float __##NAME##2float(H x) { return (float)x; }                                                        \
+    KPT_DEVICE H##2 __float2##NAME##2_rn(float x) { return {H(x), H(x)}; }                                             \
+    KPT_DEVICE H##2 __floats2##NAME##2_rn(float x, float y) { return {H(x), H(y)}; }                                   \
+    KPT_DEVICE H##2 __float22##NAME##2_rn(float2 v) { return {H(v.x), H(v.y)}; }                                       \
+    KPT_DEVICE float2 __##NAME##22float2(H##2 v) { return {(float)v.x, (float)v.y}; }                                  \
+    KPT_DEVICE H##2 __##NAME##2##NAME##2(H x) { return {x, x}; }                                                       \
+    KPT_DEVICE H##2 __halves2##NAME##2(H x, H y) { return {x, y}; }                                                    \
+    KPT_DEVICE H##2 make_##NAME##2(H x, H y) { return {x, y}; }                                                        \
+    KPT_DEVICE H __ushort_as_##NAME(unsigned short x) {                                                                \
+        H h;                                                                                                           \
+        h.bits = x;                                                                                                    \
+        return h;                                                                                                      \
+    }                                                                                                                  \
+    KPT_DEVICE unsigned short __##NAME##_as_ushort(H x) { return x.bits; }

@@ -307,7 +307,7 @@ def _compared(
     programs: Sequence[Path], outcomes: Sequence[Outcome], args: argparse.Namespace, gpus: Sequence[GPU], how: Settings
 ) -> dict[str, list[str]]:
     """What each GPU did differently from the first; a second run of the first tells noise from difference."""
-    from kernel_pytorch.emulate.compare import differences
+    from kernel_pytorch.emulate.run_differences import differences
 
     found: dict[str, list[str]] = {}
     again = None

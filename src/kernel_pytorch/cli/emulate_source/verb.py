@@ -76,7 +76,7 @@ def run_from_source(
 def _compared(
     program: SourceProgram, args: argparse.Namespace, settings: Settings, outcome: Outcome, machine: Sequence[Outcome]
 ) -> SourceRun:
-    from kernel_pytorch.emulate.compare import differences
+    from kernel_pytorch.emulate.run_differences import differences
     from kernel_pytorch.emulate.source.lockstep import verdict
     from kernel_pytorch.emulate.source.run import run_source
 

@@ -28,7 +28,7 @@ from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.layouts.translated_tree import TranslatedTree
-    from kernel_pytorch.toolchain.build import Built, Source
+    from kernel_pytorch.toolchain.build import BuildOutcome, Source
     from kernel_pytorch.toolchain.compile import CompileOptions
     from kernel_pytorch.toolchain.find import Toolchain
 
@@ -112,14 +112,14 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(built.ok for built in results) else 1
 
 
-def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list[Built], Toolchain | None]:
+def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list[BuildOutcome], Toolchain | None]:
     from kernel_pytorch.toolchain.build import Wanted, build_sources, build_triton_kernel, read_built
     from kernel_pytorch.toolchain.find import find_toolchain
     from kernel_pytorch.toolchain.triton_build import split_kernel_path
 
     wanted = Wanted(args.asm, args.disassemble)
     sources: list[Source] = []
-    others: dict[int, list[Built]] = {}
+    others: dict[int, list[BuildOutcome]] = {}
     # Look at every file before anything is compiled: a mistyped last name should not cost minutes.
     kinds = [_kind(text) for text in args.files]
     options = _options(args) if "hip" in kinds else {}
@@ -141,7 +141,7 @@ def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list
     with scratch, _Progress(len(sources) * (len(architectures) + bool(args.host)), shown=not args.json) as progress:
         compiled = build_sources(sources, architectures, toolchain, wanted, args.jobs, progress.step)
     compiled = [_on_original(built, trees) for built in compiled]
-    results: list[Built] = []
+    results: list[BuildOutcome] = []
     per_source = len(architectures) + bool(args.host)
     for index, kind in enumerate(kinds):
         if kind == "hip":
@@ -163,7 +163,7 @@ def _translated(path: Path, scratch: ExitStack, trees: dict[Path, TranslatedTree
     return tree.main
 
 
-def _on_original(built: Built, trees: dict[Path, TranslatedTree]) -> Built:
+def _on_original(built: BuildOutcome, trees: dict[Path, TranslatedTree]) -> BuildOutcome:
     """What was built from a translation, under the user's file name and lines, with what the translation left open."""
     tree = trees.get(Path(built.file))
     if tree is None:
@@ -271,7 +271,7 @@ def _triton_request(path: Path, kernel: str, args: argparse.Namespace) -> Any:
     )
 
 
-def _print_text(results: Sequence[Built], args: argparse.Namespace) -> None:
+def _print_text(results: Sequence[BuildOutcome], args: argparse.Namespace) -> None:
     from kernel_pytorch.toolchain.build_report import problem_lines
     from kernel_pytorch.toolchain.resource_table import (
         by_kernel,
@@ -310,7 +310,7 @@ def _print_text(results: Sequence[Built], args: argparse.Namespace) -> None:
         _say(f"{count} code objects written to {args.out}")
 
 
-def _print_listings(results: Sequence[Built]) -> None:
+def _print_listings(results: Sequence[BuildOutcome]) -> None:
     for built in results:
         for text in (built.assembly, built.disassembly):
             if text is not None:
@@ -361,7 +361,7 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def step(self, built: Built) -> None:
+    def step(self, built: BuildOutcome) -> None:
         if self._bar is not None:
             self._bar.update(self._task, advance=1, description=f"{built.name} {built.arch}")
 

@@ -13,7 +13,7 @@ from kernel_pytorch.core.errors import UsageError
 if TYPE_CHECKING:
     from kernel_pytorch.emulate.run import Outcome, Settings
     from kernel_pytorch.emulate.source.build import SourceProgram
-    from kernel_pytorch.emulate.source.lockstep import Verdict
+    from kernel_pytorch.emulate.source.lockstep import LockstepVerdict
 
 _SUFFIXES = (".cu", ".hip", ".cpp", ".cc", ".cxx")
 # Lines are exact and accesses are still where the user wrote them; -O on the command line says otherwise.
@@ -27,7 +27,7 @@ class SourceRun:
     outcome: Outcome
     machine: tuple[Outcome, ...] = ()
     differences: dict[str, list[str]] = field(default_factory=dict)
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[LockstepVerdict, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -63,10 +63,10 @@ def link_bitcode(units: Sequence[bytes], target: str, toolchain: Toolchain, opti
         level = options.optimization[2:] if options.optimization[2:].isdigit() else "3"
         command = [*toolchain.linker, "-shared", "--no-undefined", f"-plugin-opt=mcpu={target}", f"--lto-O{level}"]
         command += ["--lto-emit-asm", "-o", str(Path(scratch) / "linked"), *map(str, paths)]
-        said = run_compiler(command, options.timeout_s, Path(scratch))
+        printed = run_compiler(command, options.timeout_s, Path(scratch))
         written = sorted(Path(scratch).glob("linked*"))
         if len(written) != 1:
-            raise CompileFailed((), said or "the linker wrote no assembly", tuple(command))
+            raise CompileFailed((), printed or "the linker wrote no assembly", tuple(command))
         return written[0].read_text(errors="replace")
 
 

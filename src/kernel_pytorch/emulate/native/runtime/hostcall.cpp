@@ -85,9 +85,9 @@ void serve(uint32_t service, uint64_t *slot) {
         memcpy(slot, output, sizeof output);
         return;
     }
-    static bool said = false;
-    if (!said) say("a kernel asked for host service %u, which is not emulated", service);
-    said = true;
+    static bool reported = false;
+    if (!reported) say("a kernel asked for host service %u, which is not emulated", service);
+    reported = true;
 }
 
 } // namespace

@@ -115,9 +115,10 @@ uint32_t dynamic_stack() {
 
 uint64_t seed() {
     static uint64_t value = config().seed ? config().seed : uint64_t(now() * 1e9) | 1;
-    static bool said = false;
-    if (!said) say("blocks run in random order, seed %llu (KPT_EMULATE_SEED repeats it)", (unsigned long long)value);
-    said = true;
+    static bool reported = false;
+    if (!reported)
+        say("blocks run in random order, seed %llu (KPT_EMULATE_SEED repeats it)", (unsigned long long)value);
+    reported = true;
     return value;
 }
 
@@ -133,7 +134,7 @@ void report_resources(const KptKernel &kernel, const std::string &detail) {
 /* A pointer that real hardware could not follow is worth a word, once; whether the kernel does is not known yet. */
 void note_host_pointers(const KptKernel &k, const std::vector<uint8_t> &arguments) {
     static std::mutex mutex;
-    static std::set<std::string> *said = new std::set<std::string>;
+    static std::set<std::string> *reported = new std::set<std::string>;
     for (uint32_t i = 0; i < k.arg_count; i++) {
         const KptArg &a = k.args[i];
         uint64_t address = 0;
@@ -142,7 +143,7 @@ void note_host_pointers(const KptKernel &k, const std::vector<uint8_t> &argument
         if (!is_plain_host(address)) continue;
         std::lock_guard<std::mutex> lock(mutex);
         std::string place = std::string(k.symbol) + " " + std::to_string(i);
-        if (said->insert(place).second)
+        if (reported->insert(place).second)
             say("%s: argument %u%s%s points to memory of the host that HIP does not know; a GPU faults when it follows it",
                 k.symbol, i + 1, *a.name ? " " : "", a.name);
     }

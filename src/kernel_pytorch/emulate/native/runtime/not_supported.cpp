@@ -14,9 +14,9 @@ using namespace kpt;
 /* Called by the generated functions, one for each name of symbols.txt that nothing else defines. */
 extern "C" __attribute__((visibility("hidden"))) int kpt_not_supported(const char *name) {
     static std::mutex mutex;
-    static std::set<std::string> *said = new std::set<std::string>;
+    static std::set<std::string> *reported = new std::set<std::string>;
     std::lock_guard<std::mutex> lock(mutex);
-    if (said->insert(name).second) {
+    if (reported->insert(name).second) {
         say("%s is not emulated: it returns hipErrorNotSupported", name);
         report_line("{\"event\":\"unsupported\",\"function\":" + quoted(name) + "}");
     }

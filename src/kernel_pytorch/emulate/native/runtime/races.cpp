@@ -99,13 +99,13 @@ std::string who(const Access &a, const char *did) {
 
 /* `address` and `bytes` are the whole access; `byte` is one byte of it. */
 void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uint64_t address, uint32_t bytes,
-             uint32_t flags, bool &said) {
+             uint32_t flags, bool &reported) {
     bool writes = flags & (KPT_WRITE | KPT_ATOMIC), reads = flags & (KPT_READ | KPT_ATOMIC);
     bool write_write = writes && conflict(h, byte.writer, now), read_write = writes && conflict(h, byte.reader, now);
     bool write_read = reads && conflict(h, byte.writer, now);
     if (write_read && byte.writer.atomic && !writes && is_first_guess(*wave)) write_read = false;
-    if ((write_write || read_write || write_read) && !said) {
-        said = true;
+    if ((write_write || read_write || write_read) && !reported) {
+        reported = true;
         const Access &other = read_write && !write_write && !write_read ? byte.reader : byte.writer;
         std::string text =
             std::string(writes ? "written" : "read") + " while unordered with " +
@@ -151,11 +151,11 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     now.wave = uint16_t(wave->wave_in_group);
     now.lane = uint8_t(lane);
     now.atomic = (flags & KPT_ATOMIC) || is_coherent(*wave);
-    bool said = false;
+    bool reported = false;
     if (flags & KPT_IN_LDS) {
         auto *lds = static_cast<LdsHistory *>(group.lds_history);
         for (uint64_t i = address; lds && i < address + bytes && i < lds->bytes.size(); i++)
-            compare(wave, nullptr, lds->bytes[i], now, address, bytes, flags, said);
+            compare(wave, nullptr, lds->bytes[i], now, address, bytes, flags, reported);
         return;
     }
     if (now.atomic) h.last_atomic[now.group] = ++h.atomics;
@@ -165,7 +165,7 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     for (uint64_t i = address; i < address + bytes; i++) {
         auto &page = h.pages[i / PAGE];
         if (!page) page = std::make_unique<Byte[]>(PAGE);
-        compare(wave, &h, page[i % PAGE], now, address, bytes, flags, said);
+        compare(wave, &h, page[i % PAGE], now, address, bytes, flags, reported);
     }
 }
 

@@ -36,6 +36,7 @@ demo: $(VENV)/.base  ## the main job end to end on bundled samples
 check: $(VENV)/.dev  ## format, lint, types
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
+	$(PY) scripts/format_native.py --check
 	$(PY) -m mypy
 	$(PY) scripts/module_sizes.py
 

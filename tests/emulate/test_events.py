@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from kernel_pytorch.emulate.compare import differences
 from kernel_pytorch.emulate.events import Buffer, Events, Fault, HotLine, Launch, read_events
 from kernel_pytorch.emulate.run import Outcome
+from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.summary import fault_lines, profile_lines
 
 FAULT = {

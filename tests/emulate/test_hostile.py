@@ -18,7 +18,8 @@ from kernel_pytorch.emulate.run import Settings, emulation_environment, run_prog
 from kernel_pytorch.emulate.translate import translate_to_c
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain
-from kernel_pytorch.toolchain.program import DeviceCode, assemble_device, build_device_code_text
+from kernel_pytorch.toolchain.program import DeviceCode, build_device_code_text
+from kernel_pytorch.toolchain.stages import assemble_device
 
 VICTIM = r"""
 #include <hip/hip_runtime.h>

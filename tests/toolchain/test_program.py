@@ -12,7 +12,8 @@ from kernel_pytorch.toolchain.compile import CompileFailed
 from kernel_pytorch.toolchain.elf import ElfFile
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
 from kernel_pytorch.toolchain.offload_bundle import device_images
-from kernel_pytorch.toolchain.program import assemble_device, build_device_code_text, build_program, bundle
+from kernel_pytorch.toolchain.program import build_device_code_text, build_program
+from kernel_pytorch.toolchain.stages import assemble_device, bundle
 
 SOURCE = """#include <hip/hip_runtime.h>
 static __device__ int counter;

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from device_ir import Spec, build
 
-from kernel_pytorch.toolchain.build import HOST, Built, Source, build_sources, default_targets
+from kernel_pytorch.toolchain.build import HOST, BuildOutcome, Source, build_sources, default_targets
 from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.demangle import demangle, short_name
@@ -32,7 +32,7 @@ DEFAULT_TARGETS = default_targets()
 
 
 @cache
-def built() -> tuple[Built, ...]:
+def built() -> tuple[BuildOutcome, ...]:
     """The sample, with the pip-only toolchain, for every default target: compiled once per test run."""
     try:
         toolchain = find_toolchain(prefer="zig", headers="triton")
@@ -42,7 +42,7 @@ def built() -> tuple[Built, ...]:
     return tuple(found)
 
 
-def one(arch: str) -> Built:
+def one(arch: str) -> BuildOutcome:
     return next(item for item in built() if item.arch == arch)
 
 
@@ -171,7 +171,7 @@ def test_launch_figures_change_the_occupancy() -> None:
 
 def test_a_target_outside_the_hardware_table() -> None:
     payload = build((Spec(vgprs=8),), "gfx1010")
-    item = Built("k.hsaco", "k", "gfx1010", "code-object", payload, read_code_object(payload))
+    item = BuildOutcome("k.hsaco", "k", "gfx1010", "code-object", payload, read_code_object(payload))
     (row,) = resource_rows(item)
     assert row.occupancy is None
     assert row.cells()[-2:] == ("?", "target not in the hardware table")
@@ -179,7 +179,7 @@ def test_a_target_outside_the_hardware_table() -> None:
 
 def test_unified_registers_are_explained() -> None:
     payload = build((Spec(vgprs=8, agprs=8),), "gfx90a")
-    item = Built("k.hsaco", "k", "gfx90a", "code-object", payload, read_code_object(payload))
+    item = BuildOutcome("k.hsaco", "k", "gfx90a", "code-object", payload, read_code_object(payload))
     assert footnotes(resource_rows(item)) == (
         "VGPR counts AGPRs too on gfx90a and later: they share one register file",
     )
@@ -207,7 +207,9 @@ def test_table_on_a_terminal(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     payload = build((Spec(vgprs=40), Spec(vgprs=50)), "gfx942")
-    rows = resource_rows(Built("[bold]k.hsaco", "k", "gfx942", "code-object", payload, read_code_object(payload)))
+    rows = resource_rows(
+        BuildOutcome("[bold]k.hsaco", "k", "gfx942", "code-object", payload, read_code_object(payload))
+    )
     print_rich_table(by_kernel(rows), "[bold]k.hsaco")
     said = capsys.readouterr().out
     assert "[bold]k.hsaco" in said  # a file name is not markup

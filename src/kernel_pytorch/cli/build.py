@@ -25,7 +25,7 @@ from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
     from kernel_pytorch.jobs.build import KernelBuild
-    from kernel_pytorch.toolchain.build import Built
+    from kernel_pytorch.toolchain.build import BuildOutcome
 
 SUMMARY = "compile kernels for AMD GPUs and show registers, spills, LDS and occupancy"
 
@@ -141,7 +141,7 @@ def _kernel_build(args: argparse.Namespace) -> KernelBuild:
     )
 
 
-def _print_text(results: Sequence[Built], args: argparse.Namespace) -> None:
+def _print_text(results: Sequence[BuildOutcome], args: argparse.Namespace) -> None:
     from kernel_pytorch.toolchain.build_report import problem_lines
     from kernel_pytorch.toolchain.resource_table import (
         by_kernel,
@@ -180,7 +180,7 @@ def _print_text(results: Sequence[Built], args: argparse.Namespace) -> None:
         _say(f"{count} code objects written to {args.out}")
 
 
-def _print_listings(results: Sequence[Built]) -> None:
+def _print_listings(results: Sequence[BuildOutcome]) -> None:
     for built in results:
         for text in (built.assembly, built.disassembly):
             if text is not None:
@@ -231,7 +231,7 @@ class _Progress:
         if self._bar is not None:
             self._bar.stop()
 
-    def step(self, built: Built, total: int) -> None:
+    def step(self, built: BuildOutcome, total: int) -> None:
         if self._bar is not None:
             self._bar.update(self._task, total=total, advance=1, description=f"{built.name} {built.arch}")
 

@@ -60,7 +60,7 @@ class TensorMemory:
 
 
 @dataclass(frozen=True)
-class LoadedKernel:
+class EmulatedKernel:
     """A kernel on an emulated GPU; call `launch`."""
 
     device: EmulatedDevice
@@ -114,7 +114,7 @@ class EmulatedDevice:
             process.wait(timeout=10)
         end_child(process)
 
-    def load(self, code_object: bytes, kernel: str | None = None, assembly: str | None = None) -> LoadedKernel:
+    def load(self, code_object: bytes, kernel: str | None = None, assembly: str | None = None) -> EmulatedKernel:
         """A kernel of a code object built for this GPU: by symbol or C++ name, or the only one.
 
         `assembly` is the text the code object was made from; without it a disassembler (llvm-objdump) must be here.
@@ -129,7 +129,7 @@ class EmulatedDevice:
             raise UsageError(str(error)) from error
         resources = next(one for one in found.kernels if one.symbol == symbol)
         translate_module(code_object, assembly, self.settings.build)
-        return LoadedKernel(self, resources, kernel_parameters(resources), code_object)
+        return EmulatedKernel(self, resources, kernel_parameters(resources), code_object)
 
     def launch_code_object(
         self,
@@ -155,7 +155,7 @@ class EmulatedDevice:
 
     def launch_loaded(
         self,
-        kernel: LoadedKernel,
+        kernel: EmulatedKernel,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         args: Sequence[Any],
@@ -251,7 +251,7 @@ class EmulatedDevice:
         return self._process
 
 
-def _split(kernel: LoadedKernel, args: Sequence[Any]) -> tuple[list[Any], list[tuple[str, Any]]]:
+def _split(kernel: EmulatedKernel, args: Sequence[Any]) -> tuple[list[Any], list[tuple[str, Any]]]:
     """The arrays among the arguments (each once), and what every parameter gets.
 
     That is ("array", (number, first byte)) or ("value", bytes).

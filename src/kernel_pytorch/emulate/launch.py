@@ -16,7 +16,7 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
-from kernel_pytorch.emulate.device import EmulatedDevice, LoadedKernel
+from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernel
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Settings
 from kernel_pytorch.emulate.triton_launch import is_triton, launch_triton
@@ -82,7 +82,7 @@ def _waves(block: Any, gpu: GPU) -> int:
 
 def load(
     device: EmulatedDevice, kernel: Any, name: str | None = None, options: CompileOptions | None = None
-) -> LoadedKernel:
+) -> EmulatedKernel:
     """A kernel, in any of the forms that `launch` takes, on a device."""
     code = device_code(kernel, device.gpu, options)
     return device.load(code.code_object, name, code.assembly)

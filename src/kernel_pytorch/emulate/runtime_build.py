@@ -25,7 +25,7 @@ SOURCES = NATIVE / "runtime"
 FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
 RUNTIME_NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
 HIPRTC_NAMES = ("libhiprtc.so", "libhiprtc.so.6", "libhiprtc.so.7")
-HIPRTC_SOURCES = ("hiprtc.cpp",)
+HIPRTC_SOURCES = ("hiprtc.cpp", "child.cpp")
 # A second name for a function of another file, whatever its arguments.
 _JUMP = """
 #if defined(__x86_64__)

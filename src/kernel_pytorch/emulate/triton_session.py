@@ -21,7 +21,7 @@ from unittest import mock
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
-from kernel_pytorch.emulate.device import EmulatedDevice, LoadedKernel
+from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernel
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Settings
 from kernel_pytorch.emulate.triton_launch import kernel_memory
@@ -76,7 +76,7 @@ class _Driver:
 
     def __init__(self, session: TritonSession) -> None:
         self.session = session
-        self.loaded: dict[bytes, LoadedKernel] = {}
+        self.loaded: dict[bytes, EmulatedKernel] = {}
         shared = session.device.gpu.target.max_lds_bytes_per_workgroup
         self.utils = SimpleNamespace(
             get_device_properties=lambda _: {

@@ -13,7 +13,7 @@ from kernel_pytorch.core.text_file import is_binary_source
 from kernel_pytorch.port.builds.hipified_tree import HipifiedTree, hipified_folders, hipified_tree
 from kernel_pytorch.toolchain.build import (
     SOURCE_SUFFIXES,
-    Built,
+    BuildOutcome,
     Source,
     Wanted,
     build_sources,
@@ -61,7 +61,7 @@ class KernelBuild:
 class BuildResult:
     """The outcome of every file for every target, in the order they were given, and the compiler that was used."""
 
-    built: tuple[Built, ...]
+    built: tuple[BuildOutcome, ...]
     toolchain: Toolchain | None = None
 
     @property
@@ -74,7 +74,7 @@ def build_kernels(
     targets: Sequence[str] = (),
     how: KernelBuild = KernelBuild(),  # noqa: B008 (frozen)
     workers: int | None = None,
-    done: Callable[[Built, int], None] = lambda built, total: None,
+    done: Callable[[BuildOutcome, int], None] = lambda built, total: None,
 ) -> BuildResult:
     """Build every file for every target. `done` is called after each compilation with the number of all of them.
 
@@ -89,7 +89,7 @@ def build_kernels(
         _check_folders(how.options.include_dirs)
         toolchain = find_toolchain(prefer=how.compiler)
     sources: list[Source] = []
-    results: dict[int, list[Built]] = {}
+    results: dict[int, list[BuildOutcome]] = {}
     trees: dict[Path, HipifiedTree] = {}
     with ExitStack() as scratch:
         for index, (text, kind) in enumerate(zip(files, kinds, strict=True)):
@@ -179,7 +179,7 @@ def _source(path: Path, how: KernelBuild, scratch: ExitStack, trees: dict[Path, 
     return Source(path, options if how.std is None else replace(options, std=how.std), check_host=how.check_host)
 
 
-def _on_original(built: Built, trees: dict[Path, HipifiedTree]) -> Built:
+def _on_original(built: BuildOutcome, trees: dict[Path, HipifiedTree]) -> BuildOutcome:
     """What was built from a translation, under the user's file name and lines, with what the translation left open."""
     tree = trees.get(Path(built.file))
     if tree is None:

@@ -18,12 +18,12 @@ from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.core.text_file import is_binary_source
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError
 from kernel_pytorch.emulate.codegen.emission import TranslationError
-from kernel_pytorch.emulate.compare import differences
 from kernel_pytorch.emulate.host_compiler import HostCompileFailed
 from kernel_pytorch.emulate.isa.row import TableError
 from kernel_pytorch.emulate.run import Outcome, Settings, run_program
+from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.runtime_build import RuntimeBuildError
-from kernel_pytorch.emulate.source.lockstep import Verdict as LockstepVerdict
+from kernel_pytorch.emulate.source.lockstep import LockstepVerdict as LockstepVerdict
 from kernel_pytorch.emulate.translate import translate_module
 from kernel_pytorch.jobs.program_build import ProgramBuild, Say, built_programs, say_nothing
 from kernel_pytorch.port.builds.hipified_tree import hipified_tree

@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.emulate.compare import differences
 from kernel_pytorch.emulate.run import Outcome, Settings
+from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.source.build import SourceOptions, SourceProgram, build_source
 from kernel_pytorch.emulate.source.lockstep import verdict
 from kernel_pytorch.emulate.source.run import NAME, run_source

@@ -38,7 +38,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuildOutcome:
     """The outcome of one file for one target (or for the host pass, whose `arch` is "host").
 
     `messages` is empty exactly where it succeeded; `code_object` is None where it failed, and for the host pass.
@@ -76,8 +76,8 @@ def build_sources(
     toolchain: Toolchain,
     wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
     jobs: int | None = None,
-    done: Callable[[Built], None] | None = None,
-) -> list[Built]:
+    done: Callable[[BuildOutcome], None] | None = None,
+) -> list[BuildOutcome]:
     """Compile every source for every target, and check its host side once; `jobs` at a time.
 
     `done` is called after each in the calling thread. The order of the result does not depend on timing.
@@ -86,9 +86,9 @@ def build_sources(
     for source in sources:
         tasks += [(source, arch) for arch in architectures]
         tasks += [(source, HOST)] if source.check_host else []
-    results: dict[int, Built] = {}
+    results: dict[int, BuildOutcome] = {}
     with ThreadPoolExecutor(max_workers=jobs or os.cpu_count() or 1) as pool:
-        futures: dict[Future[Built], int] = {}
+        futures: dict[Future[BuildOutcome], int] = {}
         for index, (source, arch) in enumerate(tasks):
             futures[pool.submit(_build_one, source, arch, architectures[0], toolchain, wanted)] = index
         try:
@@ -102,8 +102,8 @@ def build_sources(
     return [results[index] for index in range(len(tasks))]
 
 
-def _build_one(source: Source, arch: str, first_arch: str, toolchain: Toolchain, wanted: Wanted) -> Built:
-    shell = Built(str(source.path), source.path.stem, arch, "hip")
+def _build_one(source: Source, arch: str, first_arch: str, toolchain: Toolchain, wanted: Wanted) -> BuildOutcome:
+    shell = BuildOutcome(str(source.path), source.path.stem, arch, "hip")
     try:
         if arch == HOST:
             check_host(source.path, toolchain, source.options, first_arch)
@@ -135,12 +135,12 @@ def build_triton_kernel(
     request: TritonRequest,
     architectures: Sequence[str],
     wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
-) -> list[Built]:
+) -> list[BuildOutcome]:
     """Compile a Triton kernel for every target."""
     found = []
     for built in build_triton(request, architectures):
         label = f"{request.file}::{request.kernel}"
-        one = Built(label, request.kernel, built.arch, "triton")
+        one = BuildOutcome(label, request.kernel, built.arch, "triton")
         if built.error is not None:
             found.append(replace(one, messages=(built.error,)))
             continue
@@ -162,7 +162,7 @@ def build_triton_kernel(
     return found
 
 
-def read_built(path: Path, wanted: Wanted = Wanted()) -> list[Built]:  # noqa: B008 (frozen)
+def read_built(path: Path, wanted: Wanted = Wanted()) -> list[BuildOutcome]:  # noqa: B008 (frozen)
     """The code objects a .hsaco, bundle, host object or executable holds. Raises UsageError."""
     if wanted.assembly:
         raise UsageError(f"{path}: --asm is for sources; use --disassemble for a file that is compiled already")
@@ -175,7 +175,7 @@ def read_built(path: Path, wanted: Wanted = Wanted()) -> list[Built]:  # noqa: B
     for content, code_object in objects:
         text = disassemble(content) if wanted.disassembly else None
         found.append(
-            Built(
+            BuildOutcome(
                 str(path),
                 path.stem,
                 code_object.target_id,
@@ -196,12 +196,12 @@ def is_compiled(path: Path) -> bool:
     return start.startswith(magics)
 
 
-def output_name(built: Built, suffix: str) -> str:
+def output_name(built: BuildOutcome, suffix: str) -> str:
     """`NAME.ARCH.hsaco`; the features of a target are part of it: `NAME.gfx90a_xnack+.hsaco`."""
     return f"{built.name}.{built.arch.replace(':', '_')}.{suffix}"
 
 
-def write_outputs(results: Sequence[Built], directory: Path) -> dict[str, str]:
+def write_outputs(results: Sequence[BuildOutcome], directory: Path) -> dict[str, str]:
     """Write code objects and listings, each whole or not at all; returns the path of each code object by key."""
     contents: dict[str, bytes] = {}
     owners: dict[str, str] = {}
@@ -228,7 +228,7 @@ def write_outputs(results: Sequence[Built], directory: Path) -> dict[str, str]:
     return {key(b): str(directory / output_name(b, "hsaco")) for b in results if b.code_object is not None}
 
 
-def key(built: Built) -> str:
+def key(built: BuildOutcome) -> str:
     """What tells results apart."""
     return f"{built.file}\0{built.arch}"
 

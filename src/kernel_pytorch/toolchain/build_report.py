@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kernel_pytorch.toolchain.build import Built, key
+from kernel_pytorch.toolchain.build import BuildOutcome, key
 from kernel_pytorch.toolchain.find import Candidate, Toolchain
 from kernel_pytorch.toolchain.resource_table import resource_rows
 
@@ -12,7 +12,7 @@ SCHEMA = 1
 
 
 def build_json(
-    results: Sequence[Built],
+    results: Sequence[BuildOutcome],
     toolchain: Toolchain | None,
     written: Mapping[str, str],
     workgroup_size: int | None = None,
@@ -66,7 +66,7 @@ def _toolchain(toolchain: Toolchain) -> dict[str, object]:
     }
 
 
-def problem_lines(file: str, results: Sequence[Built]) -> tuple[str, ...]:
+def problem_lines(file: str, results: Sequence[BuildOutcome]) -> tuple[str, ...]:
     """Each compiler message once, however many targets it came up for, then which targets did not build."""
     failed = [built for built in results if not built.ok]
     if not failed:

@@ -6,22 +6,15 @@ the host objects find the one code object through symbols that are made here.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from kernel_pytorch.toolchain.compile import (
-    CompileFailed,
-    CompileOptions,
-    compile_device,
-    compile_host,
-    run_compiler,
-    unit_id,
-)
+from kernel_pytorch.toolchain.compile import CompileOptions, compile_device, compile_host, unit_id
 from kernel_pytorch.toolchain.elf import ElfFile
-from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
+from kernel_pytorch.toolchain.find import Toolchain
+from kernel_pytorch.toolchain.stages import link_bitcode, to_bitcode
 
 FLAG = "-fgpu-rdc"
 
@@ -36,30 +29,14 @@ def whole_program_assembly(
     sources: Sequence[Path], target: str, toolchain: Toolchain, options: CompileOptions, jobs: int = 2
 ) -> str:
     """The device side of all sources as one assembly text. Raises CompileFailed."""
-    if toolchain.linker is None:
-        raise ToolchainNotFoundError(
-            f"{toolchain.compiler[0]} has no ld.lld beside it: install lld, or PyPI's ziglang, to link device code"
-        )
-    with tempfile.TemporaryDirectory(prefix="kpt-relocatable-") as scratch:
 
-        def bitcode(numbered: tuple[int, Path]) -> Path:
-            number, source = numbered
-            text, made = Path(scratch) / f"{number}.ll", Path(scratch) / f"{number}.bc"
-            text.write_bytes(compile_device(source, target, toolchain, options, "llvm-ir"))
-            command = [*toolchain.compiler, "--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "ir", "-emit-llvm", "-w"]
-            run_compiler([*command, "-c", "-o", str(made), str(text)], options.timeout_s, None)
-            return made
+    def bitcode(source: Path) -> bytes:
+        text = compile_device(source, target, toolchain, options, "llvm-ir")
+        return to_bitcode(text, toolchain, options.timeout_s)
 
-        with ThreadPoolExecutor(max_workers=jobs) as pool:
-            units = list(pool.map(bitcode, enumerate(sources)))
-        level = options.optimization[2:] if options.optimization[2:].isdigit() else "3"
-        command = [*toolchain.linker, "-shared", "--no-undefined", f"-plugin-opt=mcpu={target}", f"--lto-O{level}"]
-        command += ["--lto-emit-asm", "-o", str(Path(scratch) / "linked"), *map(str, units)]
-        said = run_compiler(command, options.timeout_s, Path(scratch))
-        written = sorted(Path(scratch).glob("linked*"))
-        if len(written) != 1:
-            raise CompileFailed((), said or "the linker wrote no assembly", tuple(command))
-        return written[0].read_text(errors="replace")
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        units = list(pool.map(bitcode, sources))
+    return link_bitcode(units, target, toolchain, options)
 
 
 def relocatable_host_object(source: Path, target: str, toolchain: Toolchain, options: CompileOptions) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from kernel_pytorch.core.hardware import target
-from kernel_pytorch.toolchain.build import Built, known_target
+from kernel_pytorch.toolchain.build import BuildOutcome, known_target
 from kernel_pytorch.toolchain.code_object import KernelResources, descriptor_mismatches
 from kernel_pytorch.toolchain.demangle import short_name
 from kernel_pytorch.toolchain.occupancy import Occupancy, occupancy
@@ -68,7 +68,7 @@ class ResourceRow:
 
 
 def resource_rows(
-    built: Built, workgroup_size: int | None = None, dynamic_lds_bytes: int = 0
+    built: BuildOutcome, workgroup_size: int | None = None, dynamic_lds_bytes: int = 0
 ) -> tuple[ResourceRow, ...]:
     """The rows of one code object. `workgroup_size` and `dynamic_lds_bytes` are what a launch would use."""
     if built.code_object is None:

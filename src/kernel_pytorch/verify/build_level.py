@@ -22,7 +22,7 @@ from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.project import choose_layout
 from kernel_pytorch.port.settings import project_of
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
@@ -115,8 +115,7 @@ def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tu
         source = tree.main if tree is not None else root / path
         options = CompileOptions(include_dirs=hipified_folders(tree, folders) if tree is not None else folders)
         try:
-            payload = compile_device(source, target, toolchain, options)
-            check_host(source, toolchain, options, target)
+            payload = check_unit(source, target, toolchain, options)
         except CompileFailed as failure:
             found = errors(failure.messages) or failure.messages
             shown = [tree.on_original(one) if tree is not None else one for one in found[:3]]

@@ -67,3 +67,15 @@ def test_what_a_loop_carries_is_needed() -> None:
 
 def test_registers_addressed_by_number_keep_everything() -> None:
     assert liveness("s_set_gpr_idx_on s0, gpr_idx(SRC0)\nv_mov_b32_e32 v0, v1\ns_set_gpr_idx_off\ns_endpgm") is None
+
+
+def test_a_branch_on_vcc_reads_it() -> None:
+    text = "s_mov_b64 vcc, s[0:1]\ns_cbranch_{} .LBB0_1\ns_nop 0\n.LBB0_1:\ns_endpgm"
+    for branch in ("vccz", "vccnz"):
+        found = liveness(text.format(branch))
+        assert found is not None
+        assert found.needs_scalar(1, 106)
+        assert found.needs_scalar(1, 107)
+    found = liveness(text.format("scc1"))
+    assert found is not None
+    assert not found.needs_scalar(1, 106)

@@ -92,3 +92,14 @@ def test_every_shim_is_for_a_name_without_counterpart() -> None:
         if b"::" not in name and b"(" not in name and not name.startswith(b"kpt_"):
             row = find_name(name)
             assert row is not None and not row.hip, name
+
+
+def test_every_file_of_shims_is_read() -> None:
+    written = {
+        name
+        for file in (TABLES / "hip_shims").iterdir()
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.startswith("//: ")
+        for name in line.removeprefix("//: ").partition(" < ")[0].split()
+    }
+    assert {name.decode() for name in shims()} == written

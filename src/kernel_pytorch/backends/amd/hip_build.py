@@ -13,7 +13,7 @@ from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, compile_device_text
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.identity import Stamp, identity_of, stamp
-from kernel_pytorch.toolchain.program import assemble_device
+from kernel_pytorch.toolchain.program import build_device_code_text
 
 _INCLUDES_HIP = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]hip/hip_runtime(_api)?\.h[>"]', re.MULTILINE)
 
@@ -65,8 +65,8 @@ def _compiled(
 ) -> tuple[str | None, bytes]:
     if not keep_assembly:
         return None, compile_device_text(text, target, toolchain, options, name=file_name)
-    assembly = compile_device_text(text, target, toolchain, options, "assembly", file_name).decode("utf-8", "replace")
-    return assembly, assemble_device(assembly, target, toolchain)
+    made = build_device_code_text(text, target, toolchain, options, file_name, lines=False)
+    return made.assembly, made.code_object
 
 
 def _complete(source: str, file_name: str) -> str:

@@ -84,7 +84,7 @@ def _branch(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> Non
 
 
 def _branch_if(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:
-    condition = row.fact("condition").replace("VCC", vcc(em))
+    condition = row.fact("condition").format(vcc=vcc(em))
     em.put(f"if ({condition}) {jump(em, _label(em, instruction, flow))}")
 
 
@@ -117,7 +117,7 @@ def _getpc(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None
 
 def _setpc(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:
     em.put(f"w->at = {em.place()}u;")
-    em.put(f"pc = {raw_scalar(em, instruction.operands[0], 'u64')}; goto dispatch;")
+    em.put(f"pc = {raw_scalar(em, instruction.operands[0], 'u64')}; {em.dispatch()}")
 
 
 def _swappc(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:
@@ -126,7 +126,7 @@ def _swappc(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> Non
     back = f"kpt_image + UINT64_C(0x{em.code_address(em.index + 1):x})"
     for line in write_scalar(em, instruction.operands[0], back, "u64"):
         em.put(line)
-    em.put("goto dispatch;")
+    em.put(em.dispatch())
 
 
 def _call(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:

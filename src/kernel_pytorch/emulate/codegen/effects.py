@@ -178,7 +178,7 @@ def _control(found: Effects, instruction: Instruction, row: Row, wave: int) -> N
     if action == "nothing":
         return
     found.unknowable = action in _UNKNOWABLE
-    if action == "branch_if" and "VCC" in row.fact("condition"):
+    if action == "branch_if" and row.fact("reads") == "vcc":
         found.scalar_reads |= {106, 107}
     if action == "sendmsg":
         found.scalar_reads |= {124}

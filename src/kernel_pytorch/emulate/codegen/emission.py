@@ -42,6 +42,7 @@ class Emission:
     used_sgprs: set[int] = field(default_factory=set)
     places: list[tuple[str, Place | None]] = field(default_factory=list)
     resumes: list[str] = field(default_factory=list)  # labels to go on at; number n + 1 is resumes[n]
+    dispatches: bool = False  # a place is found by its address: the code jumps through registers
     numbers: int = 0
     last_placed: int = -1
     index: int = 0  # of the instruction being written
@@ -73,6 +74,15 @@ class Emission:
         """The number under which the kernel goes on at `label`."""
         self.resumes.append(label)
         return len(self.resumes)
+
+    def dispatch(self) -> str:
+        """C that goes on at the address in `pc`."""
+        self.dispatches = True
+        return "goto dispatch;"
+
+    def in_place(self) -> bool:
+        """Whether a run of the current instruction is a loop of the kernel itself, not a function."""
+        return self.inlined is None or self.index in self.inlined
 
     def place(self) -> int:
         """The number of the place of the current instruction, for faults and counts."""

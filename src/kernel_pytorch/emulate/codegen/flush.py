@@ -8,9 +8,9 @@ from kernel_pytorch.emulate.codegen.outline import outlined
 
 
 def begin_run(em: Emission) -> LaneRun:
-    """Start a run. Its captures live in a C block that `flush` closes."""
+    """Start a run at the current instruction. Its captures live in a C block that `flush` closes."""
     assert em.run is None
-    em.run = LaneRun()
+    em.run = LaneRun(inline=em.in_place())
     em.put("{")
     return em.run
 
@@ -37,15 +37,16 @@ def flush(em: Emission) -> None:
         if run.inline:
             em.lines += lines
         else:
-            name, function, call = outlined(lines, run.wide_captures, em.shape.mode_changes)
+            name, function, call = outlined(lines, run.parameters, em.shape.mode_changes)
             em.helpers[name] = function
             em.put(call)
         if run.rounding is not None:
             em.put(f"kpt_round_to_nearest(mode, {run.rounding});")
     wave = em.shape.wave
+    enabled = f"ex & {run.lanes_on}" if run.lanes_on else "ex"
     exec_name = None
     for first, name in run.mask_names.items():
-        bits = f"kpt_collect({name}) & ({run.enabled})"
+        bits = f"kpt_collect({name}) & ({enabled})"
         if first == -1:
             exec_name = name
         elif wave == 64:
@@ -54,5 +55,5 @@ def flush(em: Emission) -> None:
         else:
             em.put(f"{em.sgpr(first)} = (uint32_t)({bits});")
     if exec_name is not None:
-        em.put(f"ex = kpt_collect({exec_name}) & ({run.enabled});")
+        em.put(f"ex = kpt_collect({exec_name}) & ({enabled});")
     em.put("}")

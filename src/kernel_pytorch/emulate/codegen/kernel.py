@@ -61,41 +61,59 @@ def kernel_code(
         em.liveness = analyse(flow, [_effects(parts, shape.wave) for parts in rows])
     em.inlined = inlined_instructions(flow)
     _body(em, flow, [parts[0][1] for parts in rows])
-    lines = [f"int {name}(KptWave *w) {{"]
-    lines += [
+    cases = [f"case {number}: goto {label};" for number, label in enumerate(em.resumes, 1)]
+    found_by_address: list[str] = []
+    if em.dispatches:
+        again = em.resume("dispatch_again")
+        cases.append(f"case {again}: pc = (uint64_t)w->s[127] << 32 | w->s[126]; goto dispatch;")
+        found_by_address = _dispatch(flow, again)
+    used = sorted(em.used_sgprs)
+    lines = [
+        *_opening(name, shape, used),
+        "switch (w->resume) {",
+        *cases,
+        "default: break; }",
+        *em.lines,
+        "w->services->fault(w, KPT_FAULT_BAD_JUMP, 0, 0, 0); return KPT_DONE;",
+        *found_by_address,
+        *_closing(used),
+    ]
+    vgprs, agprs = _registers(flow)
+    return KernelCode(name, "\n".join(lines), em.helpers, tuple(em.places), vgprs, agprs, len(flow.instructions))
+
+
+def _opening(name: str, shape: Shape, used_sgprs: list[int]) -> list[str]:
+    return [
+        f"int {name}(KptWave *w) {{",
         "uint32_t *KPT_RESTRICT const vg = w->v; uint32_t *KPT_RESTRICT const ag = w->a; (void)vg; (void)ag;",
         "uint64_t ex = w->exec, pc = 0; uint32_t scc = w->scc; int stop = KPT_DONE; (void)pc; (void)scc;",
         "uint32_t mode = w->mode; (void)mode;",
+        f"enum {{ kpt_mode_changes = {int(shape.mode_changes)} }};",
+        *(f"uint32_t s{index} = w->s[{index}]; (void)s{index};" for index in used_sgprs),
     ]
-    lines.append(f"enum {{ kpt_mode_changes = {int(shape.mode_changes)} }};")
-    used = sorted(em.used_sgprs)
-    lines += [f"uint32_t s{index} = w->s[{index}]; (void)s{index};" for index in used]
-    lines.append("switch (w->resume) {")
-    lines += [f"case {number}: goto {label};" for number, label in enumerate(em.resumes, 1)]
-    lines += ["default: break; }"]
-    lines += em.lines
-    lines.append("w->services->fault(w, KPT_FAULT_BAD_JUMP, 0, 0, 0); return KPT_DONE;")
-    # Only code that jumps through registers needs to find places by address.
-    if any("goto dispatch;" in line for line in em.lines):
-        number = em.resume("dispatch_again")
-        lines[lines.index("default: break; }")] = (
-            f"case {number}: pc = (uint64_t)w->s[127] << 32 | w->s[126]; goto dispatch;\ndefault: break; }}"
-        )
-        lines.append('dispatch: asm volatile("" ::: "memory");')
+
+
+def _dispatch(flow: Flow, again: int) -> list[str]:
+    """Finds a place by its address: only code that jumps through registers needs this. `again` is its resume number."""
+    return [
+        'dispatch: asm volatile("" ::: "memory");',
         # EXEC has its own place in KptWave, so its two scalar registers are free to keep the target.
-        lines.append("if (--w->budget < 0) { w->s[126] = (uint32_t)pc; w->s[127] = (uint32_t)(pc >> 32);")
-        lines.append(f"w->resume = {number}u; stop = KPT_YIELD; goto leave; }}")
-        lines.append("switch (pc - kpt_image) {")
-        lines += [f"case UINT64_C(0x{address:x}): goto L{at};" for address, at in sorted(flow.entries.items())]
-        lines.append(
-            "default: w->services->fault(w, KPT_FAULT_BAD_JUMP, kpt_first_lane(ex), pc, 0); return KPT_DONE; }"
-        )
-    lines.append("leave: (void)stop;")
-    lines.append(" ".join(f"w->s[{index}] = s{index};" for index in used))
-    lines.append("w->exec = ex; w->scc = scc;")
-    lines += ["return stop;", "}"]
-    vgprs, agprs = _registers(flow)
-    return KernelCode(name, "\n".join(lines), em.helpers, tuple(em.places), vgprs, agprs, len(flow.instructions))
+        "if (--w->budget < 0) { w->s[126] = (uint32_t)pc; w->s[127] = (uint32_t)(pc >> 32);",
+        f"w->resume = {again}u; stop = KPT_YIELD; goto leave; }}",
+        "switch (pc - kpt_image) {",
+        *(f"case UINT64_C(0x{address:x}): goto L{at};" for address, at in sorted(flow.entries.items())),
+        "default: w->services->fault(w, KPT_FAULT_BAD_JUMP, kpt_first_lane(ex), pc, 0); return KPT_DONE; }",
+    ]
+
+
+def _closing(used_sgprs: list[int]) -> list[str]:
+    return [
+        "leave: (void)stop;",
+        " ".join(f"w->s[{index}] = s{index};" for index in used_sgprs),
+        "w->exec = ex; w->scc = scc;",
+        "return stop;",
+        "}",
+    ]
 
 
 def _rows(em: Emission, flow: Flow) -> list[list[tuple[Instruction, Row]]]:

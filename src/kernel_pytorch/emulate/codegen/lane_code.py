@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from kernel_pytorch.emulate.assembly.instruction import Decimal, Instruction, Named, Number, Operand, Register
+from kernel_pytorch.emulate.codegen import dpp, sdwa
 from kernel_pytorch.emulate.codegen.bodies import fill, sign_masks, statements
 from kernel_pytorch.emulate.codegen.emission import Emission
 from kernel_pytorch.emulate.codegen.flush import begin_run, flush
 from kernel_pytorch.emulate.codegen.lane_results import LaneResult, commit, output
-from kernel_pytorch.emulate.codegen.lane_run import LaneRun
+from kernel_pytorch.emulate.codegen.lane_run import MASK_READ, MOVED, LaneRun
+from kernel_pytorch.emulate.codegen.lookup import row_for
 from kernel_pytorch.emulate.codegen.operands import (
+    capture,
     constant,
     is_wide,
     raw_scalar,
@@ -18,6 +21,7 @@ from kernel_pytorch.emulate.codegen.operands import (
     typed,
     vcc,
 )
+from kernel_pytorch.emulate.codegen.packed import evaluate_packed
 from kernel_pytorch.emulate.isa.row import FLOATS, HALVES, RESULT_NAMES, SOURCE_NAMES, TYPES, Row
 
 DPP_MODIFIERS = frozenset(
@@ -42,19 +46,15 @@ def emit_lane(em: Emission, instruction: Instruction, row: Row) -> None:
         return
     parts = [(instruction, row)]
     if instruction.dual is not None:
-        from kernel_pytorch.emulate.codegen.lookup import row_for
-
         parts.append((instruction.dual, row_for(em, instruction.dual)))
     rounding = _rounding(em, parts)
     if row.alone or (em.run is not None and rounding is not None and em.run.rounding not in (None, rounding)):
         flush(em)
-    inline = em.inlined is None or em.index in em.inlined
-    if em.run is not None and not (inline and em.run.inline):
+    if em.run is not None and not (em.in_place() and em.run.inline):
         flush(em)
     _ready(em, [operand for one, _ in parts for operand in one.operands], parts)
     run = em.run or begin_run(em)
     run.alone = run.alone or row.alone
-    run.inline = inline
     run.rounding = rounding if rounding is not None else run.rounding
     found = [(one, _evaluate(em, run, one, its_row, None)) for one, its_row in parts]
     for one, results in found:
@@ -144,8 +144,6 @@ def split(em: Emission, instruction: Instruction, row: Row) -> tuple[list[Operan
 
 
 def _with_dpp(em: Emission, instruction: Instruction, row: Row) -> None:
-    from kernel_pytorch.emulate.codegen import dpp
-
     flush(em)
     _, sources = split(em, instruction, row)
     first = sources[0]
@@ -154,12 +152,11 @@ def _with_dpp(em: Emission, instruction: Instruction, row: Row) -> None:
     modifiers = instruction.modifiers
     run = begin_run(em)
     run.rounding = _rounding(em, [(instruction, row)])
-    run.inline = em.inlined is None or em.index in em.inlined
     moved: list[str] = []
     enabled = em.fresh("en")
     for word in range(2 if is_wide(row.sources[0]) else 1):
         array = em.fresh("dpp")
-        moved.append(array)
+        moved.append(run.outer(array, MOVED))
         em.put(f"uint32_t {array}[WAVE];")
         rows = modifiers.get("row_mask", 15)
         banks = modifiers.get("bank_mask", 15)
@@ -169,7 +166,7 @@ def _with_dpp(em: Emission, instruction: Instruction, row: Row) -> None:
             f"{name}kpt_dpp({array}, VG({first.index + word}), {dpp.control(modifiers)}, {rows}u, {banks}u, "
             f"{zero}u, ex);"
         )
-    run.enabled = f"ex & {enabled}"
+    run.lanes_on = enabled
     for result in _evaluate(em, run, instruction, row, moved):
         commit(em, run, instruction, result, row)
     em.position = em.index + 1
@@ -241,8 +238,6 @@ def _evaluate_packed(
     results: list[Operand | None],
     sources: list[Operand],
 ) -> list[LaneResult]:
-    from kernel_pytorch.emulate.codegen.packed import evaluate_packed
-
     name, kind = evaluate_packed(em, run, instruction, row, results, sources)
     return [LaneResult(results[0], kind, name)]
 
@@ -280,8 +275,6 @@ def _source(
         raw = _vector(em, run, operand, kind, high)
     select = instruction.modifiers.get(f"src{position}_sel")
     if isinstance(select, str) and position < 2:
-        from kernel_pytorch.emulate.codegen import sdwa
-
         raw = sdwa.source(raw, select, isinstance(operand, Register) and operand.sext)
     return typed(em, raw if own_signs else signed(raw, operand, kind), kind)
 
@@ -300,23 +293,6 @@ def _vector(em: Emission, run: LaneRun, operand: Operand, kind: str, high: bool)
     return f"({raw} >> 16)" if high or (isinstance(operand, Register) and operand.half == "h") else raw
 
 
-def capture(em: Emission, run: LaneRun, operand: Operand, kind: str) -> str:
-    """A scalar operand's value at this point of the program, in a variable the loop can use later."""
-    wide = is_wide(kind)
-    key = None
-    if isinstance(operand, Register) and operand.file == "s":
-        key = ("wide" if wide else "word", operand.index)
-        if key in run.captured:
-            return run.captured[key]
-    name = em.fresh("k")
-    em.put(f"const {'uint64_t' if wide else 'uint32_t'} {name} = {raw_scalar(em, operand, kind)};")
-    if wide:
-        run.wide_captures.add(name)
-    if key is not None:
-        run.captured[key] = name
-    return name
-
-
 def _mask_source(em: Emission, run: LaneRun, operand: Operand) -> str:
     if isinstance(operand, Register) and operand.file == "s":
         if operand.index in run.masks:
@@ -326,7 +302,7 @@ def _mask_source(em: Emission, run: LaneRun, operand: Operand) -> str:
             name = em.fresh("m")
             bits = raw_scalar(em, operand, "u64" if em.shape.wave == 64 else "u32")
             em.put(f"uint32_t {name}[WAVE]; kpt_spread({name}, {bits});")
-            run.captured[key] = name
+            run.captured[key] = run.outer(name, MASK_READ)
         return f"({run.captured[key]}[l] & 1u)"
     if isinstance(operand, Register) and operand.file == "exec":
         return "(uint32_t)(ex >> l & 1)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernel_pytorch.emulate.assembly.instruction import Instruction, Named, Operand, Register
+from kernel_pytorch.emulate.codegen import sdwa
 from kernel_pytorch.emulate.codegen.emission import Emission
 from kernel_pytorch.emulate.codegen.lane_run import LaneRun, RegisterKey
 from kernel_pytorch.emulate.codegen.operands import is_wide
@@ -25,8 +26,8 @@ def output(instruction: Instruction, value: str, kind: str, em: Emission) -> str
     if kind not in FLOATS:
         return value
     scale = {("mul", 2): "2.0", ("mul", 4): "4.0", ("div", 2): "0.5"}
-    half = kind == "h16"
-    if half and any(name in instruction.modifiers for name in ("mul", "div", "clamp")):
+    as_float = kind == "h16" and any(name in instruction.modifiers for name in ("mul", "div", "clamp"))
+    if as_float:
         value = f"kpt_half_to_f32({value})"
     for name in ("mul", "div"):
         factor = instruction.modifiers.get(name)
@@ -36,9 +37,7 @@ def output(instruction: Instruction, value: str, kind: str, em: Emission) -> str
             value = f"{value} * {scale[name, int(str(factor))]}{'' if kind == 'f64' else 'f'}"
     if instruction.modifiers.get("clamp"):
         value = f"kpt_clamp_{'f64' if kind == 'f64' else 'f32'}({value})"
-    if half and value != "d":
-        value = f"kpt_f32_to_half({value})"
-    return value
+    return f"kpt_f32_to_half({value})" if as_float else value
 
 
 def commit(em: Emission, run: LaneRun, instruction: Instruction, result: LaneResult, row: Row) -> None:
@@ -56,8 +55,6 @@ def commit(em: Emission, run: LaneRun, instruction: Instruction, result: LaneRes
     value = result.name
     select = instruction.modifiers.get("dst_sel")
     if isinstance(select, str):
-        from kernel_pytorch.emulate.codegen import sdwa
-
         value = sdwa.merge(value, run.read(key), select, str(instruction.modifiers.get("dst_unused", "UNUSED_PAD")))
     elif result.kind in HALVES and not row.packed:
         value = _half_result(em, run, instruction, row, operand, value)

@@ -3,6 +3,9 @@
 Within a run a register is a C variable of the loop's body: loaded from the register file once, stored once at the
 end. Scalar operands are captured where their instruction stands, so scalar code between the run's instructions
 stays where it is and the loop can be written after it.
+
+A large kernel's runs become functions (`outline`). What such a run uses of its kernel is marked in its C, so that the
+function can take it as a parameter.
 """
 
 from __future__ import annotations
@@ -11,6 +14,25 @@ from dataclasses import dataclass, field
 
 RegisterKey = tuple[str, int]  # file "v" or "a", index
 _FILES = {"v": "VG", "a": "AG"}
+#: Stands before and after what a run uses of its kernel. No C has this character.
+MARK = "\0"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """How a function takes what its run uses: the C type, and the beginning of the parameter's name."""
+
+    c_type: str
+    prefix: str
+
+
+ROW = Parameter("uint32_t *", "r")
+WORD = Parameter("uint32_t ", "k")
+WIDE = Parameter("uint64_t ", "k")
+LANES_ON = Parameter("uint64_t ", "en")
+MASK_READ = Parameter("const uint32_t *", "m")
+MASK_WRITTEN = Parameter("uint32_t *", "c")
+MOVED = Parameter("const uint32_t *", "dpp")
 
 
 def row_of(key: RegisterKey) -> str:
@@ -22,9 +44,9 @@ def row_of(key: RegisterKey) -> str:
 class LaneRun:
     """The loop body so far, and which C variable holds which register in it."""
 
-    enabled: str = "ex"  # C of the lanes that may write
-    inline: bool = True  # in the kernel itself, not as a function
-    wide_captures: set[str] = field(default_factory=set)  # names of captured 64-bit scalars
+    inline: bool  # in the kernel itself, not as a function
+    lanes_on: str = ""  # C variable of the lanes that may write, among those of EXEC
+    parameters: dict[str, Parameter] = field(default_factory=dict)  # of the function: C in the kernel -> how
     rounding: int | None = None  # where MODE can change: the shift of its rounding field that the run uses
     alone: bool = False  # not for the vectoriser: one loop over active lanes
     body: list[str] = field(default_factory=list)
@@ -40,11 +62,22 @@ class LaneRun:
         self.numbers += 1
         return f"x{self.numbers}"
 
+    def outer(self, written: str, how: Parameter) -> str:
+        """Something of the kernel, for the loop's C."""
+        if self.inline:
+            return written
+        self.parameters[written] = how
+        return f"{MARK}{written}{MARK}"
+
+    def row(self, key: RegisterKey) -> str:
+        """A register's lanes, for the loop's C."""
+        return self.outer(row_of(key), ROW)
+
     def read(self, key: RegisterKey) -> str:
         """The variable that holds a register."""
         if key not in self.values:
             name = self.fresh()
-            self.body.append(f"const uint32_t {name} = {row_of(key)}[l];")
+            self.body.append(f"const uint32_t {name} = {self.row(key)}[l];")
             self.values[key] = name
         return self.values[key]
 
@@ -95,32 +128,34 @@ def mask_arrays(run: LaneRun) -> list[str]:
 
 def loops(run: LaneRun, stored: list[RegisterKey]) -> list[str]:
     """The C of a finished run: one loop for all lanes on, one that keeps what lanes that are off had."""
-    whole = [f"{row_of(key)}[l] = {run.values[key]};" for key in stored]
-    tests = [f"{name}[l] = {run.masks[first]};" for first, name in run.mask_names.items()]
+    whole = [f"{run.row(key)}[l] = {run.values[key]};" for key in stored]
+    made = {first: run.outer(name, MASK_WRITTEN) for first, name in run.mask_names.items()}
+    tests = [f"{name}[l] = {run.masks[first]};" for first, name in made.items()]
+    enabled = f"ex & {run.outer(run.lanes_on, LANES_ON)}" if run.lanes_on else "ex"
     if run.alone:
-        zeroes = [f"{name}[l] = 0;" for name in run.mask_names.values()]
+        zeroes = [f"{name}[l] = 0;" for name in made.values()]
         clear = [f"for (uint32_t l = 0; l < WAVE; l++) {{ {' '.join(zeroes)} }}"] if zeroes else []
         return [
             *clear,
-            f"KPT_EACH_LANE(l, {run.enabled}) {{",
+            f"KPT_EACH_LANE(l, {enabled}) {{",
             *run.body,
             *whole,
             *tests,
             "}",
         ]
-    masked = [f"{row_of(key)}[l] = kpt_select(on[l], {run.values[key]}, {row_of(key)}[l]);" for key in stored]
+    masked = [f"{run.row(key)}[l] = kpt_select(on[l], {run.values[key]}, {run.row(key)}[l]);" for key in stored]
     if not stored:
         return ["KPT_LANES(l) {", *run.body, *tests, "}"]
     return [
-        f"if (KPT_LIKELY(({run.enabled}) == KPT_FULL)) {{",
+        f"if (KPT_LIKELY(({enabled}) == KPT_FULL)) {{",
         "KPT_LANES(l) {",
         *run.body,
         *whole,
         *tests,
         "}",
         "} else {",
-        f"uint32_t on[WAVE]; kpt_spread(on, {run.enabled});",
-        f"KPT_ROWS_ON(kpt_row, {run.enabled}) KPT_ROW(kpt_k) {{",
+        f"uint32_t on[WAVE]; kpt_spread(on, {enabled});",
+        f"KPT_ROWS_ON(kpt_row, {enabled}) KPT_ROW(kpt_k) {{",
         "const uint32_t l = kpt_row + kpt_k;",
         *run.body,
         *masked,

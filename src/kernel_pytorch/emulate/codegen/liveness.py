@@ -40,7 +40,7 @@ class Liveness:
 
 
 @dataclass(frozen=True)
-class _Step:
+class _RegisterBits:
     """The effects of one instruction (or v_dual pair) as bits."""
 
     lane_reads: int
@@ -55,7 +55,7 @@ def analyse(flow: Flow, effects: Sequence[tuple[Effects, ...]]) -> Liveness | No
     """None where registers are addressed by number at run time: then everything is needed."""
     if any(one.unknowable for parts in effects for one in parts):
         return None
-    steps = [_step(parts) for parts in effects]
+    steps = [_bits_of(parts) for parts in effects]
     blocks = _blocks(flow)
     following = _following(flow, blocks)
     exposed = [_vectors(steps, start, end, 0)[0] for start, end in blocks]
@@ -87,8 +87,8 @@ def _scalar_bits(indices: Iterable[int]) -> int:
     return found
 
 
-def _step(parts: tuple[Effects, ...]) -> _Step:
-    return _Step(
+def _bits_of(parts: tuple[Effects, ...]) -> _RegisterBits:
+    return _RegisterBits(
         _bits(key for one in parts for key in one.lane_reads),
         _bits(key for one in parts for key in one.cross_reads),
         _bits(key for one in parts for key in one.writes),
@@ -128,7 +128,7 @@ def _following(flow: Flow, blocks: list[tuple[int, int]]) -> list[list[int]]:
     return found
 
 
-def _vectors(steps: Sequence[_Step], start: int, end: int, out: int) -> list[int]:
+def _vectors(steps: Sequence[_RegisterBits], start: int, end: int, out: int) -> list[int]:
     """The vector registers needed before each instruction of a block, given those needed behind it."""
     hard, soft = out, 0  # soft: needed only in lanes that are on from here to the use
     found = [0] * (end - start)
@@ -160,7 +160,7 @@ def _vectors_out(following: list[list[int]], exposed: list[int]) -> list[int]:
     return out
 
 
-def _scalars(steps: Sequence[_Step], start: int, end: int, out: int) -> list[int]:
+def _scalars(steps: Sequence[_RegisterBits], start: int, end: int, out: int) -> list[int]:
     live = out
     found = [0] * (end - start)
     for at in range(end - 1, start - 1, -1):
@@ -169,7 +169,9 @@ def _scalars(steps: Sequence[_Step], start: int, end: int, out: int) -> list[int
     return found
 
 
-def _scalars_out(blocks: list[tuple[int, int]], following: list[list[int]], steps: Sequence[_Step]) -> list[int]:
+def _scalars_out(
+    blocks: list[tuple[int, int]], following: list[list[int]], steps: Sequence[_RegisterBits]
+) -> list[int]:
     out = [0] * len(blocks)
     into = [_scalars(steps, start, end, 0)[0] for start, end in blocks]
     changed = True

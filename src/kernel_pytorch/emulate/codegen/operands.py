@@ -13,6 +13,7 @@ from kernel_pytorch.emulate.assembly.instruction import (
 )
 from kernel_pytorch.emulate.assembly.operand_text import float_bits
 from kernel_pytorch.emulate.codegen.emission import Emission
+from kernel_pytorch.emulate.codegen.lane_run import WIDE, WORD, LaneRun
 from kernel_pytorch.emulate.isa.row import HALVES, TYPES
 
 _NAMED_32 = {"null": "0u", "scc": "scc", "src_scc": "scc"}
@@ -91,6 +92,22 @@ def raw_scalar(em: Emission, operand: Operand, kind: str) -> str:
     if isinstance(operand, LabelDistance):
         return em.symbol_value(SymbolPart(operand.to, "label@hi" if operand.shift else "label@lo", 0), em.index)
     raise em.error(f"operand {operand} is not a scalar source")
+
+
+def capture(em: Emission, run: LaneRun, operand: Operand, kind: str) -> str:
+    """A scalar operand's value at this point of the program, in a variable the loop can use later."""
+    wide = is_wide(kind)
+    key = None
+    if isinstance(operand, Register) and operand.file == "s":
+        key = ("wide" if wide else "word", operand.index)
+        if key in run.captured:
+            return run.captured[key]
+    name = em.fresh("k")
+    em.put(f"const {'uint64_t' if wide else 'uint32_t'} {name} = {raw_scalar(em, operand, kind)};")
+    captured = run.outer(name, WIDE if wide else WORD)
+    if key is not None:
+        run.captured[key] = captured
+    return captured
 
 
 def vcc(em: Emission) -> str:

@@ -6,7 +6,7 @@ from kernel_pytorch.emulate.assembly.instruction import Decimal, Instruction, Nu
 from kernel_pytorch.emulate.codegen.bodies import fill, statements
 from kernel_pytorch.emulate.codegen.emission import Emission
 from kernel_pytorch.emulate.codegen.lane_run import LaneRun
-from kernel_pytorch.emulate.codegen.operands import constant, result_bits, typed
+from kernel_pytorch.emulate.codegen.operands import capture, constant, result_bits, typed
 from kernel_pytorch.emulate.isa.row import FLOATS, SOURCE_NAMES, TYPES, Row
 
 
@@ -73,8 +73,6 @@ def _element(
 
 
 def _half_of(em: Emission, run: LaneRun, operand: Operand, kind: str, high: bool) -> str:
-    from kernel_pytorch.emulate.codegen.lane_code import capture
-
     if TYPES[kind][0] in ("float", "uint32_t", "int32_t") and kind not in ("f16",):
         # Elements of 32 bits lie in two registers; a constant or a single scalar stands for both.
         if isinstance(operand, Register) and operand.file in ("v", "a"):

@@ -22,6 +22,8 @@ class Symbols:
     addresses: Mapping[str, int]  # symbol -> address from the image's base
     data: Mapping[str, Data]
     declarations: dict[str, str] = field(default_factory=dict)  # C of own copies and of slots for addresses
+    copies: dict[str, str] = field(default_factory=dict)  # symbol -> C variable with a copy of its content
+    slots: dict[str, str] = field(default_factory=dict)  # symbol -> C variable with its address
     attach: dict[str, str] = field(default_factory=dict)
 
     def value(self, part: SymbolPart, index: int, flow: Flow) -> str:
@@ -56,27 +58,23 @@ class Symbols:
         found = self.data[name]
         if found.content is None:
             raise TranslationError(f"symbol {name} is not in the code object, and its content holds addresses")
-        number = len(self.declarations)
-        c_name = next((n for n, text in self.declarations.items() if text.endswith(f"/* {name} */")), "")
-        if not c_name:
-            c_name = f"const unsigned char kpt_data_{number}[{max(len(found.content), 1)}]"
+        if name not in self.copies:
+            self.copies[name] = f"kpt_data_{len(self.declarations)}"
+            c_name = f"const unsigned char {self.copies[name]}[{max(len(found.content), 1)}]"
             content = ",".join(str(byte) for byte in found.content) or "0"
             aligned = f"__attribute__((aligned({max(found.align, 16)})))"
             self.declarations[c_name] = f"{c_name} {aligned} = {{{content}}}; /* {name} */"
-        variable = c_name.split()[-1].partition("[")[0]
-        return f"((uint64_t)(uintptr_t){variable} - kpt_image)"
+        return f"((uint64_t)(uintptr_t){self.copies[name]} - kpt_image)"
 
     def _slot(self, name: str) -> str:
         """A word of our own that holds the symbol's address: what its entry in the global offset table holds."""
         distance = self._distance(name)
-        c_name = next((n for n, text in self.declarations.items() if text.endswith(f"/* address of {name} */")), "")
-        if not c_name:
-            number = len(self.declarations)
-            c_name = f"uint64_t kpt_slot_{number}"
-            self.declarations[c_name] = f"{c_name}; /* address of {name} */"
+        if name not in self.slots:
+            slot = self.slots[name] = f"kpt_slot_{len(self.declarations)}"
+            self.declarations[f"uint64_t {slot}"] = f"uint64_t {slot}; /* address of {name} */"
             value = f"UINT64_C(0x{distance:x})" if isinstance(distance, int) else distance
-            self.attach[c_name] = f"kpt_slot_{number} = kpt_image + {value};"
-        return f"((uint64_t)(uintptr_t)&{c_name.split()[-1]} - kpt_image)"
+            self.attach[slot] = f"{slot} = kpt_image + {value};"
+        return f"((uint64_t)(uintptr_t)&{self.slots[name]} - kpt_image)"
 
 
 def _distance_from_getpc(index: int, flow: Flow) -> int:

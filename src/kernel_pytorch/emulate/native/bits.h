@@ -7,10 +7,26 @@
 
 #define KPT_FULL (WAVE == 64 ? ~UINT64_C(0) : UINT64_C(0xffffffff))
 
-static inline float kpt_f32(uint32_t bits) { float value; memcpy(&value, &bits, 4); return value; }
-static inline uint32_t kpt_u32(float value) { uint32_t bits; memcpy(&bits, &value, 4); return bits; }
-static inline double kpt_f64(uint64_t bits) { double value; memcpy(&value, &bits, 8); return value; }
-static inline uint64_t kpt_u64(double value) { uint64_t bits; memcpy(&bits, &value, 8); return bits; }
+static inline float kpt_f32(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, 4);
+    return value;
+}
+static inline uint32_t kpt_u32(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, 4);
+    return bits;
+}
+static inline double kpt_f64(uint64_t bits) {
+    double value;
+    memcpy(&value, &bits, 8);
+    return value;
+}
+static inline uint64_t kpt_u64(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    return bits;
+}
 
 static inline uint32_t kpt_select(uint32_t mask, uint32_t yes, uint32_t no) { return (yes & mask) | (no & ~mask); }
 
@@ -64,7 +80,10 @@ static inline uint32_t kpt_perm(uint32_t high, uint32_t low, uint32_t selector) 
     }
     return result;
 }
-static inline uint32_t kpt_add_sat_u32(uint32_t a, uint32_t b) { uint32_t r = a + b; return r < a ? ~0u : r; }
+static inline uint32_t kpt_add_sat_u32(uint32_t a, uint32_t b) {
+    uint32_t r = a + b;
+    return r < a ? ~0u : r;
+}
 static inline uint32_t kpt_sub_sat_u32(uint32_t a, uint32_t b) { return a < b ? 0u : a - b; }
 static inline int32_t kpt_clamp_i64_to_i32(int64_t x) {
     return x < INT32_MIN ? INT32_MIN : x > INT32_MAX ? INT32_MAX : (int32_t)x;
@@ -91,11 +110,11 @@ static inline uint32_t kpt_sad_u16(uint32_t a, uint32_t b, uint32_t c) {
     }
     return c;
 }
-#define KPT_MEDIAN(name, type) \
-    static inline type name(type a, type b, type c) { \
-        type low = a < b ? a : b, high = a < b ? b : a; \
-        type capped = high < c ? high : c; \
-        return capped > low ? capped : low; \
+#define KPT_MEDIAN(name, type)                                                                                         \
+    static inline type name(type a, type b, type c) {                                                                  \
+        type low = a < b ? a : b, high = a < b ? b : a;                                                                \
+        type capped = high < c ? high : c;                                                                             \
+        return capped > low ? capped : low;                                                                            \
     }
 KPT_MEDIAN(kpt_med3_u32, uint32_t)
 KPT_MEDIAN(kpt_med3_i32, int32_t)

@@ -66,7 +66,7 @@ KPT_INLINE void kpt_load_chunk(KptWave *w, uint32_t *d, KptAddress a, uint32_t a
     const uint8_t *from = how != KPT_APART && whole ? kpt_chunk_bytes(w, a, at, on, size, how, space) : 0;
     if (!from) {
         KPT_EACH_LANE(l, (uint64_t)on << at)
-            kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, space), kind);
+        kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, space), kind);
     } else if (how == KPT_SAME) {
         for (int k = 0; k < words; k++) {
             uint32_t word, copies[KPT_CHUNK];
@@ -93,7 +93,7 @@ KPT_INLINE void kpt_store_chunk(KptWave *w, const uint32_t *s, KptAddress a, uin
     uint8_t *to = behind && whole ? kpt_chunk_bytes(w, a, at, on, size, KPT_BEHIND, space) : 0;
     if (!to) {
         KPT_EACH_LANE(l, (uint64_t)on << at)
-            kpt_take_lane(s, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_WRITE, space), kind);
+        kpt_take_lane(s, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_WRITE, space), kind);
     } else if (words == 1) {
         kpt_move_words(to, s + at, on);
     } else {

@@ -5,12 +5,16 @@
 #include "engine.h"
 
 #ifdef KPT_COUNT
-#define KPT_COUNT_ONE(w, field, lanes, ex, place) do { \
-    KptCounters *counters = (w)->counters; \
-    counters->field++; \
-    if (lanes) { counters->active_lanes += (uint64_t)__builtin_popcountll(ex); counters->possible_lanes += WAVE; } \
-    if (counters->per_place) counters->per_place[place]++; \
-} while (0)
+#define KPT_COUNT_ONE(w, field, lanes, ex, place)                                                                      \
+    do {                                                                                                               \
+        KptCounters *counters = (w)->counters;                                                                         \
+        counters->field++;                                                                                             \
+        if (lanes) {                                                                                                   \
+            counters->active_lanes += (uint64_t)__builtin_popcountll(ex);                                              \
+            counters->possible_lanes += WAVE;                                                                          \
+        }                                                                                                              \
+        if (counters->per_place) counters->per_place[place]++;                                                         \
+    } while (0)
 
 /* 64-byte lines an access touches, and the fewest that its bytes would fit in. */
 static inline void kpt_count_lines(KptWave *w, const uint64_t *at, uint32_t count, uint32_t bytes, int writes) {

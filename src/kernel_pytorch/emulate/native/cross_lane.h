@@ -27,7 +27,8 @@ KPT_INLINE void kpt_permlane_fixed(uint32_t *d, const uint32_t *a, uint32_t low,
     kpt_permlane(d, a, selects, crossed, op_sel, ex);
 }
 /* ds_bpermute_fi: lanes that are off are read as well. */
-KPT_INLINE void kpt_bpermute_any(uint32_t *d, const uint32_t *address, const uint32_t *value, uint32_t offset, uint64_t ex) {
+KPT_INLINE void kpt_bpermute_any(uint32_t *d, const uint32_t *address, const uint32_t *value, uint32_t offset,
+                                 uint64_t ex) {
     uint32_t found[WAVE];
     for (uint32_t l = 0; l < WAVE; l++) found[l] = value[(address[l] + offset) >> 2 & (WAVE - 1)];
     for (uint32_t l = 0; l < WAVE; l++)
@@ -67,8 +68,10 @@ static __attribute__((noinline, unused)) void kpt_lds_transposed(KptWave *w, uin
     for (uint32_t l = 0; l < WAVE; l++) {
         if (!(ex >> l & 1)) continue;
         const uint64_t from = (uint64_t)address[l] + offset;
-        if (from + bytes > w->lds_bytes) w->services->fault(w, KPT_FAULT_LDS_BOUNDS, l, from, bytes);
-        else memcpy(loaded[l], w->lds + from, bytes);
+        if (from + bytes > w->lds_bytes)
+            w->services->fault(w, KPT_FAULT_LDS_BOUNDS, l, from, bytes);
+        else
+            memcpy(loaded[l], w->lds + from, bytes);
     }
     memset(found, 0, sizeof found);
     for (uint32_t l = 0; l < WAVE; l++)

@@ -16,42 +16,28 @@ KPT_INLINE uint32_t kpt_denormal_f64(double x) { return (KPT_EXPONENT64(x) == 0)
 
 /* The operand `a` (which is the denominator `b` or the numerator `c`), moved by 2^64 (2^128) where the plain steps
  * would overflow or lose bits. *post: v_div_fmas has to move the quotient back. */
-KPT_INLINE float kpt_div_scale_f32(float a, float b, float c, uint32_t *post) {
-    const uint32_t is_b = kpt_u32(a) == kpt_u32(b), is_c = kpt_u32(a) == kpt_u32(c);
-    const uint32_t far = KPT_EXPONENT32(c) - KPT_EXPONENT32(b) >= 96;
-    const uint32_t tiny_reciprocal = kpt_denormal_f32(1.0f / b), tiny_quotient = kpt_denormal_f32(c / b);
-    const float up = kpt_ldexp_f32(a, 64), down = kpt_ldexp_f32(a, -64);
-    const uint32_t none = (b == 0.0f) | (c == 0.0f), tiny_b = kpt_denormal_f32(b);
-    *post = !none & (far | (!tiny_b & tiny_quotient));
-    const uint32_t same = kpt_u32(a), raised = kpt_u32(up), lowered = kpt_u32(down);
-    /* What counts most comes last. */
-    uint32_t found = KPT_EITHER(KPT_EXPONENT32(c) <= 23, raised, same);
-    found = KPT_EITHER(tiny_quotient, KPT_EITHER(is_c, raised, same), found);
-    found = KPT_EITHER(tiny_reciprocal, lowered, found);
-    found = KPT_EITHER(tiny_reciprocal & tiny_quotient, KPT_EITHER(is_b, lowered, same), found);
-    found = KPT_EITHER(tiny_b, raised, found);
-    found = KPT_EITHER(far, KPT_EITHER(is_b, raised, same), found);
-    found = KPT_EITHER(none, 0x7fc00000u, found);
-    return kpt_f32(found);
-}
-KPT_INLINE double kpt_div_scale_f64(double a, double b, double c, uint32_t *post) {
-    const uint32_t is_b = kpt_u64(a) == kpt_u64(b), is_c = kpt_u64(a) == kpt_u64(c);
-    const uint32_t far = KPT_EXPONENT64(c) - KPT_EXPONENT64(b) >= 768;
-    const uint32_t tiny_reciprocal = kpt_denormal_f64(1.0 / b), tiny_quotient = kpt_denormal_f64(c / b);
-    const double up = a * 0x1p128, down = a * 0x1p-128;
-    const uint32_t none = (b == 0.0) | (c == 0.0), tiny_b = kpt_denormal_f64(b);
-    *post = !none & (far | (!tiny_b & tiny_quotient));
-    const uint64_t same = kpt_u64(a), raised = kpt_u64(up), lowered = kpt_u64(down);
-    /* What counts most comes last. */
-    uint64_t found = KPT_EITHER(KPT_EXPONENT64(c) <= 53, raised, same);
-    found = KPT_EITHER(tiny_quotient, KPT_EITHER(is_c, raised, same), found);
-    found = KPT_EITHER(tiny_reciprocal, lowered, found);
-    found = KPT_EITHER(tiny_reciprocal & tiny_quotient, KPT_EITHER(is_b, lowered, same), found);
-    found = KPT_EITHER(tiny_b, raised, found);
-    found = KPT_EITHER(far, KPT_EITHER(is_b, raised, same), found);
-    found = KPT_EITHER(none, UINT64_C(0x7ff8000000000000), found);
-    return kpt_f64(found);
-}
+#define KPT_DIV_SCALE(name, type, word, bits_of, value_of, exponent, denormal, distance, lowest, raise, lower, nan)    \
+    KPT_INLINE type name(type a, type b, type c, uint32_t *post) {                                                     \
+        const uint32_t is_b = bits_of(a) == bits_of(b), is_c = bits_of(a) == bits_of(c);                               \
+        const uint32_t far = exponent(c) - exponent(b) >= distance;                                                    \
+        const uint32_t tiny_reciprocal = denormal((type)1 / b), tiny_quotient = denormal(c / b);                       \
+        const uint32_t none = (b == 0) | (c == 0), tiny_b = denormal(b);                                               \
+        *post = !none & (far | (!tiny_b & tiny_quotient));                                                             \
+        const word same = bits_of(a), raised = bits_of(raise), lowered = bits_of(lower);                               \
+        /* What counts most comes last. */                                                                             \
+        word found = KPT_EITHER(exponent(c) <= lowest, raised, same);                                                  \
+        found = KPT_EITHER(tiny_quotient, KPT_EITHER(is_c, raised, same), found);                                      \
+        found = KPT_EITHER(tiny_reciprocal, lowered, found);                                                           \
+        found = KPT_EITHER(tiny_reciprocal & tiny_quotient, KPT_EITHER(is_b, lowered, same), found);                   \
+        found = KPT_EITHER(tiny_b, raised, found);                                                                     \
+        found = KPT_EITHER(far, KPT_EITHER(is_b, raised, same), found);                                                \
+        found = KPT_EITHER(none, nan, found);                                                                          \
+        return value_of(found);                                                                                        \
+    }
+KPT_DIV_SCALE(kpt_div_scale_f32, float, uint32_t, kpt_u32, kpt_f32, KPT_EXPONENT32, kpt_denormal_f32, 96, 23,
+              kpt_ldexp_f32(a, 64), kpt_ldexp_f32(a, -64), 0x7fc00000u)
+KPT_DIV_SCALE(kpt_div_scale_f64, double, uint64_t, kpt_u64, kpt_f64, KPT_EXPONENT64, kpt_denormal_f64, 768, 53,
+              a * 0x1p128, a * 0x1p-128, UINT64_C(0x7ff8000000000000))
 /* a * b + c; where the operands were moved, the sum goes back by 2^64 or 2^-64, whichever brings it towards 1. */
 KPT_INLINE float kpt_div_fmas_f32(float a, float b, float c, uint32_t moved) {
     float plain = __builtin_fmaf(a, b, c);
@@ -81,23 +67,23 @@ KPT_INLINE double kpt_div_fmas_f64(double a, double b, double c, uint32_t moved)
     found = KPT_EITHER((moved != 0) & whole, found, kpt_u64(plain));
     return kpt_f64(found);
 }
-#define KPT_DIV_FIXUP(name, type, bits_of, value_of, quiet, infinity, nan, top, exponent, lowest) \
-    KPT_INLINE type name(type a, type b, type c) { \
-        const type positive = value_of(bits_of(a) & ~(quiet - quiet + 1 << top)); \
-        const uint32_t negative = (uint32_t)((bits_of(b) ^ bits_of(c)) >> top & 1u); \
-        const type infinite = value_of(infinity); \
-        const uint32_t b_infinite = b == infinite || b == -infinite, c_infinite = c == infinite || c == -infinite; \
-        type found = positive; \
-        /* Only a quotient that overflowed on the way is no number here. */ \
-        if (a != a) found = infinite; \
-        if (exponent(c) - exponent(b) < lowest) found = 0; \
-        if (b_infinite || c == 0) found = 0; \
-        if (b == 0 || c_infinite) found = infinite; \
-        found = negative ? -found : found; \
-        if ((b == 0 && c == 0) || (b_infinite && c_infinite)) found = value_of(nan); \
-        if (b != b) found = value_of(bits_of(b) | quiet); \
-        if (c != c) found = value_of(bits_of(c) | quiet); \
-        return found; \
+#define KPT_DIV_FIXUP(name, type, bits_of, value_of, quiet, infinity, nan, top, exponent, lowest)                      \
+    KPT_INLINE type name(type a, type b, type c) {                                                                     \
+        const type positive = value_of(bits_of(a) & ~(quiet - quiet + 1 << top));                                      \
+        const uint32_t negative = (uint32_t)((bits_of(b) ^ bits_of(c)) >> top & 1u);                                   \
+        const type infinite = value_of(infinity);                                                                      \
+        const uint32_t b_infinite = b == infinite || b == -infinite, c_infinite = c == infinite || c == -infinite;     \
+        type found = positive;                                                                                         \
+        /* Only a quotient that overflowed on the way is no number here. */                                            \
+        if (a != a) found = infinite;                                                                                  \
+        if (exponent(c) - exponent(b) < lowest) found = 0;                                                             \
+        if (b_infinite || c == 0) found = 0;                                                                           \
+        if (b == 0 || c_infinite) found = infinite;                                                                    \
+        found = negative ? -found : found;                                                                             \
+        if ((b == 0 && c == 0) || (b_infinite && c_infinite)) found = value_of(nan);                                   \
+        if (b != b) found = value_of(bits_of(b) | quiet);                                                              \
+        if (c != c) found = value_of(bits_of(c) | quiet);                                                              \
+        return found;                                                                                                  \
     }
 KPT_DIV_FIXUP(kpt_div_fixup_f32, float, kpt_u32, kpt_f32, 0x400000u, 0x7f800000u, 0xffc00000u, 31, KPT_EXPONENT32, -150)
 KPT_DIV_FIXUP(kpt_div_fixup_f64, double, kpt_u64, kpt_f64, UINT64_C(0x8000000000000), UINT64_C(0x7ff0000000000000),

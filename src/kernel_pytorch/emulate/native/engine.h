@@ -29,18 +29,18 @@ typedef enum {
 } KptStop;
 
 typedef enum {
-    KPT_FAULT_TRAP = 1,        /* s_trap: abort(), __builtin_trap, a failed assert */
-    KPT_FAULT_LDS_BOUNDS,      /* LDS access beyond the workgroup's allocation */
-    KPT_FAULT_SCRATCH_BOUNDS,  /* private memory access beyond the kernel's frame */
-    KPT_FAULT_BAD_JUMP,        /* s_setpc / s_swappc to an address that is no function or label */
-    KPT_FAULT_MISALIGNED,      /* an access the target does not allow at that alignment */
-    KPT_FAULT_BOUNDS,          /* global access outside any live allocation (checked builds) */
-    KPT_FAULT_FREED,           /* global access to freed memory (checked builds) */
-    KPT_FAULT_UNWRITTEN,       /* read of bytes nobody wrote (checked builds) */
-    KPT_FAULT_INACTIVE_LANE,   /* a cross-lane read whose source lane is off (checked builds) */
-    KPT_FAULT_RACE,            /* two unordered accesses, one a write (checked builds) */
-    KPT_FAULT_BARRIER,         /* some waves ended while others wait at a barrier */
-    KPT_FAULT_READ_ONLY,       /* a write to memory the device may only read */
+    KPT_FAULT_TRAP = 1,       /* s_trap: abort(), __builtin_trap, a failed assert */
+    KPT_FAULT_LDS_BOUNDS,     /* LDS access beyond the workgroup's allocation */
+    KPT_FAULT_SCRATCH_BOUNDS, /* private memory access beyond the kernel's frame */
+    KPT_FAULT_BAD_JUMP,       /* s_setpc / s_swappc to an address that is no function or label */
+    KPT_FAULT_MISALIGNED,     /* an access the target does not allow at that alignment */
+    KPT_FAULT_BOUNDS,         /* global access outside any live allocation (checked builds) */
+    KPT_FAULT_FREED,          /* global access to freed memory (checked builds) */
+    KPT_FAULT_UNWRITTEN,      /* read of bytes nobody wrote (checked builds) */
+    KPT_FAULT_INACTIVE_LANE,  /* a cross-lane read whose source lane is off (checked builds) */
+    KPT_FAULT_RACE,           /* two unordered accesses, one a write (checked builds) */
+    KPT_FAULT_BARRIER,        /* some waves ended while others wait at a barrier */
+    KPT_FAULT_READ_ONLY,      /* a write to memory the device may only read */
 } KptFaultKind;
 
 /* How memory is touched, for the access hook. */
@@ -64,10 +64,10 @@ typedef struct KptServices {
 /* Counted only in builds with KPT_COUNT; one block per worker thread, summed by the runtime. */
 typedef struct KptCounters {
     uint64_t vector_alu, scalar_alu, vector_memory, scalar_memory, lds, matrix, branch, barrier, other;
-    uint64_t active_lanes, possible_lanes;       /* over vector instructions: divergence */
+    uint64_t active_lanes, possible_lanes; /* over vector instructions: divergence */
     uint64_t global_bytes_read, global_bytes_written, lines_touched, lines_ideal; /* 64-byte lines: coalescing */
     uint64_t lds_accesses, lds_conflict_cycles;
-    uint64_t *per_place;                         /* executions of each KptPlace, or NULL */
+    uint64_t *per_place; /* executions of each KptPlace, or NULL */
 } KptCounters;
 
 struct KptWave {
@@ -89,7 +89,7 @@ struct KptWave {
     const struct KptKernel *kernel;
     const KptServices *services;
     KptCounters *counters;
-    void *owner;     /* the runtime's own */
+    void *owner; /* the runtime's own */
 };
 
 typedef struct KptArg {
@@ -121,8 +121,8 @@ typedef struct KptKernel {
 enum { KPT_BUILD_CHECKED = 1, KPT_BUILD_COUNTED = 2 };
 
 typedef struct KptModule {
-    uint32_t abi;      /* KPT_ABI_VERSION */
-    uint32_t build;    /* KPT_BUILD_* */
+    uint32_t abi;       /* KPT_ABI_VERSION */
+    uint32_t build;     /* KPT_BUILD_* */
     const char *target; /* "gfx942" */
     const KptKernel *kernels;
     uint32_t kernel_count;

@@ -80,10 +80,12 @@ static inline uint16_t kpt_flush_half_if(uint16_t x, uint32_t flush) { return fl
 #if GFX >= 12
 #define KPT_UNLESS_NAN(a, b, found, bits_of, value_of, quiet) ((a) != (a) ? (b) : (b) != (b) ? (a) : (found))
 #else
-#define KPT_UNLESS_NAN(a, b, found, bits_of, value_of, quiet) \
-    ((a) != (a) && !(bits_of(a) & (quiet)) ? value_of(bits_of(a) | (quiet)) \
-     : (b) != (b) && !(bits_of(b) & (quiet)) ? value_of(bits_of(b) | (quiet)) \
-     : (a) != (a) ? (b) : (b) != (b) ? (a) : (found))
+#define KPT_UNLESS_NAN(a, b, found, bits_of, value_of, quiet)                                                          \
+    ((a) != (a) && !(bits_of(a) & (quiet))   ? value_of(bits_of(a) | (quiet))                                          \
+     : (b) != (b) && !(bits_of(b) & (quiet)) ? value_of(bits_of(b) | (quiet))                                          \
+     : (a) != (a)                            ? (b)                                                                     \
+     : (b) != (b)                            ? (a)                                                                     \
+                                             : (found))
 #endif
 static inline float kpt_min_f32(float a, float b) {
     float less = a < b ? a : b;
@@ -184,7 +186,8 @@ static inline double kpt_frexp_mant_f64(double x) {
     uint64_t bits = kpt_u64(x), magnitude = bits & UINT64_C(0x7fffffffffffffff);
     uint64_t scaled = kpt_u64(kpt_f64(magnitude) * 0x1p64);
     uint64_t from = magnitude < UINT64_C(1) << 52 ? scaled : magnitude;
-    uint64_t mantissa = (from & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3fe0000000000000) | (bits & UINT64_C(1) << 63);
+    uint64_t mantissa =
+        (from & UINT64_C(0x000fffffffffffff)) | UINT64_C(0x3fe0000000000000) | (bits & UINT64_C(1) << 63);
     return magnitude == 0 || magnitude >= UINT64_C(0x7ff0000000000000) ? x : kpt_f64(mantissa);
 }
 /* x * 2^exponent, rounded once: three exact steps and one that rounds. */
@@ -195,7 +198,7 @@ static inline float kpt_ldexp_f32(float x, int32_t exponent) {
 }
 static inline double kpt_ldexp_f64(double x, int32_t exponent) {
     int32_t e = exponent > 2200 ? 2200 : exponent < -2200 ? -2200 : exponent;
-    /* Only the last factor may reach the denormals. Growing, the first factors cannot overflow unless the whole does. */
+    /* Only the last factor may reach the denormals. Growing, no factor overflows unless the whole does. */
     double grown = x;
     int32_t first = e < -1000 ? -1000 : e > 1000 ? 1000 : e;
     int32_t second = e - first < -1000 ? -1000 : e - first > 1000 ? 1000 : e - first;
@@ -228,7 +231,8 @@ static inline uint32_t kpt_class_bit(uint32_t negative, uint32_t nan, uint32_t q
 }
 static inline uint32_t kpt_class_f32(float x, uint32_t mask) {
     uint32_t bits = kpt_u32(x), m = bits & 0x7fffffffu;
-    return mask >> kpt_class_bit(bits >> 31, m > 0x7f800000u, m >> 22 & 1u, m == 0x7f800000u, m == 0, m < 0x00800000u) & 1u;
+    return mask >> kpt_class_bit(bits >> 31, m > 0x7f800000u, m >> 22 & 1u, m == 0x7f800000u, m == 0, m < 0x00800000u) &
+           1u;
 }
 static inline uint32_t kpt_class_f64(double x, uint32_t mask) {
     uint32_t low = (uint32_t)kpt_u64(x), high = (uint32_t)(kpt_u64(x) >> 32), m = high & 0x7fffffffu;
@@ -300,7 +304,7 @@ static inline float kpt_log2_f32(float x) {
 }
 /* sin(2 pi x): exact reduction first, so whole and half turns give exact zeros. */
 static inline double kpt_sin_turns(double x) {
-    double part = x - __builtin_rint(x);                       /* [-1/2, 1/2] */
+    double part = x - __builtin_rint(x); /* [-1/2, 1/2] */
     double folded = part > 0.25 ? 0.5 - part : part < -0.25 ? -0.5 - part : part;
     double t = folded * 6.2831853071795864769, q = t * t;
     double p = -1.0 / 25852016738884976640000.0;

@@ -14,9 +14,13 @@
 #define AG(register) (ag + (size_t)(register) * WAVE)
 
 /* Memory that other waves write must be read anew in every round of a loop. */
-#define KPT_BACK_EDGE(number) \
-    asm volatile("" ::: "memory"); \
-    if (--w->budget < 0) { w->resume = (number); stop = KPT_YIELD; goto leave; }
+#define KPT_BACK_EDGE(number)                                                                                          \
+    asm volatile("" ::: "memory");                                                                                     \
+    if (--w->budget < 0) {                                                                                             \
+        w->resume = (number);                                                                                          \
+        stop = KPT_YIELD;                                                                                              \
+        goto leave;                                                                                                    \
+    }
 
 /* Where the code object's image lies; set once by attach. */
 extern uint64_t kpt_image;

@@ -15,8 +15,10 @@
 #define KPT_LANES(l) _Pragma("GCC ivdep") for (uint32_t l = 0; l < WAVE; l++)
 #endif
 
-/* The same where only some lanes are on: 16 of them at a time, from lane `at`, and none of those all of which are off. */
-#define KPT_ROWS_ON(at, on) for (uint32_t at = 0; at < WAVE; at += 16) if ((on) >> at & 0xffffu)
+/* The same where only some lanes are on: 16 at a time, from lane `at`. A group that is off as a whole is skipped. */
+#define KPT_ROWS_ON(at, on)                                                                                            \
+    for (uint32_t at = 0; at < WAVE; at += 16)                                                                         \
+        if ((on) >> at & 0xffffu)
 #if defined(__clang__)
 #define KPT_ROW(k) _Pragma("clang loop vectorize(assume_safety)") for (uint32_t k = 0; k < 16; k++)
 #else
@@ -80,8 +82,8 @@ static inline void kpt_look_up(uint32_t *found, const uint32_t *table, const uin
     for (uint32_t l = 0; l < WAVE; l++) found[l] = table[index[l] & (WAVE - 1)];
 #endif
 }
-static inline void kpt_bpermute(KptWave *w, uint32_t *d, const uint32_t *address, const uint32_t *value, uint32_t offset,
-                                uint64_t ex) {
+static inline void kpt_bpermute(KptWave *w, uint32_t *d, const uint32_t *address, const uint32_t *value,
+                                uint32_t offset, uint64_t ex) {
     uint32_t from[WAVE], found[WAVE];
     for (uint32_t l = 0; l < WAVE; l++) from[l] = (address[l] + offset) >> 2;
     if (ex == KPT_FULL) {
@@ -101,7 +103,8 @@ static inline void kpt_bpermute(KptWave *w, uint32_t *d, const uint32_t *address
     (void)w;
     for (uint32_t l = 0; l < WAVE; l++) d[l] = kpt_select(on[l], found[l], d[l]);
 }
-static inline void kpt_permute(uint32_t *d, const uint32_t *address, const uint32_t *value, uint32_t offset, uint64_t ex) {
+static inline void kpt_permute(uint32_t *d, const uint32_t *address, const uint32_t *value, uint32_t offset,
+                               uint64_t ex) {
     uint32_t found[WAVE] = {0};
     for (uint32_t l = 0; l < WAVE; l++)
         if (ex >> l & 1) found[(address[l] + offset) >> 2 & (WAVE - 1)] = value[l];

@@ -11,14 +11,29 @@
 
 #if WAVE == 64
 enum {
-    KPT_IN_F32, KPT_IN_XF32, KPT_IN_F16, KPT_IN_BF16, KPT_IN_F16_FLUSHED, KPT_IN_BF16_FLUSHED,
-    KPT_IN_FP8, KPT_IN_BF8, KPT_IN_FP8_FNUZ, KPT_IN_BF8_FNUZ, KPT_IN_FP6, KPT_IN_BF6, KPT_IN_FP4
+    KPT_IN_F32,
+    KPT_IN_XF32,
+    KPT_IN_F16,
+    KPT_IN_BF16,
+    KPT_IN_F16_FLUSHED,
+    KPT_IN_BF16_FLUSHED,
+    KPT_IN_FP8,
+    KPT_IN_BF8,
+    KPT_IN_FP8_FNUZ,
+    KPT_IN_BF8_FNUZ,
+    KPT_IN_FP6,
+    KPT_IN_BF6,
+    KPT_IN_FP4
 };
 /* gfx90a's matrix units lose the denormals of half and bfloat16 operands and results. */
 #define KPT_LOSES(kind) ((kind) == KPT_IN_F16_FLUSHED || (kind) == KPT_IN_BF16_FLUSHED)
 
 KPT_INLINE int kpt_matrix_bits(int kind) {
-    return kind <= KPT_IN_XF32 ? 32 : kind <= KPT_IN_BF16_FLUSHED ? 16 : kind <= KPT_IN_BF8_FNUZ ? 8 : kind <= KPT_IN_BF6 ? 6 : 4;
+    return kind <= KPT_IN_XF32           ? 32
+           : kind <= KPT_IN_BF16_FLUSHED ? 16
+           : kind <= KPT_IN_BF8_FNUZ     ? 8
+           : kind <= KPT_IN_BF6          ? 6
+                                         : 4;
 }
 KPT_INLINE float kpt_matrix_value(int kind, uint32_t bits) {
     switch (kind) {
@@ -87,13 +102,14 @@ KPT_INLINE void kpt_mfma_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, 
             const int element = m == 32 ? 16 * block + 4 * (i >> 3) + (i & 3) : 4 * block + (i & 3);
             const int lane = m == 32 ? 32 * (i >> 2 & 1) : 16 * (i >> 2);
             const int at = element * 64 + lane;
-            kpt_matrix_row(d + at, c + at, left, right, m, per_lane, groups, m * blocks, source * m + i, block * m, loses);
+            kpt_matrix_row(d + at, c + at, left, right, m, per_lane, groups, m * blocks, source * m + i, block * m,
+                           loses);
         }
     }
 }
 /* 16 blocks of 4 x 4: lane l is column l % 4 of block l / 4, register i its row i. */
-KPT_INLINE void kpt_mfma_f32_4x4(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, int depth, int kind,
-                                 uint32_t cbsz, uint32_t abid, uint32_t blgp) {
+KPT_INLINE void kpt_mfma_f32_4x4(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, int depth,
+                                 int kind, uint32_t cbsz, uint32_t abid, uint32_t blgp) {
     float left[4][64], right[4][64], sum[4][64];
     const int loses = KPT_LOSES(kind);
     kpt_matrix_spread(left, a, kind, depth, 0);
@@ -163,7 +179,8 @@ KPT_INLINE double kpt_matrix_f64(const uint32_t *in, int element, int lane, uint
     uint64_t bits = in[2 * element * 64 + lane] | (uint64_t)in[(2 * element + 1) * 64 + lane] << 32;
     return kpt_f64(bits ^ (uint64_t)(negate & 1u) << 63);
 }
-KPT_INLINE void kpt_mfma_f64_16x16x4(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t neg) {
+KPT_INLINE void kpt_mfma_f64_16x16x4(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c,
+                                     uint32_t neg) {
     double left[64], right[64], sum[4][64];
     for (int l = 0; l < 64; l++) left[l] = kpt_matrix_f64(a, 0, l, neg), right[l] = kpt_matrix_f64(b, 0, l, neg >> 1);
     for (int r = 0; r < 4; r++)
@@ -171,7 +188,8 @@ KPT_INLINE void kpt_mfma_f64_16x16x4(uint32_t *d, const uint32_t *a, const uint3
             for (int j = 0; j < 16; j++) sum[r][16 * row + j] = kpt_matrix_f64(c, r, 16 * row + j, neg >> 2);
             for (int k = 0; k < 4; k++)
                 for (int j = 0; j < 16; j++)
-                    sum[r][16 * row + j] = __builtin_fma(left[16 * k + 4 * r + row], right[16 * k + j], sum[r][16 * row + j]);
+                    sum[r][16 * row + j] =
+                        __builtin_fma(left[16 * k + 4 * r + row], right[16 * k + j], sum[r][16 * row + j]);
         }
     for (int r = 0; r < 4; r++)
         for (int l = 0; l < 64; l++) {
@@ -196,8 +214,8 @@ KPT_INLINE void kpt_mfma_f64_4x4x4(uint32_t *d, const uint32_t *a, const uint32_
 }
 
 /* ---- sparse: of every four elements of a row of A two are stored, with their places in `index` ---- */
-KPT_INLINE void kpt_smfmac_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, int m, int depth,
-                               int kind_a, int kind_b, uint32_t cbsz, uint32_t abid) {
+KPT_INLINE void kpt_smfmac_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, int m,
+                               int depth, int kind_a, int kind_b, uint32_t cbsz, uint32_t abid) {
     float left[16][64], right[32][64];
     const int stored = depth * m / 128, groups = 64 / m;
     const uint32_t first = cbsz ? 0u : 2u * (uint32_t)stored * abid;
@@ -217,8 +235,8 @@ KPT_INLINE void kpt_smfmac_f32(uint32_t *d, const uint32_t *a, const uint32_t *b
         for (int j = 0; j < m; j++) d[at + j] = kpt_u32(sum[j]);
     }
 }
-KPT_INLINE void kpt_smfmac_i32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, int m, int depth,
-                               uint32_t cbsz, uint32_t abid) {
+KPT_INLINE void kpt_smfmac_i32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, int m,
+                               int depth, uint32_t cbsz, uint32_t abid) {
     int32_t left[16][64], right[32][64];
     const int stored = depth * m / 128, groups = 64 / m;
     const uint32_t first = cbsz ? 0u : 2u * (uint32_t)stored * abid;
@@ -242,29 +260,33 @@ KPT_SHAPE kpt_mfma_f32_any(uint32_t *d, const uint32_t *a, const uint32_t *b, co
                            int depth, int kind_a, int kind_b, uint32_t cbsz, uint32_t abid, uint32_t blgp) {
     kpt_mfma_f32(d, a, b, c, m, blocks, depth, kind_a, kind_b, cbsz, abid, blgp);
 }
-#define KPT_MFMA(name, m, blocks, depth, kind_a, kind_b) \
+#define KPT_MFMA(name, m, blocks, depth, kind_a, kind_b)                                                               \
     KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t cbsz, uint32_t abid, \
-                   uint32_t blgp) { \
-        if (cbsz | blgp) kpt_mfma_f32_any(d, a, b, c, m, blocks, depth, kind_a, kind_b, cbsz, abid, blgp); \
-        else kpt_mfma_f32(d, a, b, c, m, blocks, depth, kind_a, kind_b, 0, 0, 0); \
+                   uint32_t blgp) {                                                                                    \
+        if (cbsz | blgp)                                                                                               \
+            kpt_mfma_f32_any(d, a, b, c, m, blocks, depth, kind_a, kind_b, cbsz, abid, blgp);                          \
+        else                                                                                                           \
+            kpt_mfma_f32(d, a, b, c, m, blocks, depth, kind_a, kind_b, 0, 0, 0);                                       \
     }
-#define KPT_MFMA_4X4(name, depth, kind) \
+#define KPT_MFMA_4X4(name, depth, kind)                                                                                \
     KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t cbsz, uint32_t abid, \
-                   uint32_t blgp) { \
-        kpt_mfma_f32_4x4(d, a, b, c, depth, kind, cbsz, abid, blgp); \
+                   uint32_t blgp) {                                                                                    \
+        kpt_mfma_f32_4x4(d, a, b, c, depth, kind, cbsz, abid, blgp);                                                   \
     }
-#define KPT_MFMA_I8(name, m, blocks, depth) \
+#define KPT_MFMA_I8(name, m, blocks, depth)                                                                            \
     KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint32_t cbsz, uint32_t abid, \
-                   uint32_t blgp) { \
-        kpt_mfma_i32(d, a, b, c, m, blocks, depth, cbsz, abid, blgp); \
+                   uint32_t blgp) {                                                                                    \
+        kpt_mfma_i32(d, a, b, c, m, blocks, depth, cbsz, abid, blgp);                                                  \
     }
-#define KPT_SMFMAC(name, m, depth, kind_a, kind_b) \
-    KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, uint32_t cbsz, uint32_t abid) { \
-        kpt_smfmac_f32(d, a, b, index, m, depth, kind_a, kind_b, cbsz, abid); \
+#define KPT_SMFMAC(name, m, depth, kind_a, kind_b)                                                                     \
+    KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, uint32_t cbsz,            \
+                   uint32_t abid) {                                                                                    \
+        kpt_smfmac_f32(d, a, b, index, m, depth, kind_a, kind_b, cbsz, abid);                                          \
     }
-#define KPT_SMFMAC_I8(name, m, depth) \
-    KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, uint32_t cbsz, uint32_t abid) { \
-        kpt_smfmac_i32(d, a, b, index, m, depth, cbsz, abid); \
+#define KPT_SMFMAC_I8(name, m, depth)                                                                                  \
+    KPT_SHAPE name(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *index, uint32_t cbsz,            \
+                   uint32_t abid) {                                                                                    \
+        kpt_smfmac_i32(d, a, b, index, m, depth, cbsz, abid);                                                          \
     }
 #endif
 #endif

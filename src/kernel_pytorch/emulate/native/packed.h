@@ -33,7 +33,8 @@ KPT_INLINE int64_t kpt_dot_integer(uint32_t a, uint32_t b, int width, uint32_t s
 }
 KPT_INLINE uint32_t kpt_saturate_u32(int64_t x) { return x < 0 ? 0u : x > 0xffffffffll ? ~0u : (uint32_t)x; }
 /* The halves of a word, by the op_sel and neg bits of source `i`. */
-KPT_INLINE uint32_t kpt_packed_source(uint32_t bits, int i, uint32_t op_sel, uint32_t op_sel_hi, uint32_t neg_lo, uint32_t neg_hi) {
+KPT_INLINE uint32_t kpt_packed_source(uint32_t bits, int i, uint32_t op_sel, uint32_t op_sel_hi, uint32_t neg_lo,
+                                      uint32_t neg_hi) {
     uint32_t low = op_sel >> i & 1u ? bits >> 16 : bits & 0xffffu;
     uint32_t high = op_sel_hi >> i & 1u ? bits >> 16 : bits & 0xffffu;
     return (low ^ (neg_lo >> i & 1u) << 15) | (high ^ (neg_hi >> i & 1u) << 15) << 16;

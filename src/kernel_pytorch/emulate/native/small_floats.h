@@ -65,7 +65,8 @@ KPT_INLINE uint32_t kpt_small_nan(KptSmall f, uint32_t sign) {
 
 /* To nearest even, or with `random` (its top bits) added to the part cut off when `stochastic`. The value is
  * divided by 2^power first. */
-KPT_INLINE uint32_t kpt_small_round(KptSmall f, float value, int power, uint32_t saturate, int stochastic, uint32_t random) {
+KPT_INLINE uint32_t kpt_small_round(KptSmall f, float value, int power, uint32_t saturate, int stochastic,
+                                    uint32_t random) {
     const int cut = 23 - f.mantissa;
     uint32_t bits = kpt_u32(value), magnitude = bits & 0x7fffffffu;
     uint32_t sign = (bits >> 31) << (f.bits - 1);
@@ -73,8 +74,10 @@ KPT_INLINE uint32_t kpt_small_round(KptSmall f, float value, int power, uint32_t
     if (magnitude == 0x7f800000u) return kpt_small_overflow(f, sign, saturate, 1);
     int exponent = (int)(magnitude >> 23);
     uint64_t mantissa = magnitude & 0x7fffffu;
-    if (exponent) mantissa |= 0x800000u;
-    else exponent = 1;
+    if (exponent)
+        mantissa |= 0x800000u;
+    else
+        exponent = 1;
     if (mantissa == 0) return f.special == KPT_FNUZ ? 0u : sign;
     int shift_up = __builtin_clzll(mantissa) - 40;
     mantissa <<= shift_up, exponent -= shift_up;
@@ -85,8 +88,10 @@ KPT_INLINE uint32_t kpt_small_round(KptSmall f, float value, int power, uint32_t
     uint64_t whole = (mantissa << 38) >> extra; /* room above for the carry of a random number */
     int drop = 38 + cut;
     uint64_t kept = whole >> drop, lost = whole & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
-    if (stochastic) kept = (whole + ((uint64_t)(random >> (32 - cut)) << 38)) >> drop;
-    else kept += lost > half || (lost == half && (kept & 1));
+    if (stochastic)
+        kept = (whole + ((uint64_t)(random >> (32 - cut)) << 38)) >> drop;
+    else
+        kept += lost > half || (lost == half && (kept & 1));
     /* A carry out of the mantissa raises the exponent field by itself. */
     int64_t code = field < 1 ? (int64_t)kept : ((int64_t)(field - 1) << f.mantissa) + (int64_t)kept;
     if (code > (int64_t)f.largest) return kpt_small_overflow(f, sign, saturate, 0);

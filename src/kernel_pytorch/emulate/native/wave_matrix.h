@@ -32,14 +32,15 @@ KPT_INLINE int32_t kpt_wm_integer(const uint32_t *in, int bits, int e, int lane,
 KPT_INLINE int kpt_wm_lane(int i) { return GFX == 11 ? 16 * (i & 1) : 16 * (i >> 3); }
 KPT_INLINE int kpt_wm_element(int i) { return GFX == 11 ? i >> 1 : i & 7; }
 
-KPT_INLINE void kpt_wm_spread(float (*out)[16], const uint32_t *in, int kind, int depth, uint32_t neg_lo, uint32_t neg_hi) {
+KPT_INLINE void kpt_wm_spread(float (*out)[16], const uint32_t *in, int kind, int depth, uint32_t neg_lo,
+                              uint32_t neg_hi) {
     for (int k = 0; k < depth; k++) {
         const int lanes = GFX == 11 ? 0 : 16 * (k / (depth / 2)), e = GFX == 11 ? k : k % (depth / 2);
         for (int j = 0; j < 16; j++) out[k][j] = kpt_wm_value(in, kind, e, lanes + j, neg_lo, neg_hi);
     }
 }
-KPT_INLINE void kpt_wmma_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, int kind_a, int kind_b,
-                             uint32_t neg_lo, uint32_t neg_hi) {
+KPT_INLINE void kpt_wmma_f32(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, int kind_a,
+                             int kind_b, uint32_t neg_lo, uint32_t neg_hi) {
     float left[16][16], right[16][16];
     kpt_wm_spread(left, a, kind_a, 16, neg_lo & 1u, neg_hi & 1u);
     kpt_wm_spread(right, b, kind_b, 16, neg_lo >> 1 & 1u, neg_hi >> 1 & 1u);

@@ -1,4 +1,4 @@
-/* gfx950's conversions of 32 numbers at once, between 6-bit floats and wider ones. A lane's 32 codes fill six registers. */
+/* gfx950's conversions of 32 numbers at once, between 6-bit floats and wider ones. 32 codes fill 6 registers. */
 #ifndef KPT_WIDE_CONVERSIONS_H
 #define KPT_WIDE_CONVERSIONS_H
 
@@ -49,7 +49,8 @@ KPT_INLINE void kpt_narrow_two_16(KptWave *w, uint32_t *d, const uint32_t *s, co
         kpt_put_codes(d, l, code);
     }
 }
-KPT_INLINE void kpt_widen_32(uint32_t *d, const uint32_t *s, const uint32_t *scale, uint64_t ex, KptSmall f, const int kind) {
+KPT_INLINE void kpt_widen_32(uint32_t *d, const uint32_t *s, const uint32_t *scale, uint64_t ex, KptSmall f,
+                             const int kind) {
     KPT_EACH_LANE(l, ex) {
         uint32_t wide[32];
         const int power = kpt_scale_power(kpt_f32(scale[l]));
@@ -57,7 +58,9 @@ KPT_INLINE void kpt_widen_32(uint32_t *d, const uint32_t *s, const uint32_t *sca
             uint32_t bit = 6 * at, word = bit / 32, code = s[word * WAVE + l] >> bit % 32;
             if (bit % 32 > 26) code |= s[(word + 1) * WAVE + l] << (32 - bit % 32);
             float value = kpt_small_to_f32_scaled(f, code & 63u, power);
-            wide[at] = kind == KPT_AS_F32 ? kpt_u32(value) : kind == KPT_AS_F16 ? kpt_f32_to_half(value) : kpt_f32_to_bf16(value);
+            wide[at] = kind == KPT_AS_F32   ? kpt_u32(value)
+                       : kind == KPT_AS_F16 ? kpt_f32_to_half(value)
+                                            : kpt_f32_to_bf16(value);
         }
         for (uint32_t at = 0; at < (kind == KPT_AS_F32 ? 32u : 16u); at++)
             d[at * WAVE + l] = kind == KPT_AS_F32 ? wide[at] : wide[2 * at] | wide[2 * at + 1] << 16;

@@ -12,6 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+# A block of these files begins with its names, then after "<" the headers it needs. A header of ours that holds several
+# has them in this order.
+_FILES = (
+    "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
+    "rounding.h",
+)  # fmt: skip
 _MARK = "//: "
 
 
@@ -44,14 +50,15 @@ class Shim:
 @lru_cache(maxsize=1)
 def shims() -> dict[bytes, Shim]:
     """Every shim by each of the names it gives."""
-    text = files("kernel_pytorch.port.tables").joinpath("hip_shims.h").read_text(encoding="utf-8")
+    folder = files("kernel_pytorch.port.tables").joinpath("hip_shims")
     found: dict[bytes, Shim] = {}
-    for block in text.split(_MARK)[1:]:
-        head, _, body = block.partition("\n")
-        names, _, includes = head.partition(" < ")
-        shim = Shim(tuple(names.split()), tuple(includes.split()), body)
-        for name in shim.names:
-            found[name.encode()] = shim
+    for file in _FILES:
+        for block in folder.joinpath(file).read_text(encoding="utf-8").split(_MARK)[1:]:
+            head, _, body = block.partition("\n")
+            names, _, includes = head.partition(" < ")
+            shim = Shim(tuple(names.split()), tuple(includes.split()), body)
+            for name in shim.names:
+                found[name.encode()] = shim
     return found
 
 

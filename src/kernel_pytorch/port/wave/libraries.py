@@ -22,7 +22,7 @@ _GROUP_FEATURES = frozenset({
     "invoke_one_broadcast", "wait_prior", "reduce_update_async", "reduce_store_async", "inclusive_scan_update",
     "exclusive_scan_update",
 })  # fmt: skip
-# Written out where the header is included or the function called (port/tables/hip_shims.h).
+# Written out where the header is included or the function called (port/tables/hip_shims/).
 _GROUP_SHIMS = {"reduce": "reduce", "inclusive_scan": "scan", "exclusive_scan": "scan", "labeled_partition": ""}
 _GROUP_HEADER = re.compile(rb"<\s*cooperative_groups/(reduce|scan|memcpy_async)\.h\s*>")
 

@@ -13,9 +13,14 @@ uint64_t element_bytes(const hipChannelFormatDesc &d) { return uint64_t(d.x + d.
 
 uint64_t format_bytes(int format) {
     switch (format) {
-        case 0x01: case 0x08: return 1;
-        case 0x02: case 0x09: case 0x10: return 2;
-        case 0x03: case 0x0a: case 0x20: return 4;
+    case 0x01:
+    case 0x08: return 1;
+    case 0x02:
+    case 0x09:
+    case 0x10: return 2;
+    case 0x03:
+    case 0x0a:
+    case 0x20: return 4;
     }
     return 0;
 }
@@ -27,8 +32,19 @@ hipError_t make_array(hipArray_t *out, hipChannelFormatDesc desc, int format, un
     hipError_t error;
     Allocation *memory = allocate(Kind::array, width * element * rows, self().device, flags, error);
     if (!memory) return error;
-    *out = new hipArray{reinterpret_cast<void *>(memory->base), desc, 0, int(width), unsigned(height), unsigned(depth),
-                        format, channels, false, 0, element, width * element, flags};
+    *out = new hipArray{reinterpret_cast<void *>(memory->base),
+                        desc,
+                        0,
+                        int(width),
+                        unsigned(height),
+                        unsigned(depth),
+                        format,
+                        channels,
+                        false,
+                        0,
+                        element,
+                        width * element,
+                        flags};
     return hipSuccess;
 }
 
@@ -48,7 +64,7 @@ hipError_t with_array(void *other, hipArray_t array, size_t x_bytes, size_t y, s
     return submit(stream, std::move(operation));
 }
 
-}  // namespace
+} // namespace
 
 hipError_t copy3d_operation(const hipMemcpy3DParms &p, Operation &out) {
     if ((p.srcArray != nullptr) == (p.srcPtr.ptr != nullptr) || (p.dstArray != nullptr) == (p.dstPtr.ptr != nullptr))
@@ -68,7 +84,8 @@ hipError_t copy3d_operation(const hipMemcpy3DParms &p, Operation &out) {
     out.copy.depth = p.extent.depth;
     out.copy.kind = p.kind;
     out.copy.shown = p;
-    bool tight = (p.dstArray || out.copy.to.pitch >= out.copy.width) && (p.srcArray || out.copy.from.pitch >= out.copy.width);
+    bool tight =
+        (p.dstArray || out.copy.to.pitch >= out.copy.width) && (p.srcArray || out.copy.from.pitch >= out.copy.width);
     return tight || out.copy.height <= 1 ? hipSuccess : hipErrorInvalidPitchValue;
 }
 
@@ -82,19 +99,22 @@ hipError_t driver_copy3d_operation(const HIP_MEMCPY3D &p, Operation &out) {
         return Box{base + z * slice + y * pitch + x, pitch, slice};
     };
     out.type = hipGraphNodeTypeMemcpy;
-    out.copy.from = side(p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcXInBytes, p.srcY, p.srcZ, p.srcPitch, p.srcHeight);
-    out.copy.to = side(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstXInBytes, p.dstY, p.dstZ, p.dstPitch, p.dstHeight);
+    out.copy.from = side(p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcXInBytes, p.srcY, p.srcZ, p.srcPitch,
+                         p.srcHeight);
+    out.copy.to = side(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstXInBytes, p.dstY, p.dstZ, p.dstPitch,
+                       p.dstHeight);
     out.copy.width = p.WidthInBytes;
     out.copy.height = p.Height;
     out.copy.depth = p.Depth;
     return out.copy.from.at && out.copy.to.at ? hipSuccess : hipErrorInvalidValue;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
-KPT_API hipError_t hipMalloc3DArray(hipArray_t *array, const hipChannelFormatDesc *desc, hipExtent extent, unsigned flags) {
+KPT_API hipError_t hipMalloc3DArray(hipArray_t *array, const hipChannelFormatDesc *desc, hipExtent extent,
+                                    unsigned flags) {
     KPT_ENTER();
     if (!desc) return done(hipErrorInvalidValue);
     return done(make_array(array, *desc, 0, 0, element_bytes(*desc), extent.width, extent.height, extent.depth, flags));
@@ -162,11 +182,13 @@ KPT_API hipError_t hipMemcpy2DFromArray(void *to, size_t pitch, hipArray_t array
                                         size_t height, hipMemcpyKind kind) {
     return hipMemcpy2DFromArrayAsync(to, pitch, array, x, y, width, height, kind, nullptr);
 }
-KPT_API hipError_t hipMemcpyToArray(hipArray_t array, size_t x, size_t y, const void *from, size_t bytes, hipMemcpyKind kind) {
+KPT_API hipError_t hipMemcpyToArray(hipArray_t array, size_t x, size_t y, const void *from, size_t bytes,
+                                    hipMemcpyKind kind) {
     KPT_ENTER();
     return done(with_array(const_cast<void *>(from), array, x, y, bytes, bytes, 1, true, kind, nullptr));
 }
-KPT_API hipError_t hipMemcpyFromArray(void *to, hipArray_t array, size_t x, size_t y, size_t bytes, hipMemcpyKind kind) {
+KPT_API hipError_t hipMemcpyFromArray(void *to, hipArray_t array, size_t x, size_t y, size_t bytes,
+                                      hipMemcpyKind kind) {
     KPT_ENTER();
     return done(with_array(to, array, x, y, bytes, bytes, 1, false, kind, nullptr));
 }

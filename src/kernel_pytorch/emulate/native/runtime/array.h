@@ -25,5 +25,5 @@ namespace kpt {
 hipError_t copy3d_operation(const hipMemcpy3DParms &parameters, Operation &out);
 hipError_t driver_copy3d_operation(const HIP_MEMCPY3D &parameters, Operation &out);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

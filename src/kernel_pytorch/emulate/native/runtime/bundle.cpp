@@ -56,9 +56,12 @@ bool inflate(int method, const uint8_t *from, size_t bytes, std::vector<uint8_t>
 bool uncompressed(const uint8_t *data, size_t known, std::vector<uint8_t> &out, std::string &problem) {
     unsigned version = read<uint16_t>(data + 4), method = read<uint16_t>(data + 6);
     uint64_t total = 0, size = 0, head = 0;
-    if (version == 1) size = read<uint32_t>(data + 8), head = 20;
-    else if (version == 2) total = read<uint32_t>(data + 8), size = read<uint32_t>(data + 12), head = 24;
-    else if (version == 3) total = read<uint64_t>(data + 8), size = read<uint64_t>(data + 16), head = 32;
+    if (version == 1)
+        size = read<uint32_t>(data + 8), head = 20;
+    else if (version == 2)
+        total = read<uint32_t>(data + 8), size = read<uint32_t>(data + 12), head = 24;
+    else if (version == 3)
+        total = read<uint64_t>(data + 8), size = read<uint64_t>(data + 16), head = 32;
     if (!head || method > 1 || size > LARGEST || (total && total < head)) {
         problem = "its compressed device code has an unknown form (version " + std::to_string(version) + ")";
         return false;
@@ -77,7 +80,7 @@ bool fits(const std::string &id, const std::string &target) {
     return name.substr(0, name.find(':')) == target;
 }
 
-}  // namespace
+} // namespace
 
 bool pick_code_object(const void *raw, size_t bytes, const std::string &target, std::vector<uint8_t> &out,
                       std::string &problem, bool &no_binary) {
@@ -113,11 +116,12 @@ bool pick_code_object(const void *raw, size_t bytes, const std::string &target, 
             out.assign(data + offset, data + offset + size);
             return true;
         }
-        if (id.compare(0, 4, "host") != 0) seen += (seen.empty() ? "" : ", ") + id.substr(id.find("gfx") == std::string::npos ? 0 : id.find("gfx"));
+        if (id.compare(0, 4, "host") != 0)
+            seen += (seen.empty() ? "" : ", ") + id.substr(id.find("gfx") == std::string::npos ? 0 : id.find("gfx"));
     }
     no_binary = true;
     problem = "no device code for " + target + " in it (it has " + (seen.empty() ? "none" : seen) + ")";
     return false;
 }
 
-}  // namespace kpt
+} // namespace kpt

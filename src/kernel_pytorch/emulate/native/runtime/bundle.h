@@ -13,5 +13,5 @@ namespace kpt {
 bool pick_code_object(const void *data, size_t bytes, const std::string &target, std::vector<uint8_t> &out,
                       std::string &problem, bool &no_binary);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

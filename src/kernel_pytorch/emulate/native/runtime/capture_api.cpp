@@ -52,19 +52,22 @@ hipError_t end(hipStream_t handle, hipGraph_t *graph) {
     hipError_t error = capture->status == hipStreamCaptureStatusActive ? hipSuccess : hipErrorStreamCaptureInvalidated;
     for (ihipStream_t *joined : capture->streams)
         for (hipGraphNode *tip : joined->tips)
-            if (error == hipSuccess && joined != stream && !leads_to(tip, stream->tips)) error = hipErrorStreamCaptureUnjoined;
+            if (error == hipSuccess && joined != stream && !leads_to(tip, stream->tips))
+                error = hipErrorStreamCaptureUnjoined;
     for (ihipStream_t *joined : capture->streams) {
         joined->capture = nullptr;
         joined->tips.clear();
     }
-    if (error == hipSuccess) *graph = capture->graph;
-    else if (capture->owns_graph) delete_graph(capture->graph);
+    if (error == hipSuccess)
+        *graph = capture->graph;
+    else if (capture->owns_graph)
+        delete_graph(capture->graph);
     delete capture;
     return error;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
@@ -73,8 +76,9 @@ KPT_API hipError_t hipStreamBeginCapture(hipStream_t stream, int mode) {
     return done(begin(stream, mode, nullptr, nullptr, 0));
 }
 
-KPT_API hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph, const hipGraphNode_t *dependencies,
-                                                const void *, size_t count, int mode) {
+KPT_API hipError_t hipStreamBeginCaptureToGraph(hipStream_t stream, hipGraph_t graph,
+                                                const hipGraphNode_t *dependencies, const void *, size_t count,
+                                                int mode) {
     KPT_ENTER();
     if (!graph || (count && !dependencies)) return done(hipErrorInvalidValue);
     return done(begin(stream, mode, graph, dependencies, count));
@@ -85,8 +89,9 @@ KPT_API hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph) {
     return done(end(stream, graph));
 }
 
-KPT_API hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, hipStreamCaptureStatus *status, unsigned long long *id,
-                                              hipGraph_t *graph, const hipGraphNode_t **dependencies, size_t *count) {
+KPT_API hipError_t hipStreamGetCaptureInfo_v2(hipStream_t handle, hipStreamCaptureStatus *status,
+                                              unsigned long long *id, hipGraph_t *graph,
+                                              const hipGraphNode_t **dependencies, size_t *count) {
     KPT_ENTER();
     ihipStream_t *stream = resolve(handle);
     if (!stream || !status) return done(hipErrorInvalidValue);
@@ -108,7 +113,8 @@ KPT_API hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStat
     return hipStreamGetCaptureInfo_v2(stream, status, nullptr, nullptr, nullptr, nullptr);
 }
 
-KPT_API hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t *nodes, size_t count, unsigned flags) {
+KPT_API hipError_t hipStreamUpdateCaptureDependencies(hipStream_t handle, hipGraphNode_t *nodes, size_t count,
+                                                      unsigned flags) {
     KPT_ENTER();
     ihipStream_t *stream = resolve(handle);
     if (!stream || (count && !nodes) || flags > 1) return done(hipErrorInvalidValue);

@@ -34,7 +34,7 @@ Allocation *holder(uint64_t address) {
     leave_kernel();
 }
 
-}  // namespace
+} // namespace
 
 void check_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags) {
     Allocation *a = holder(address);
@@ -70,4 +70,4 @@ void check_lds(KptWave *wave, uint32_t lane, uint64_t offset, uint32_t bytes, ui
     report_kernel_fault(*wave, KPT_FAULT_UNWRITTEN, int(lane), offset, bytes, what.c_str());
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -14,5 +14,5 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
 void report_kernel_fault(const KptWave &wave, KptFaultKind kind, int lane, uint64_t address, uint32_t bytes,
                          const char *detail);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

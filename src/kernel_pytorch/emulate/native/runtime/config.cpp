@@ -47,11 +47,12 @@ bool read_gpu(Config &out) {
         return false;
     }
     const Json &o = out.gpu["occupancy"];
-    out.occupancy = {count(o, "wave_size"), count(o, "simds_per_cu"), count(o, "vgprs_per_simd"),
-                     count(o, "vgpr_granule"), count(o, "sgprs_per_simd"), count(o, "sgpr_granule"),
-                     count(o, "max_waves_per_simd"), count(o, "barriers_per_cu"), count(o, "lds_bytes_per_cu"),
-                     count(o, "lds_granule"), count(o, "max_lds_per_workgroup"),
-                     count(o, "max_threads_per_workgroup"), count(o, "compute_units")};
+    out.occupancy = {
+        count(o, "wave_size"),          count(o, "simds_per_cu"),          count(o, "vgprs_per_simd"),
+        count(o, "vgpr_granule"),       count(o, "sgprs_per_simd"),        count(o, "sgpr_granule"),
+        count(o, "max_waves_per_simd"), count(o, "barriers_per_cu"),       count(o, "lds_bytes_per_cu"),
+        count(o, "lds_granule"),        count(o, "max_lds_per_workgroup"), count(o, "max_threads_per_workgroup"),
+        count(o, "compute_units")};
     out.target = out.gpu["target"].text_or("");
     out.name = out.gpu["name"].text_or("");
     if (out.target.compare(0, 3, "gfx") != 0 || out.occupancy.compute_units == 0 || out.occupancy.wave_size == 0) {
@@ -81,13 +82,20 @@ Config read() {
     if (out.usable) read_target(out);
     std::stringstream flags(environment("KPT_EMULATE_FLAGS"));
     for (std::string flag; std::getline(flags, flag, ',');) {
-        if (flag == "checked") out.checked = true;
-        else if (flag == "counted") out.counted = true;
-        else if (flag == "races") out.races = out.checked = true;
-        else if (flag == "shuffle-blocks") out.shuffle_blocks = true;
-        else if (flag == "whole-pages") out.whole_pages = true;
-        else if (flag == "quiet-faults") out.quiet_faults = true;
-        else if (!flag.empty()) say("KPT_EMULATE_FLAGS: %s is not a flag and is ignored", flag.c_str());
+        if (flag == "checked")
+            out.checked = true;
+        else if (flag == "counted")
+            out.counted = true;
+        else if (flag == "races")
+            out.races = out.checked = true;
+        else if (flag == "shuffle-blocks")
+            out.shuffle_blocks = true;
+        else if (flag == "whole-pages")
+            out.whole_pages = true;
+        else if (flag == "quiet-faults")
+            out.quiet_faults = true;
+        else if (!flag.empty())
+            say("KPT_EMULATE_FLAGS: %s is not a flag and is ignored", flag.c_str());
     }
     out.cache = environment("KPT_EMULATE_CACHE");
     out.translate = environment("KPT_EMULATE_TRANSLATE");
@@ -118,7 +126,7 @@ Config read() {
     return out;
 }
 
-}  // namespace
+} // namespace
 
 const Config &config() {
     static const Config *value = new Config(read());
@@ -135,4 +143,4 @@ void say(const char *format, ...) {
     fprintf(stderr, "kpt emulate: %s\n", text);
 }
 
-}  // namespace kpt
+} // namespace kpt

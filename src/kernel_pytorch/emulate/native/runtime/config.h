@@ -23,8 +23,8 @@ struct Config {
     int major = 9, minor = 0; /* of the target: gfx942 is 9 and 4, gfx1100 is 11 and 0 */
     bool packed_work_item_ids = true, architected_flat_scratch = true, ids_in_ttmp = false;
     int devices = 1;
-    uint64_t device_memory = 0;  /* what the GPU has */
-    uint64_t memory_limit = 0;   /* what may be allocated here */
+    uint64_t device_memory = 0; /* what the GPU has */
+    uint64_t memory_limit = 0;  /* what may be allocated here */
     bool checked = false, counted = false, races = false, shuffle_blocks = false;
     uint64_t seed = 0;
     bool whole_pages = false;  /* buffers start with a page, as drivers give them, and do not end with one */
@@ -41,5 +41,5 @@ const Config &config();
 /* One line on standard error, with the runtime's name before it. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-}  // namespace kpt
+} // namespace kpt
 #endif

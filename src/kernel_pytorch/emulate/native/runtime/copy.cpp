@@ -31,7 +31,7 @@ uint64_t extent(const Box &box, const Copy &c) {
     return (c.depth - 1) * box.slice + (c.height - 1) * box.pitch + c.width;
 }
 
-}  // namespace
+} // namespace
 
 hipError_t run_copy(const Copy &c) {
     if (!c.width || !c.height || !c.depth) return hipSuccess;
@@ -40,7 +40,8 @@ hipError_t run_copy(const Copy &c) {
         return hipErrorInvalidValue;
     for (uint64_t z = 0; z < c.depth; z++)
         for (uint64_t y = 0; y < c.height; y++) {
-            uint64_t to = c.to.at + z * c.to.slice + y * c.to.pitch, from = c.from.at + z * c.from.slice + y * c.from.pitch;
+            uint64_t to = c.to.at + z * c.to.slice + y * c.to.pitch,
+                     from = c.from.at + z * c.from.slice + y * c.from.pitch;
             memmove(reinterpret_cast<void *>(to), reinterpret_cast<const void *>(from), c.width);
             note_copied(to, from, c.width);
         }
@@ -94,7 +95,7 @@ static hipError_t in_symbol(const void *symbol, size_t offset, size_t bytes, voi
     return hipSuccess;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -104,7 +105,8 @@ KPT_API hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpy
 KPT_API hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
     return copy(to, from, bytes, kind, stream);
 }
-KPT_API hipError_t hipMemcpyWithStream(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
+KPT_API hipError_t hipMemcpyWithStream(void *to, const void *from, size_t bytes, hipMemcpyKind kind,
+                                       hipStream_t stream) {
     return copy(to, from, bytes, kind, stream);
 }
 KPT_API hipError_t hipMemcpyHtoD(void *to, const void *from, size_t bytes) {
@@ -127,13 +129,15 @@ KPT_API hipError_t hipMemcpyDtoDAsync(void *to, void *from, size_t bytes, hipStr
 }
 KPT_API hipError_t hipMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes) {
     int devices = config().devices;
-    if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices) return done(hipErrorInvalidDevice);
+    if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices)
+        return done(hipErrorInvalidDevice);
     return copy(to, from, bytes, hipMemcpyDeviceToDevice, nullptr);
 }
 KPT_API hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
                                       hipStream_t stream) {
     int devices = config().devices;
-    if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices) return done(hipErrorInvalidDevice);
+    if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices)
+        return done(hipErrorInvalidDevice);
     return copy(to, from, bytes, hipMemcpyDeviceToDevice, stream);
 }
 
@@ -153,7 +157,8 @@ KPT_API hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, 
     if (hipError_t error = in_symbol(symbol, offset, bytes, &to); error != hipSuccess) return done(error);
     return copy(to, from, bytes, kind, stream);
 }
-KPT_API hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind) {
+KPT_API hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
+                                     hipMemcpyKind kind) {
     return hipMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
 }
 KPT_API hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
@@ -178,7 +183,8 @@ KPT_API hipError_t hipMemcpy3D(const hipMemcpy3DParms *parameters) { return hipM
 
 KPT_API hipError_t hipMemcpy3DPeerAsync(hipMemcpy3DPeerParms *p, hipStream_t stream) {
     if (!p) return done(hipErrorInvalidValue);
-    hipMemcpy3DParms same{p->srcArray, p->srcPos, p->srcPtr, p->dstArray, p->dstPos, p->dstPtr, p->extent, hipMemcpyDefault};
+    hipMemcpy3DParms same{p->srcArray, p->srcPos, p->srcPtr, p->dstArray,
+                          p->dstPos,   p->dstPtr, p->extent, hipMemcpyDefault};
     return hipMemcpy3DAsync(&same, stream);
 }
 KPT_API hipError_t hipMemcpy3DPeer(hipMemcpy3DPeerParms *p) { return hipMemcpy3DPeerAsync(p, nullptr); }

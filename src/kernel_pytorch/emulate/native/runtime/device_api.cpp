@@ -37,7 +37,7 @@ ihipCtx_t *context(int device) {
     return &all[device & 63];
 }
 
-}  // namespace
+} // namespace
 
 size_t device_limit(int limit) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -45,7 +45,7 @@ size_t device_limit(int limit) {
     return found == limits.end() ? 0 : found->second;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -212,7 +212,9 @@ KPT_API hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned *fla
     return done(hipSuccess);
 }
 KPT_API hipError_t hipDevicePrimaryCtxReset(hipDevice_t) { return hipDeviceReset(); }
-KPT_API hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned) { return hipDevicePrimaryCtxRelease(device); }
+KPT_API hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned) {
+    return hipDevicePrimaryCtxRelease(device);
+}
 
 /* Hints that change nothing here. */
 KPT_API hipError_t hipDeviceSetCacheConfig(int) { return hipDeviceSynchronize(); }
@@ -234,7 +236,8 @@ KPT_API hipError_t hipGetProcAddress(const char *symbol, void **pointer, int, ui
     KPT_ENTER();
     if (!symbol || !pointer) return done(hipErrorInvalidValue);
     Dl_info own;
-    void *library = dladdr(reinterpret_cast<void *>(&hipInit), &own) ? dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+    void *library =
+        dladdr(reinterpret_cast<void *>(&hipInit), &own) ? dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD) : nullptr;
     *pointer = library ? dlsym(library, symbol) : nullptr;
     if (library) dlclose(library);
     if (status) *status = *pointer ? 0 : 1;

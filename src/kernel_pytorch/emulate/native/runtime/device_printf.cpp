@@ -33,23 +33,30 @@ int one(FILE *stream, const std::string &spec, Words &words) {
         return stars ? fprintf(stream, format, star[0], value) : fprintf(stream, format, value);
     };
     switch (spec.back()) {
-        case 's': {
-            std::string text = words.text();
-            return print(text.c_str());
-        }
-        case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A': {
-            uint64_t bits = words.next();
-            double value;
-            memcpy(&value, &bits, sizeof value);
-            return print(value);
-        }
-        case 'p': return print(reinterpret_cast<void *>(words.next()));
-        case 'n': words.next(); return 0;
-        default: return print(words.next());
+    case 's': {
+        std::string text = words.text();
+        return print(text.c_str());
+    }
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': {
+        uint64_t bits = words.next();
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return print(value);
+    }
+    case 'p': return print(reinterpret_cast<void *>(words.next()));
+    case 'n': words.next(); return 0;
+    default: return print(words.next());
     }
 }
 
-}  // namespace
+} // namespace
 
 int64_t print_message(const uint64_t *start, uint64_t count) {
     if (!count) return -1;
@@ -81,4 +88,4 @@ int64_t print_message(const uint64_t *start, uint64_t count) {
     return printed;
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -33,8 +33,12 @@ struct File {
         return std::string(start, strnlen(start, bytes.size() - offset));
     }
 
-    bool segment(unsigned i, Elf64_Phdr &out) const { return at(header.e_phoff + uint64_t(i) * header.e_phentsize, out); }
-    bool section(unsigned i, Elf64_Shdr &out) const { return at(header.e_shoff + uint64_t(i) * header.e_shentsize, out); }
+    bool segment(unsigned i, Elf64_Phdr &out) const {
+        return at(header.e_phoff + uint64_t(i) * header.e_phentsize, out);
+    }
+    bool section(unsigned i, Elf64_Shdr &out) const {
+        return at(header.e_shoff + uint64_t(i) * header.e_shentsize, out);
+    }
 };
 
 bool read_symbols(const File &file, unsigned type, Image &out) {
@@ -90,8 +94,10 @@ bool relocate(const File &file, Image &image, std::string &problem) {
                 problem = "a relocation points outside of the image";
                 return false;
             }
-            if (type == RELATIVE64) value = image.base;
-            else if (!symbol_value(file, image, symbols, index, value, problem)) return false;
+            if (type == RELATIVE64)
+                value = image.base;
+            else if (!symbol_value(file, image, symbols, index, value, problem))
+                return false;
             value += uint64_t(entry.r_addend);
             if (type == REL32 || type == REL64) value -= place;
             if (type == ABS32_HI) value >>= 32;
@@ -106,7 +112,7 @@ bool relocate(const File &file, Image &image, std::string &problem) {
     return true;
 }
 
-}  // namespace
+} // namespace
 
 bool load_image(const std::vector<uint8_t> &bytes, int device, Image &out, std::string &problem) {
     File file{bytes, {}};
@@ -140,7 +146,8 @@ bool load_image(const std::vector<uint8_t> &bytes, int device, Image &out, std::
         Elf64_Phdr segment;
         file.segment(i, segment);
         if (segment.p_type == PT_LOAD)
-            memcpy(reinterpret_cast<void *>(out.base + segment.p_vaddr), bytes.data() + segment.p_offset, segment.p_filesz);
+            memcpy(reinterpret_cast<void *>(out.base + segment.p_vaddr), bytes.data() + segment.p_offset,
+                   segment.p_filesz);
     }
     if (read_symbols(file, SHT_DYNSYM, out) && read_symbols(file, SHT_SYMTAB, out) && relocate(file, out, problem))
         return true;
@@ -149,4 +156,4 @@ bool load_image(const std::vector<uint8_t> &bytes, int device, Image &out, std::
     return false;
 }
 
-}  // namespace kpt
+} // namespace kpt

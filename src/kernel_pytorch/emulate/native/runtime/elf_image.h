@@ -17,12 +17,12 @@ struct Symbol {
 
 struct Image {
     Allocation *memory = nullptr;
-    uint64_t base = 0;  /* address of virtual address 0 of the file */
+    uint64_t base = 0; /* address of virtual address 0 of the file */
     std::unordered_map<std::string, Symbol> symbols;
 };
 
 /* False with the reason in `problem` for anything that is not a sound AMD code object. */
 bool load_image(const std::vector<uint8_t> &file, int device, Image &out, std::string &problem);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

@@ -30,9 +30,9 @@ hipError_t enter() {
 
 const char *error_name(hipError_t error) {
     switch (error) {
-#define X(name, value, text) \
+#define X(name, value, text)                                                                                           \
     case name: return #name;
-        KPT_HIP_ERRORS(X)
+#include "error_table.h"
 #undef X
     }
     return "hipErrorUnknown";
@@ -40,15 +40,15 @@ const char *error_name(hipError_t error) {
 
 static const char *error_text(hipError_t error) {
     switch (error) {
-#define X(name, value, text) \
+#define X(name, value, text)                                                                                           \
     case name: return text;
-        KPT_HIP_ERRORS(X)
+#include "error_table.h"
 #undef X
     }
     return "unknown error";
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 

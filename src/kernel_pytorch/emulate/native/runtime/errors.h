@@ -29,9 +29,9 @@ hipError_t enter();
 
 const char *error_name(hipError_t error);
 
-}  // namespace kpt
+} // namespace kpt
 
-#define KPT_ENTER() \
+#define KPT_ENTER()                                                                                                    \
     if (hipError_t kpt_entered = kpt::enter(); kpt_entered != hipSuccess) return kpt::done(kpt_entered)
 
 #endif

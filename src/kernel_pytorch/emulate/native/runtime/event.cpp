@@ -21,7 +21,7 @@ Known &known() {
 
 enum { DISABLE_TIMING = 2 };
 
-}  // namespace
+} // namespace
 
 bool is_event(hipEvent_t event) {
     std::lock_guard<std::mutex> lock(known().mutex);
@@ -36,7 +36,7 @@ void record_now(hipEvent_t event) {
     event->capture = nullptr;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 

@@ -73,7 +73,7 @@ hipModule_t module_on(FatBinary &binary, int device, hipError_t &error) {
     return module;
 }
 
-}  // namespace
+} // namespace
 
 hipFunction_t registered_function(const void *host, hipError_t &error) {
     Registry &r = registry();
@@ -91,8 +91,10 @@ hipFunction_t registered_function(const void *host, hipError_t &error) {
     hipModule_t module = module_on(*entry.binary, device, error);
     if (!module) return nullptr;
     hipFunction_t function = find_function(module, entry.name, error);
-    if (function) entry.functions[device] = function;
-    else if (error == hipErrorNotFound) error = hipErrorInvalidDeviceFunction;
+    if (function)
+        entry.functions[device] = function;
+    else if (error == hipErrorNotFound)
+        error = hipErrorInvalidDeviceFunction;
     return function;
 }
 
@@ -124,7 +126,7 @@ hipError_t registered_variable(const void *host, void **address, size_t *bytes) 
     return hipSuccess;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 

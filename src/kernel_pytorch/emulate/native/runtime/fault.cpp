@@ -20,37 +20,37 @@ namespace {
 
 const char *kind_name(KptFaultKind kind) {
     switch (kind) {
-        case KPT_FAULT_TRAP: return "trap";
-        case KPT_FAULT_LDS_BOUNDS: return "lds-bounds";
-        case KPT_FAULT_SCRATCH_BOUNDS: return "scratch-bounds";
-        case KPT_FAULT_BAD_JUMP: return "bad-jump";
-        case KPT_FAULT_MISALIGNED: return "misaligned";
-        case KPT_FAULT_BOUNDS: return "bounds";
-        case KPT_FAULT_FREED: return "freed";
-        case KPT_FAULT_UNWRITTEN: return "unwritten";
-        case KPT_FAULT_INACTIVE_LANE: return "inactive-lane";
-        case KPT_FAULT_RACE: return "race";
-        case KPT_FAULT_BARRIER: return "barrier";
-        case KPT_FAULT_READ_ONLY: return "read-only";
+    case KPT_FAULT_TRAP: return "trap";
+    case KPT_FAULT_LDS_BOUNDS: return "lds-bounds";
+    case KPT_FAULT_SCRATCH_BOUNDS: return "scratch-bounds";
+    case KPT_FAULT_BAD_JUMP: return "bad-jump";
+    case KPT_FAULT_MISALIGNED: return "misaligned";
+    case KPT_FAULT_BOUNDS: return "bounds";
+    case KPT_FAULT_FREED: return "freed";
+    case KPT_FAULT_UNWRITTEN: return "unwritten";
+    case KPT_FAULT_INACTIVE_LANE: return "inactive-lane";
+    case KPT_FAULT_RACE: return "race";
+    case KPT_FAULT_BARRIER: return "barrier";
+    case KPT_FAULT_READ_ONLY: return "read-only";
     }
     return "unknown";
 }
 
 const char *on_hardware(KptFaultKind kind) {
     switch (kind) {
-        case KPT_FAULT_TRAP: return "the queue stops and the ROCm runtime aborts the process";
-        case KPT_FAULT_LDS_BOUNDS: return "reads beyond the allocation give 0 and writes are dropped, without a sign";
-        case KPT_FAULT_SCRATCH_BOUNDS: return "another lane's private memory is read or overwritten";
-        case KPT_FAULT_BAD_JUMP: return "undefined: usually an illegal instruction and an abort";
-        case KPT_FAULT_MISALIGNED: return "the access is done at the address rounded down, or slower, by target";
-        case KPT_FAULT_BOUNDS:
-            return "a page of another allocation is read or overwritten, or a memory access fault aborts the process";
-        case KPT_FAULT_FREED: return "whatever lies there now is read or overwritten, or the process is aborted";
-        case KPT_FAULT_UNWRITTEN: return "leftover values are read: zeros on a fresh GPU, anything later";
-        case KPT_FAULT_INACTIVE_LANE: return "the register's old value is read, or 0";
-        case KPT_FAULT_RACE: return "the result depends on timing";
-        case KPT_FAULT_BARRIER: return "waves that ended are not waited for";
-        case KPT_FAULT_READ_ONLY: return "a memory access fault aborts the process";
+    case KPT_FAULT_TRAP: return "the queue stops and the ROCm runtime aborts the process";
+    case KPT_FAULT_LDS_BOUNDS: return "reads beyond the allocation give 0 and writes are dropped, without a sign";
+    case KPT_FAULT_SCRATCH_BOUNDS: return "another lane's private memory is read or overwritten";
+    case KPT_FAULT_BAD_JUMP: return "undefined: usually an illegal instruction and an abort";
+    case KPT_FAULT_MISALIGNED: return "the access is done at the address rounded down, or slower, by target";
+    case KPT_FAULT_BOUNDS:
+        return "a page of another allocation is read or overwritten, or a memory access fault aborts the process";
+    case KPT_FAULT_FREED: return "whatever lies there now is read or overwritten, or the process is aborted";
+    case KPT_FAULT_UNWRITTEN: return "leftover values are read: zeros on a fresh GPU, anything later";
+    case KPT_FAULT_INACTIVE_LANE: return "the register's old value is read, or 0";
+    case KPT_FAULT_RACE: return "the result depends on timing";
+    case KPT_FAULT_BARRIER: return "waves that ended are not waited for";
+    case KPT_FAULT_READ_ONLY: return "a memory access fault aborts the process";
     }
     return "";
 }
@@ -84,8 +84,8 @@ uint64_t access_bytes(const char *text) {
     static const struct {
         const char *word;
         uint64_t bytes;
-    } sizes[] = {{"x4", 16}, {"x3", 12}, {"x2", 8},  {"b128", 16}, {"b96", 12}, {"64", 8},
-                 {"byte", 1}, {"8", 1},  {"short", 2}, {"16", 2}};
+    } sizes[] = {{"x4", 16}, {"x3", 12},  {"x2", 8}, {"b128", 16}, {"b96", 12},
+                 {"64", 8},  {"byte", 1}, {"8", 1},  {"short", 2}, {"16", 2}};
     std::string name(text, strcspn(text, " "));
     for (auto &size : sizes)
         if (name.find(size.word) != std::string::npos) return size.bytes;
@@ -119,7 +119,7 @@ int guess_lane(const KptWave &w, const char *text, uint64_t address) {
     return -1;
 }
 
-}  // namespace
+} // namespace
 
 void leave_kernel() { siglongjmp(this_worker->jump, 1); }
 
@@ -172,14 +172,18 @@ void report_kernel_fault(const KptWave &wave, KptFaultKind kind, int lane, uint6
     bool global = kind == KPT_FAULT_BOUNDS || kind == KPT_FAULT_FREED || kind == KPT_FAULT_UNWRITTEN ||
                   kind == KPT_FAULT_READ_ONLY || (kind == KPT_FAULT_MISALIGNED && address > 1u << 20);
     bool freed;
-    if (detail) fault.detail = detail;
-    else if (global) fault.detail = describe(address, freed);
+    if (detail)
+        fault.detail = detail;
+    else if (global)
+        fault.detail = describe(address, freed);
     else if (kind == KPT_FAULT_LDS_BOUNDS)
-        fault.detail = "offset " + std::to_string(address) + " in an LDS allocation of " + std::to_string(wave.lds_bytes) + " bytes";
+        fault.detail = "offset " + std::to_string(address) + " in an LDS allocation of " +
+                       std::to_string(wave.lds_bytes) + " bytes";
     else if (kind == KPT_FAULT_SCRATCH_BOUNDS)
         fault.detail = "offset " + std::to_string(address) + " in a private frame of " +
                        std::to_string(wave.scratch_lane_bytes) + " bytes";
-    else if (kind == KPT_FAULT_TRAP) fault.detail = "the kernel stopped itself: abort(), __builtin_trap or a failed assert";
+    else if (kind == KPT_FAULT_TRAP)
+        fault.detail = "the kernel stopped itself: abort(), __builtin_trap or a failed assert";
     report_fault(fault);
 }
 
@@ -189,7 +193,8 @@ void report_memory_fault(Worker &worker) {
     const KptWave &wave = worker.running->wave;
     const char *text = wave.at < wave.kernel->place_count ? wave.kernel->places[wave.at].text : "";
     bool freed = false;
-    std::string what = address == 1 ? "an address with its upper bits set: a damaged or negative pointer" : describe(address, freed);
+    std::string what =
+        address == 1 ? "an address with its upper bits set: a damaged or negative pointer" : describe(address, freed);
     report_kernel_fault(wave, freed ? KPT_FAULT_FREED : KPT_FAULT_BOUNDS, guess_lane(wave, text, address),
                         address == 1 ? 0 : address, 0, what.c_str());
     stick(hipErrorIllegalAddress);
@@ -216,16 +221,18 @@ void report_stuck(Launch &launch, Worker &worker, const std::vector<Group *> &re
             fault.instruction = place.text, fault.file = place.file, fault.line = place.line;
         }
     }
-    std::string done = std::to_string(launch.finished.load()) + " of " + std::to_string(launch.blocks) + " blocks are done";
-    fault.detail = (truly ? "deadlock: every wave on this worker repeats the same state" : "no wave ended and no barrier was passed for the watchdog's time (KPT_EMULATE_WATCHDOG_S)") +
-                   std::string("; ") + done + "; here " + std::to_string(running) + " waves spin, " + std::to_string(barrier) +
-                   " wait at a barrier, " + std::to_string(waiting) + " at a grid barrier, in " +
-                   std::to_string(resident.size()) + " resident blocks (the GPU holds " +
-                   std::to_string(launch.resident_per_worker * config().threads) + ")";
+    std::string done =
+        std::to_string(launch.finished.load()) + " of " + std::to_string(launch.blocks) + " blocks are done";
+    fault.detail =
+        (truly ? "deadlock: every wave on this worker repeats the same state"
+               : "no wave ended and no barrier was passed for the watchdog's time (KPT_EMULATE_WATCHDOG_S)") +
+        std::string("; ") + done + "; here " + std::to_string(running) + " waves spin, " + std::to_string(barrier) +
+        " wait at a barrier, " + std::to_string(waiting) + " at a grid barrier, in " + std::to_string(resident.size()) +
+        " resident blocks (the GPU holds " + std::to_string(launch.resident_per_worker * config().threads) + ")";
     fault.hardware = truly ? "the kernel hangs" : "it may run longer: raise the watchdog's time if it should";
     (void)worker;
     report_fault(fault);
     stick(truly ? hipErrorLaunchFailure : hipErrorLaunchTimeOut);
 }
 
-}  // namespace kpt
+} // namespace kpt

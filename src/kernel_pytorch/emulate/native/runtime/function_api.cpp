@@ -42,8 +42,8 @@ hipError_t best_block(hipFunction_t f, size_t lds, int limit, int *grid, int *bl
     return count ? hipSuccess : hipErrorInvalidValue;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
@@ -69,8 +69,16 @@ KPT_API hipError_t hipFuncGetAttribute(int *value, int attribute, hipFunction_t 
     KPT_ENTER();
     if (!value || !f) return done(hipErrorInvalidValue);
     const KptKernel &k = *f->kernel;
-    const int answers[] = {most_threads(k), int(k.lds_bytes), 0, int(k.scratch_lane_bytes), int(k.vgprs), 30,
-                           config().major * 10 + config().minor, 0, dynamic_lds(k), 0};
+    const int answers[] = {most_threads(k),
+                           int(k.lds_bytes),
+                           0,
+                           int(k.scratch_lane_bytes),
+                           int(k.vgprs),
+                           30,
+                           config().major * 10 + config().minor,
+                           0,
+                           dynamic_lds(k),
+                           0};
     if (attribute < 0 || attribute >= int(sizeof answers / sizeof answers[0])) return done(hipErrorInvalidValue);
     *value = answers[attribute];
     return done(hipSuccess);
@@ -95,17 +103,20 @@ KPT_API hipError_t hipFuncSetSharedMemConfig(const void *, int) {
     return done(hipSuccess);
 }
 
-KPT_API hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, hipFunction_t f, int threads, size_t lds) {
+KPT_API hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, hipFunction_t f, int threads,
+                                                                      size_t lds) {
     KPT_ENTER();
     if (!f) return done(hipErrorInvalidValue);
     return done(occupancy_of(f, threads, lds, blocks));
 }
-KPT_API hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, hipFunction_t f, int threads,
-                                                                               size_t lds, unsigned flags) {
+KPT_API hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, hipFunction_t f,
+                                                                               int threads, size_t lds,
+                                                                               unsigned flags) {
     if (flags > 1) return done(hipErrorInvalidValue);
     return hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, lds);
 }
-KPT_API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int threads, size_t lds) {
+KPT_API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *host, int threads,
+                                                                size_t lds) {
     KPT_ENTER();
     hipError_t error;
     hipFunction_t f = registered_function(host, error);
@@ -116,7 +127,8 @@ KPT_API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *bl
     if (flags > 1) return done(hipErrorInvalidValue);
     return hipOccupancyMaxActiveBlocksPerMultiprocessor(blocks, host, threads, lds);
 }
-KPT_API hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, hipFunction_t f, size_t lds, int limit) {
+KPT_API hipError_t hipModuleOccupancyMaxPotentialBlockSize(int *grid, int *block, hipFunction_t f, size_t lds,
+                                                           int limit) {
     KPT_ENTER();
     if (!f) return done(hipErrorInvalidValue);
     return done(best_block(f, lds, limit, grid, block));

@@ -68,4 +68,4 @@ hipError_t run_graph(hipGraph_t graph) {
     return hipSuccess;
 }
 
-}  // namespace kpt
+} // namespace kpt

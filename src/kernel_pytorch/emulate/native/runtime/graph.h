@@ -33,5 +33,5 @@ void delete_graph(hipGraph_t graph);
 bool in_order(hipGraph_t graph, std::vector<hipGraphNode *> &out);
 hipError_t run_graph(hipGraph_t graph);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

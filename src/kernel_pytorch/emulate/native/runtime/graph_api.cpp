@@ -43,11 +43,13 @@ const char *type_name(hipGraphNodeType type) {
     return type <= hipGraphNodeTypeEventRecord ? names[type] : type == hipGraphNodeTypeMemAlloc ? "allocate" : "free";
 }
 
-}  // namespace
+} // namespace
 
-hipGraphNode *exec_node(hipGraphExec_t exec, hipGraphNode *node) { return exec && node ? twin(exec->graph, node) : nullptr; }
+hipGraphNode *exec_node(hipGraphExec_t exec, hipGraphNode *node) {
+    return exec && node ? twin(exec->graph, node) : nullptr;
+}
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -63,18 +65,21 @@ KPT_API hipError_t hipGraphDestroy(hipGraph_t graph) {
     delete_graph(graph);
     return done(hipSuccess);
 }
-KPT_API hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t *from, const hipGraphNode_t *to, size_t count) {
+KPT_API hipError_t hipGraphAddDependencies(hipGraph_t graph, const hipGraphNode_t *from, const hipGraphNode_t *to,
+                                           size_t count) {
     KPT_ENTER();
     if (!graph || (count && (!from || !to))) return done(hipErrorInvalidValue);
     for (size_t i = 0; i < count; i++) {
-        if (!from[i] || !to[i] || from[i] == to[i] || from[i]->graph != graph || to[i]->graph != graph) return done(hipErrorInvalidValue);
+        if (!from[i] || !to[i] || from[i] == to[i] || from[i]->graph != graph || to[i]->graph != graph)
+            return done(hipErrorInvalidValue);
         auto &before = to[i]->dependencies;
         if (std::find(before.begin(), before.end(), from[i]) != before.end()) return done(hipErrorInvalidValue);
         before.push_back(from[i]);
     }
     return done(hipSuccess);
 }
-KPT_API hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t *from, const hipGraphNode_t *to, size_t count) {
+KPT_API hipError_t hipGraphRemoveDependencies(hipGraph_t graph, const hipGraphNode_t *from, const hipGraphNode_t *to,
+                                              size_t count) {
     KPT_ENTER();
     if (!graph || (count && (!from || !to))) return done(hipErrorInvalidValue);
     for (size_t i = 0; i < count; i++) {
@@ -232,8 +237,10 @@ KPT_API hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t graph, hip
     in_order(graph, theirs);
     *result = mine.size() == theirs.size() ? SUCCESS : TOPOLOGY;
     for (size_t i = 0; *result == SUCCESS && i < mine.size(); i++) {
-        if (mine[i]->operation.type != theirs[i]->operation.type) *result = TYPE;
-        else if (mine[i]->dependencies.size() != theirs[i]->dependencies.size()) *result = TOPOLOGY;
+        if (mine[i]->operation.type != theirs[i]->operation.type)
+            *result = TYPE;
+        else if (mine[i]->dependencies.size() != theirs[i]->dependencies.size())
+            *result = TOPOLOGY;
         if (*result != SUCCESS && bad) *bad = theirs[i];
     }
     if (*result != SUCCESS) return done(hipErrorGraphExecUpdateFailure);
@@ -256,8 +263,9 @@ KPT_API hipError_t hipGraphDebugDotPrint(hipGraph_t graph, const char *path, uns
     fputs("digraph graph_1 {\n", file);
     for (auto &node : graph->nodes) {
         const LaunchRequest &launch = node->operation.launch;
-        const char *label = node->operation.type == hipGraphNodeTypeKernel && launch.function ? launch.function->name.c_str()
-                                                                                              : type_name(node->operation.type);
+        const char *label = node->operation.type == hipGraphNodeTypeKernel && launch.function
+                                ? launch.function->name.c_str()
+                                : type_name(node->operation.type);
         fprintf(file, "  n%llu [label=\"%s\"];\n", (unsigned long long)node->id, label);
         for (hipGraphNode *before : node->dependencies)
             fprintf(file, "  n%llu -> n%llu;\n", (unsigned long long)before->id, (unsigned long long)node->id);

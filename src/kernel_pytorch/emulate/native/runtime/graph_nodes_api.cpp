@@ -14,7 +14,8 @@ hipGraphNode *exec_node(hipGraphExec_t exec, hipGraphNode *node);
 
 namespace {
 
-hipError_t add(hipGraphNode_t *out, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count, Operation &&operation) {
+hipError_t add(hipGraphNode_t *out, hipGraph_t graph, const hipGraphNode_t *dependencies, size_t count,
+               Operation &&operation) {
     if (!out || !graph || (count && !dependencies)) return hipErrorInvalidValue;
     for (size_t i = 0; i < count; i++)
         if (!dependencies[i] || dependencies[i]->graph != graph) return hipErrorInvalidValue;
@@ -32,7 +33,8 @@ hipError_t kernel_operation(const hipKernelNodeParams *p, Operation &out) {
     out = {};
     out.type = hipGraphNodeTypeKernel;
     out.shown = *p;
-    error = prepare_launch(function, p->gridDim, p->blockDim, p->sharedMemBytes, p->kernelParams, p->extra, false, out.launch);
+    error = prepare_launch(function, p->gridDim, p->blockDim, p->sharedMemBytes, p->kernelParams, p->extra, false,
+                           out.launch);
     return error;
 }
 
@@ -55,15 +57,22 @@ void show_kernel(hipGraphNode &node, hipKernelNodeParams &out) {
 }
 
 hipError_t set_operation(const hipMemsetParams *p, Operation &out) {
-    if (!p || !p->dst || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4)) return hipErrorInvalidValue;
+    if (!p || !p->dst || (p->elementSize != 1 && p->elementSize != 2 && p->elementSize != 4))
+        return hipErrorInvalidValue;
     out = {};
     out.type = hipGraphNodeTypeMemset;
     uint64_t row = p->width * p->elementSize;
-    out.set = {{uint64_t(p->dst), p->height > 1 ? p->pitch : row, 0}, p->value, p->elementSize, p->width, p->height ? p->height : 1, 1};
+    out.set = {{uint64_t(p->dst), p->height > 1 ? p->pitch : row, 0},
+               p->value,
+               p->elementSize,
+               p->width,
+               p->height ? p->height : 1,
+               1};
     return hipSuccess;
 }
 
-hipError_t symbol_operation(const void *symbol, void *other, size_t bytes, size_t offset, bool to_symbol, hipMemcpyKind kind, Operation &out) {
+hipError_t symbol_operation(const void *symbol, void *other, size_t bytes, size_t offset, bool to_symbol,
+                            hipMemcpyKind kind, Operation &out) {
     void *address = nullptr;
     size_t size = 0;
     if (hipError_t error = registered_variable(symbol, &address, &size); error != hipSuccess) return error;
@@ -94,45 +103,49 @@ Operation event_operation(hipGraphNodeType type, hipEvent_t event) {
     return operation;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
 #define KPT_ADD hipGraphNode_t *out, hipGraph_t graph, const hipGraphNode_t *before, size_t count
 
 /* Add, set in a graph and set in an executable graph, for one way of making an operation. */
-#define KPT_NODE(add_name, set_name, exec_name, node_type, maker, arguments, ...) \
-    KPT_API hipError_t add_name(KPT_ADD, arguments) { \
-        KPT_ENTER(); \
-        Operation operation; \
-        if (hipError_t error = maker(__VA_ARGS__, operation); error != hipSuccess) return done(error); \
-        return done(add(out, graph, before, count, std::move(operation))); \
-    } \
-    KPT_API hipError_t set_name(hipGraphNode_t node, arguments) { \
-        KPT_ENTER(); \
-        Operation operation; \
-        hipError_t made = maker(__VA_ARGS__, operation); \
-        return done(replace(node, node_type, made, std::move(operation))); \
-    } \
-    KPT_API hipError_t exec_name(hipGraphExec_t exec, hipGraphNode_t node, arguments) { \
-        KPT_ENTER(); \
-        Operation operation; \
-        hipError_t made = maker(__VA_ARGS__, operation); \
-        return done(replace(exec_node(exec, node), node_type, made, std::move(operation))); \
+#define KPT_NODE(add_name, set_name, exec_name, node_type, maker, arguments, ...)                                      \
+    KPT_API hipError_t add_name(KPT_ADD, arguments) {                                                                  \
+        KPT_ENTER();                                                                                                   \
+        Operation operation;                                                                                           \
+        if (hipError_t error = maker(__VA_ARGS__, operation); error != hipSuccess) return done(error);                 \
+        return done(add(out, graph, before, count, std::move(operation)));                                             \
+    }                                                                                                                  \
+    KPT_API hipError_t set_name(hipGraphNode_t node, arguments) {                                                      \
+        KPT_ENTER();                                                                                                   \
+        Operation operation;                                                                                           \
+        hipError_t made = maker(__VA_ARGS__, operation);                                                               \
+        return done(replace(node, node_type, made, std::move(operation)));                                             \
+    }                                                                                                                  \
+    KPT_API hipError_t exec_name(hipGraphExec_t exec, hipGraphNode_t node, arguments) {                                \
+        KPT_ENTER();                                                                                                   \
+        Operation operation;                                                                                           \
+        hipError_t made = maker(__VA_ARGS__, operation);                                                               \
+        return done(replace(exec_node(exec, node), node_type, made, std::move(operation)));                            \
     }
 #define KPT_LIST(...) __VA_ARGS__
 
-static hipError_t copy3d(const hipMemcpy3DParms *p, Operation &out) { return p ? copy3d_operation(*p, out) : hipErrorInvalidValue; }
+static hipError_t copy3d(const hipMemcpy3DParms *p, Operation &out) {
+    return p ? copy3d_operation(*p, out) : hipErrorInvalidValue;
+}
 static hipError_t copy1d(void *to, const void *from, size_t bytes, hipMemcpyKind kind, Operation &out) {
     if (!to || !from) return hipErrorInvalidValue;
     out = copy_operation(to, from, bytes, kind);
     return hipSuccess;
 }
-static hipError_t from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind, Operation &out) {
+static hipError_t from_symbol(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind,
+                              Operation &out) {
     return symbol_operation(symbol, to, bytes, offset, false, kind, out);
 }
-static hipError_t to_symbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind, Operation &out) {
+static hipError_t to_symbol(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind,
+                            Operation &out) {
     return symbol_operation(symbol, const_cast<void *>(from), bytes, offset, true, kind, out);
 }
 
@@ -140,15 +153,17 @@ KPT_NODE(hipGraphAddKernelNode, hipGraphKernelNodeSetParams, hipGraphExecKernelN
          kernel_operation, const hipKernelNodeParams *p, p)
 KPT_NODE(hipGraphAddMemcpyNode, hipGraphMemcpyNodeSetParams, hipGraphExecMemcpyNodeSetParams, hipGraphNodeTypeMemcpy,
          copy3d, const hipMemcpy3DParms *p, p)
-KPT_NODE(hipGraphAddMemcpyNode1D, hipGraphMemcpyNodeSetParams1D, hipGraphExecMemcpyNodeSetParams1D, hipGraphNodeTypeMemcpy,
-         copy1d, KPT_LIST(void *to, const void *from, size_t bytes, hipMemcpyKind kind), to, from, bytes, kind)
-KPT_NODE(hipGraphAddMemcpyNodeFromSymbol, hipGraphMemcpyNodeSetParamsFromSymbol, hipGraphExecMemcpyNodeSetParamsFromSymbol,
-         hipGraphNodeTypeMemcpy, from_symbol,
-         KPT_LIST(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind), to, symbol, bytes, offset, kind)
+KPT_NODE(hipGraphAddMemcpyNode1D, hipGraphMemcpyNodeSetParams1D, hipGraphExecMemcpyNodeSetParams1D,
+         hipGraphNodeTypeMemcpy, copy1d, KPT_LIST(void *to, const void *from, size_t bytes, hipMemcpyKind kind), to,
+         from, bytes, kind)
+KPT_NODE(hipGraphAddMemcpyNodeFromSymbol, hipGraphMemcpyNodeSetParamsFromSymbol,
+         hipGraphExecMemcpyNodeSetParamsFromSymbol, hipGraphNodeTypeMemcpy, from_symbol,
+         KPT_LIST(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind), to, symbol, bytes,
+         offset, kind)
 KPT_NODE(hipGraphAddMemcpyNodeToSymbol, hipGraphMemcpyNodeSetParamsToSymbol, hipGraphExecMemcpyNodeSetParamsToSymbol,
          hipGraphNodeTypeMemcpy, to_symbol,
-         KPT_LIST(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind), symbol, from, bytes,
-         offset, kind)
+         KPT_LIST(const void *symbol, const void *from, size_t bytes, size_t offset, hipMemcpyKind kind), symbol, from,
+         bytes, offset, kind)
 KPT_NODE(hipGraphAddMemsetNode, hipGraphMemsetNodeSetParams, hipGraphExecMemsetNodeSetParams, hipGraphNodeTypeMemset,
          set_operation, const hipMemsetParams *p, p)
 KPT_NODE(hipGraphAddHostNode, hipGraphHostNodeSetParams, hipGraphExecHostNodeSetParams, hipGraphNodeTypeHost,
@@ -207,26 +222,28 @@ KPT_API hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t exec, hipG
     return done(hipSuccess);
 }
 
-#define KPT_EVENT_NODE(word, node_type) \
-    KPT_API hipError_t hipGraphAddEvent##word##Node(KPT_ADD, hipEvent_t event) { \
-        KPT_ENTER(); \
-        if (!event) return done(hipErrorInvalidValue); \
-        return done(add(out, graph, before, count, event_operation(node_type, event))); \
-    } \
-    KPT_API hipError_t hipGraphEvent##word##NodeGetEvent(hipGraphNode_t node, hipEvent_t *event) { \
-        KPT_ENTER(); \
-        if (!node || !event || node->operation.type != node_type) return done(hipErrorInvalidValue); \
-        *event = node->operation.event; \
-        return done(hipSuccess); \
-    } \
-    KPT_API hipError_t hipGraphEvent##word##NodeSetEvent(hipGraphNode_t node, hipEvent_t event) { \
-        KPT_ENTER(); \
-        return done(replace(node, node_type, event ? hipSuccess : hipErrorInvalidValue, event_operation(node_type, event))); \
-    } \
-    KPT_API hipError_t hipGraphExecEvent##word##NodeSetEvent(hipGraphExec_t exec, hipGraphNode_t node, hipEvent_t event) { \
-        KPT_ENTER(); \
-        return done(replace(exec_node(exec, node), node_type, event ? hipSuccess : hipErrorInvalidValue, \
-                            event_operation(node_type, event))); \
+#define KPT_EVENT_NODE(word, node_type)                                                                                \
+    KPT_API hipError_t hipGraphAddEvent##word##Node(KPT_ADD, hipEvent_t event) {                                       \
+        KPT_ENTER();                                                                                                   \
+        if (!event) return done(hipErrorInvalidValue);                                                                 \
+        return done(add(out, graph, before, count, event_operation(node_type, event)));                                \
+    }                                                                                                                  \
+    KPT_API hipError_t hipGraphEvent##word##NodeGetEvent(hipGraphNode_t node, hipEvent_t *event) {                     \
+        KPT_ENTER();                                                                                                   \
+        if (!node || !event || node->operation.type != node_type) return done(hipErrorInvalidValue);                   \
+        *event = node->operation.event;                                                                                \
+        return done(hipSuccess);                                                                                       \
+    }                                                                                                                  \
+    KPT_API hipError_t hipGraphEvent##word##NodeSetEvent(hipGraphNode_t node, hipEvent_t event) {                      \
+        KPT_ENTER();                                                                                                   \
+        return done(                                                                                                   \
+            replace(node, node_type, event ? hipSuccess : hipErrorInvalidValue, event_operation(node_type, event)));   \
+    }                                                                                                                  \
+    KPT_API hipError_t hipGraphExecEvent##word##NodeSetEvent(hipGraphExec_t exec, hipGraphNode_t node,                 \
+                                                             hipEvent_t event) {                                       \
+        KPT_ENTER();                                                                                                   \
+        return done(replace(exec_node(exec, node), node_type, event ? hipSuccess : hipErrorInvalidValue,               \
+                            event_operation(node_type, event)));                                                       \
     }
 KPT_EVENT_NODE(Record, hipGraphNodeTypeEventRecord)
 KPT_EVENT_NODE(Wait, hipGraphNodeTypeWaitEvent)

@@ -6,13 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "error_table.h"
-
 #define KPT_API extern "C" __attribute__((visibility("default")))
 
 enum hipError_t : int {
 #define X(name, value, text) name = value,
-    KPT_HIP_ERRORS(X)
+#include "error_table.h"
 #undef X
 };
 

@@ -1,12 +1,8 @@
 /* hiprtc: compiles HIP source while the program runs, with the command in KPT_EMULATE_COMPILE. Part of libamdhip64
- * (where old programs look for it) and, alone, libhiprtc: it uses nothing else of the runtime. */
-#include <fcntl.h>
-#include <spawn.h>
+ * (where old programs look for it) and, alone, libhiprtc: beside child.cpp it uses nothing of the runtime. */
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#define KPT_RTC_API extern "C" __attribute__((visibility("default")))
+#include "child.h"
 
-extern char **environ;
+#define KPT_RTC_API extern "C" __attribute__((visibility("default")))
 
 enum hiprtcResult : int {
     HIPRTC_SUCCESS = 0,
@@ -64,28 +60,6 @@ bool write_file(const std::string &directory, const std::string &name, const std
     return bool(file);
 }
 
-int run(const std::vector<std::string> &words, const std::string &log) {
-    std::vector<char *> arguments, variables;
-    for (auto &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
-    arguments.push_back(nullptr);
-    for (char **at = environ; *at; at++)
-        if (strncmp(*at, "LD_PRELOAD=", 11) != 0) variables.push_back(*at);
-    variables.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-    posix_spawn_file_actions_adddup2(&actions, 2, 1);
-    pid_t child;
-    int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), variables.data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed) return -1;
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* Device variables that hold what each expression names: the compiler writes the names beside the code object. */
 std::string with_expressions(const _hiprtcProgram &program) {
     std::string text = program.source + "\n";
@@ -105,7 +79,7 @@ void read_names(_hiprtcProgram &program, const std::string &text) {
     }
 }
 
-}  // namespace
+} // namespace
 
 KPT_RTC_API hiprtcResult hiprtcCreateProgram(hiprtcProgram *out, const char *source, const char *name, int headers,
                                              const char *const *texts, const char *const *names) {
@@ -143,19 +117,19 @@ KPT_RTC_API hiprtcResult hiprtcCompileProgram(hiprtcProgram program, int count, 
     if (!mkdtemp(directory)) return HIPRTC_ERROR_INTERNAL_ERROR;
     std::string base = directory, source = base + "/source.hip", code = base + "/code", log = base + "/log";
     bool written = write_file(base, "source.hip", with_expressions(*program));
-    for (auto &header : program->headers) written = write_file(base + "", header.first, header.second) && written;
-    std::vector<std::string> words;
-    std::istringstream split(command);
-    for (std::string word; split >> word;) words.push_back(word);
+    for (auto &header : program->headers) written = write_file(base, header.first, header.second) && written;
+    std::vector<std::string> words = kpt::words_of(command);
     words.insert(words.end(), {source, code, gpu, program->name});
     for (int i = 0; i < count; i++) words.emplace_back(options[i]);
-    int status = written ? run(words, log) : -1;
+    std::string problem;
+    bool good = written && kpt::run_child(words, "the compiler", log, problem);
     program->log = read_file(log);
+    if (program->log.empty()) program->log = problem;
     std::string made = read_file(code);
     program->code.assign(made.begin(), made.end());
     read_names(*program, read_file(code + ".names"));
-    program->compiled = status == 0 && !program->code.empty();
-    run({"rm", "-rf", base}, "/dev/null");
+    program->compiled = good && !program->code.empty();
+    kpt::run_child({"rm", "-rf", base}, "rm", "/dev/null", problem);
     return program->compiled ? HIPRTC_SUCCESS : HIPRTC_ERROR_COMPILATION;
 }
 
@@ -197,27 +171,28 @@ KPT_RTC_API hiprtcResult hiprtcVersion(int *major, int *minor) {
 
 KPT_RTC_API const char *hiprtcGetErrorString(hiprtcResult result) {
     switch (result) {
-        case HIPRTC_SUCCESS: return "HIPRTC_SUCCESS";
-        case HIPRTC_ERROR_OUT_OF_MEMORY: return "HIPRTC_ERROR_OUT_OF_MEMORY";
-        case HIPRTC_ERROR_PROGRAM_CREATION_FAILURE: return "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE";
-        case HIPRTC_ERROR_INVALID_INPUT: return "HIPRTC_ERROR_INVALID_INPUT";
-        case HIPRTC_ERROR_INVALID_PROGRAM: return "HIPRTC_ERROR_INVALID_PROGRAM";
-        case HIPRTC_ERROR_INVALID_OPTION: return "HIPRTC_ERROR_INVALID_OPTION";
-        case HIPRTC_ERROR_COMPILATION: return "HIPRTC_ERROR_COMPILATION";
-        case HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: return "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE";
-        case HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION: return "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
-        case HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
-        case HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
-        case HIPRTC_ERROR_INTERNAL_ERROR: return "HIPRTC_ERROR_INTERNAL_ERROR";
-        case HIPRTC_ERROR_LINKING: return "HIPRTC_ERROR_LINKING";
+    case HIPRTC_SUCCESS: return "HIPRTC_SUCCESS";
+    case HIPRTC_ERROR_OUT_OF_MEMORY: return "HIPRTC_ERROR_OUT_OF_MEMORY";
+    case HIPRTC_ERROR_PROGRAM_CREATION_FAILURE: return "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE";
+    case HIPRTC_ERROR_INVALID_INPUT: return "HIPRTC_ERROR_INVALID_INPUT";
+    case HIPRTC_ERROR_INVALID_PROGRAM: return "HIPRTC_ERROR_INVALID_PROGRAM";
+    case HIPRTC_ERROR_INVALID_OPTION: return "HIPRTC_ERROR_INVALID_OPTION";
+    case HIPRTC_ERROR_COMPILATION: return "HIPRTC_ERROR_COMPILATION";
+    case HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE: return "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE";
+    case HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION:
+        return "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION";
+    case HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION: return "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION";
+    case HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID: return "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID";
+    case HIPRTC_ERROR_INTERNAL_ERROR: return "HIPRTC_ERROR_INTERNAL_ERROR";
+    case HIPRTC_ERROR_LINKING: return "HIPRTC_ERROR_LINKING";
     }
     return "invalid HIPRTC error code";
 }
 
-#define KPT_RTC_MISSING(name) \
-    KPT_RTC_API hiprtcResult name(...) { \
-        fprintf(stderr, "kpt emulate: %s is not emulated\n", #name); \
-        return HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE; \
+#define KPT_RTC_MISSING(name)                                                                                          \
+    KPT_RTC_API hiprtcResult name(...) {                                                                               \
+        fprintf(stderr, "kpt emulate: %s is not emulated\n", #name);                                                   \
+        return HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE;                                                                 \
     }
 KPT_RTC_MISSING(hiprtcGetBitcode)
 KPT_RTC_MISSING(hiprtcGetBitcodeSize)

@@ -65,7 +65,8 @@ void print(uint64_t *slot) {
 
 void serve_memory(uint64_t *slot) {
     if (slot[0]) {
-        if (!release(slot[0])) say("a kernel freed %#llx, which is no block from its malloc", (unsigned long long)slot[0]);
+        if (!release(slot[0]))
+            say("a kernel freed %#llx, which is no block from its malloc", (unsigned long long)slot[0]);
         return;
     }
     /* Slabs are found by rounding an address down to 2 MiB; larger blocks are told apart by their page alignment. */
@@ -84,12 +85,12 @@ void serve(uint32_t service, uint64_t *slot) {
         memcpy(slot, output, sizeof output);
         return;
     }
-    static bool said = false;
-    if (!said) say("a kernel asked for host service %u, which is not emulated", service);
-    said = true;
+    static bool reported = false;
+    if (!reported) say("a kernel asked for host service %u, which is not emulated", service);
+    reported = true;
 }
 
-}  // namespace
+} // namespace
 
 uint64_t hostcall_buffer() {
     if (Buffer *made = buffer.load(std::memory_order_acquire)) return uint64_t(made);
@@ -138,10 +139,11 @@ void answer_host_calls() {
         Header &header = b->headers[packet & b->index_mask];
         Payload &payload = b->payloads[packet & b->index_mask];
         uint64_t next = header.next;
-        for (uint64_t lanes = header.lanes; lanes; lanes &= lanes - 1) serve(header.service, payload.slots[__builtin_ctzll(lanes)]);
+        for (uint64_t lanes = header.lanes; lanes; lanes &= lanes - 1)
+            serve(header.service, payload.slots[__builtin_ctzll(lanes)]);
         header.control.fetch_and(~1u, std::memory_order_release);
         packet = next;
     }
 }
 
-}  // namespace kpt
+} // namespace kpt

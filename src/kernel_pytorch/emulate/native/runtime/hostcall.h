@@ -19,5 +19,5 @@ void answer_host_calls();
 /* Prints one message as the device library packs it; returns what printf returns. */
 int64_t print_message(const uint64_t *words, uint64_t count);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

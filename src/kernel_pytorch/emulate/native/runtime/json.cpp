@@ -108,7 +108,7 @@ struct Reader {
     }
 };
 
-}  // namespace
+} // namespace
 
 const Json &Json::operator[](const std::string &name) const {
     static const Json nothing;
@@ -140,4 +140,4 @@ std::string quoted(const std::string &text) {
     return out + "\"";
 }
 
-}  // namespace kpt
+} // namespace kpt

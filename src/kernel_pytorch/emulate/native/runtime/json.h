@@ -26,5 +26,5 @@ bool parse_json(const std::string &text, Json &out, std::string &problem);
 
 std::string quoted(const std::string &text);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

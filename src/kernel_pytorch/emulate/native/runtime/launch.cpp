@@ -90,7 +90,8 @@ void fill_space(Space &s, const LaunchRequest &r, const Launch &launch) {
     }
     s.packet = {};
     s.packet.setup = 3;
-    s.packet.block[0] = uint16_t(r.block.x), s.packet.block[1] = uint16_t(r.block.y), s.packet.block[2] = uint16_t(r.block.z);
+    s.packet.block[0] = uint16_t(r.block.x), s.packet.block[1] = uint16_t(r.block.y),
+    s.packet.block[2] = uint16_t(r.block.z);
     for (int i = 0; i < 3; i++) s.packet.grid[i] = uint32_t(r.threads[i]);
     s.packet.private_bytes = launch.scratch_lane_bytes;
     s.packet.group_bytes = launch.lds_bytes;
@@ -114,9 +115,10 @@ uint32_t dynamic_stack() {
 
 uint64_t seed() {
     static uint64_t value = config().seed ? config().seed : uint64_t(now() * 1e9) | 1;
-    static bool said = false;
-    if (!said) say("blocks run in random order, seed %llu (KPT_EMULATE_SEED repeats it)", (unsigned long long)value);
-    said = true;
+    static bool reported = false;
+    if (!reported)
+        say("blocks run in random order, seed %llu (KPT_EMULATE_SEED repeats it)", (unsigned long long)value);
+    reported = true;
     return value;
 }
 
@@ -132,7 +134,7 @@ void report_resources(const KptKernel &kernel, const std::string &detail) {
 /* A pointer that real hardware could not follow is worth a word, once; whether the kernel does is not known yet. */
 void note_host_pointers(const KptKernel &k, const std::vector<uint8_t> &arguments) {
     static std::mutex mutex;
-    static std::set<std::string> *said = new std::set<std::string>;
+    static std::set<std::string> *reported = new std::set<std::string>;
     for (uint32_t i = 0; i < k.arg_count; i++) {
         const KptArg &a = k.args[i];
         uint64_t address = 0;
@@ -141,13 +143,13 @@ void note_host_pointers(const KptKernel &k, const std::vector<uint8_t> &argument
         if (!is_plain_host(address)) continue;
         std::lock_guard<std::mutex> lock(mutex);
         std::string place = std::string(k.symbol) + " " + std::to_string(i);
-        if (said->insert(place).second)
+        if (reported->insert(place).second)
             say("%s: argument %u%s%s points to memory of the host that HIP does not know; a GPU faults when it follows it",
                 k.symbol, i + 1, *a.name ? " " : "", a.name);
     }
 }
 
-}  // namespace
+} // namespace
 
 uint32_t units(const KptKernel &kernel) {
     bool pairs = config().major >= 10 && (kernel.rsrc1 >> 29 & 1);
@@ -221,9 +223,12 @@ hipError_t prepare_launch(hipFunction_t function, dim3 grid, dim3 block, uint64_
         const void *data = nullptr;
         size_t bytes = 0;
         for (void **at = extra; uint64_t(*at) != 3; at += 2) {
-            if (uint64_t(*at) == 1) data = at[1];
-            else if (uint64_t(*at) == 2) bytes = *static_cast<size_t *>(at[1]);
-            else return hipErrorInvalidValue;
+            if (uint64_t(*at) == 1)
+                data = at[1];
+            else if (uint64_t(*at) == 2)
+                bytes = *static_cast<size_t *>(at[1]);
+            else
+                return hipErrorInvalidValue;
         }
         if (data) memcpy(out.arguments.data(), data, bytes < size ? bytes : size);
         note_host_pointers(k, out.arguments);
@@ -282,4 +287,4 @@ void merge_counters(Launch &launch, const KptCounters &from, const std::vector<u
     for (size_t i = 0; i < places.size(); i++) launch.place_counts[i] += places[i];
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -47,13 +47,13 @@ struct Launch {
     const KptKernel *kernel = nullptr;
     uint32_t wave_size = 64, waves = 1, lds_bytes = 0, scratch_lane_bytes = 0, id_registers = 1;
     uint64_t blocks = 0;
-    KptWave start;                      /* every wave's first state, apart from what depends on block and wave */
+    KptWave start; /* every wave's first state, apart from what depends on block and wave */
     uint32_t id_sgpr[3] = {~0u, ~0u, ~0u};
     uint32_t info_sgpr = ~0u;           /* workgroup info, where the kernel asks for it */
     uint32_t scratch_buffer_sgpr = ~0u; /* private segment buffer descriptor, where the target has one */
     uint32_t flat_scratch_sgpr = ~0u;
-    std::vector<uint32_t> ids;          /* work-item ids: [wave][register][lane] */
-    std::vector<uint64_t> exec;         /* [wave] for a whole block */
+    std::vector<uint32_t> ids;  /* work-item ids: [wave][register][lane] */
+    std::vector<uint64_t> exec; /* [wave] for a whole block */
     uint64_t resident_per_worker = 1;
     std::atomic<uint64_t> next{0}, finished{0}, hard_progress{0}, soft_progress{0};
     std::atomic<bool> stop{false};
@@ -72,5 +72,5 @@ void merge_counters(Launch &launch, const KptCounters &counters, const std::vect
 /* Runs all blocks; returns when they are done or the launch was stopped. */
 void run_blocks(Launch &launch);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

@@ -45,8 +45,8 @@ hipError_t launch_host(const void *host, dim3 grid, dim3 block, uint64_t lds, hi
     return error;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
@@ -92,7 +92,8 @@ KPT_API hipError_t hipLaunchByPtr(const void *host) {
     return done(start(function, top.grid, top.block, top.lds, top.stream, nullptr, extra, false));
 }
 
-KPT_API hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **params, size_t lds, hipStream_t stream) {
+KPT_API hipError_t hipLaunchKernel(const void *host, dim3 grid, dim3 block, void **params, size_t lds,
+                                   hipStream_t stream) {
     KPT_ENTER();
     return done(launch_host(host, grid, block, lds, stream, params, false));
 }
@@ -121,7 +122,8 @@ KPT_API hipError_t hipLaunchKernelExC(const hipLaunchConfig_t *c, const void *ho
     return done(launch_host(host, c->gridDim, c->blockDim, c->dynamicSmemBytes, c->stream, params, cooperative));
 }
 
-KPT_API hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG *c, hipFunction_t function, void **params, void **extra) {
+KPT_API hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG *c, hipFunction_t function, void **params,
+                                        void **extra) {
     KPT_ENTER();
     if (!c || !function) return done(hipErrorInvalidValue);
     bool cooperative = false;
@@ -187,8 +189,9 @@ KPT_API hipError_t hipHccModuleLaunchKernel(hipFunction_t function, uint32_t tx,
 /* The header of ROCm declares these two as C++ functions as well. */
 __attribute__((visibility("default"))) hipError_t kpt_ext_launch(
     hipFunction_t function, uint32_t tx, uint32_t ty, uint32_t tz, uint32_t bx, uint32_t by, uint32_t bz, size_t lds,
-    hipStream_t stream, void **params, void **extra, hipEvent_t before, hipEvent_t after, uint32_t flags)
-    __asm__("_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j");
+    hipStream_t stream, void **params, void **extra, hipEvent_t before, hipEvent_t after,
+    uint32_t
+        flags) __asm__("_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j");
 hipError_t kpt_ext_launch(hipFunction_t function, uint32_t tx, uint32_t ty, uint32_t tz, uint32_t bx, uint32_t by,
                           uint32_t bz, size_t lds, hipStream_t stream, void **params, void **extra, hipEvent_t before,
                           hipEvent_t after, uint32_t flags) {

@@ -19,17 +19,21 @@ KPT_API hipError_t hipModuleGetFunctionCount(unsigned *count, hipModule_t module
 KPT_API hipError_t hipGetProcAddress(const char *symbol, void **pointer, int version, uint64_t flags, int *status);
 
 /* A library is a module here, and its kernels are functions: both are made for one device. */
-KPT_API hipError_t hipLibraryLoadData(hipModule_t *library, const void *code, void *, void **, unsigned, void *, void **, unsigned) {
+KPT_API hipError_t hipLibraryLoadData(hipModule_t *library, const void *code, void *, void **, unsigned, void *,
+                                      void **, unsigned) {
     return hipModuleLoadData(library, code);
 }
-KPT_API hipError_t hipLibraryLoadFromFile(hipModule_t *library, const char *path, void *, void **, unsigned, void *, void **, unsigned) {
+KPT_API hipError_t hipLibraryLoadFromFile(hipModule_t *library, const char *path, void *, void **, unsigned, void *,
+                                          void **, unsigned) {
     return hipModuleLoad(library, path);
 }
 KPT_API hipError_t hipLibraryUnload(hipModule_t library) { return hipModuleUnload(library); }
 KPT_API hipError_t hipLibraryGetKernel(hipFunction_t *kernel, hipModule_t library, const char *name) {
     return hipModuleGetFunction(kernel, library, name);
 }
-KPT_API hipError_t hipLibraryGetKernelCount(unsigned *count, hipModule_t library) { return hipModuleGetFunctionCount(count, library); }
+KPT_API hipError_t hipLibraryGetKernelCount(unsigned *count, hipModule_t library) {
+    return hipModuleGetFunctionCount(count, library);
+}
 KPT_API hipError_t hipKernelGetLibrary(hipModule_t *library, hipFunction_t kernel) {
     KPT_ENTER();
     if (!library || !kernel) return done(hipErrorInvalidValue);
@@ -155,8 +159,8 @@ KPT_API hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *list, int
         Operation operation;
         operation.type = hipGraphNodeTypeKernel;
         if (function)
-            error = prepare_launch(function, list[i].gridDim, list[i].blockDim, list[i].sharedMem, list[i].args, nullptr,
-                                   false, operation.launch);
+            error = prepare_launch(function, list[i].gridDim, list[i].blockDim, list[i].sharedMem, list[i].args,
+                                   nullptr, false, operation.launch);
         if (error == hipSuccess) error = submit(list[i].stream, std::move(operation));
     }
     self().device = before;

@@ -29,11 +29,11 @@ const uint64_t HUGE_SPAN = 4ull << 20;
 struct Space {
     std::shared_mutex mutex;
     uint64_t arena = 0, arena_bytes = 0, next = 0;
-    std::map<uint64_t, Allocation *> live;      /* by base */
-    std::map<uint64_t, Allocation *> freed;     /* by base */
+    std::map<uint64_t, Allocation *> live;  /* by base */
+    std::map<uint64_t, Allocation *> freed; /* by base */
     std::deque<Allocation *> quarantine;
     uint64_t quarantined = 0;
-    std::map<uint64_t, uint64_t> gaps;          /* freed address space that may be used again: start -> bytes */
+    std::map<uint64_t, uint64_t> gaps; /* freed address space that may be used again: start -> bytes */
     uint64_t count = 0;
     std::vector<uint64_t> used;
     uint64_t host_used = 0;
@@ -108,8 +108,8 @@ void fill(const Allocation &a) {
 }
 
 uint8_t *bitmap(uint64_t bytes) {
-    void *map = mmap(nullptr, bytes / 8 + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
+    void *map =
+        mmap(nullptr, bytes / 8 + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return map == MAP_FAILED ? nullptr : static_cast<uint8_t *>(map);
 }
 
@@ -124,18 +124,18 @@ bool counts_as_device(Kind kind) { return kind == Kind::device || kind == Kind::
 
 const char *kind_name(const Allocation &a) {
     switch (a.kind) {
-        case Kind::device: return "device buffer";
-        case Kind::host: return "host buffer (hipHostMalloc)";
-        case Kind::managed: return "managed buffer";
-        case Kind::registered: return "registered host buffer";
-        case Kind::image: return "code object's image";
-        case Kind::internal: return "buffer of the runtime";
-        case Kind::array: return "array";
+    case Kind::device: return "device buffer";
+    case Kind::host: return "host buffer (hipHostMalloc)";
+    case Kind::managed: return "managed buffer";
+    case Kind::registered: return "registered host buffer";
+    case Kind::image: return "code object's image";
+    case Kind::internal: return "buffer of the runtime";
+    case Kind::array: return "array";
     }
     return "buffer";
 }
 
-}  // namespace
+} // namespace
 
 Allocation *allocate(Kind kind, uint64_t bytes, int device, unsigned flags, hipError_t &error, uint64_t alignment) {
     Space &s = space();
@@ -245,8 +245,7 @@ std::string describe(uint64_t address, bool &freed) {
         freed = true;
         return std::to_string(address - a->base) + " bytes into " + label(*a) + ", which was freed";
     }
-    if (Allocation *a = holder(s.live, address))
-        return std::to_string(address - a->base) + " bytes into " + label(*a);
+    if (Allocation *a = holder(s.live, address)) return std::to_string(address - a->base) + " bytes into " + label(*a);
     if (address < PAGE * 16) return "a null pointer plus " + size_text(address);
     bool in_arena = address >= s.arena && address < s.arena + s.arena_bytes;
     auto comparable = [in_arena](const Allocation *a) { return a->adopted != in_arena && a->kind != Kind::internal; };
@@ -302,8 +301,10 @@ void note_copied(uint64_t to, uint64_t from, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes && b->holds(to + i) && a->holds(from + i); i++) {
         uint64_t o = from + i - a->base, p = to + i - b->base;
         uint8_t bit = uint8_t(1u << (p % 8));
-        if (a->written[o / 8] >> (o % 8) & 1) __atomic_fetch_or(&b->written[p / 8], bit, __ATOMIC_RELAXED);
-        else __atomic_fetch_and(&b->written[p / 8], uint8_t(~bit), __ATOMIC_RELAXED);
+        if (a->written[o / 8] >> (o % 8) & 1)
+            __atomic_fetch_or(&b->written[p / 8], bit, __ATOMIC_RELAXED);
+        else
+            __atomic_fetch_and(&b->written[p / 8], uint8_t(~bit), __ATOMIC_RELAXED);
     }
 }
 
@@ -327,4 +328,4 @@ void each_allocation(void (*visit)(const Allocation &)) {
     for (const Allocation *a : all) visit(*a);
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -17,11 +17,11 @@ struct Allocation {
     Kind kind = Kind::device;
     int device = 0;
     unsigned flags = 0;
-    uint64_t id = 0;                       /* order of allocation, from 1 */
-    uint64_t span = 0, span_bytes = 0;     /* the pages around it, without the guards */
+    uint64_t id = 0;                   /* order of allocation, from 1 */
+    uint64_t span = 0, span_bytes = 0; /* the pages around it, without the guards */
     bool freed = false, adopted = false;
-    uint8_t *written = nullptr;            /* checked runs: one bit per byte that has been written */
-    void *context = nullptr;               /* the memory pool it came from */
+    uint8_t *written = nullptr; /* checked runs: one bit per byte that has been written */
+    void *context = nullptr;    /* the memory pool it came from */
 
     bool holds(uint64_t address) const { return address >= base && address - base < bytes; }
 };
@@ -58,5 +58,5 @@ void release_all();
 /* Calls `visit` for every live allocation, in order of allocation. */
 void each_allocation(void (*visit)(const Allocation &));
 
-}  // namespace kpt
+} // namespace kpt
 #endif

@@ -40,8 +40,8 @@ hipError_t take_back(void *pointer, bool host) {
     return hipSuccess;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
@@ -62,8 +62,12 @@ KPT_API hipError_t hipHostMalloc(void **pointer, size_t bytes, unsigned flags) {
     KPT_ENTER();
     return done(give(pointer, bytes, Kind::host, flags));
 }
-KPT_API hipError_t hipHostAlloc(void **pointer, size_t bytes, unsigned flags) { return hipHostMalloc(pointer, bytes, flags); }
-KPT_API hipError_t hipExtHostAlloc(void **pointer, size_t bytes, unsigned flags) { return hipHostMalloc(pointer, bytes, flags); }
+KPT_API hipError_t hipHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    return hipHostMalloc(pointer, bytes, flags);
+}
+KPT_API hipError_t hipExtHostAlloc(void **pointer, size_t bytes, unsigned flags) {
+    return hipHostMalloc(pointer, bytes, flags);
+}
 KPT_API hipError_t hipMallocHost(void **pointer, size_t bytes) { return hipHostMalloc(pointer, bytes, 0); }
 KPT_API hipError_t hipMemAllocHost(void **pointer, size_t bytes) { return hipHostMalloc(pointer, bytes, 0); }
 
@@ -180,19 +184,19 @@ KPT_API hipError_t hipPointerGetAttribute(void *data, int attribute, void *point
     uint64_t at = uint64_t(pointer);
     uint32_t small = 0;
     switch (attribute) {
-        case 2: small = uint32_t(type_of(*found)); break;
-        case 3: memcpy(data, &at, 8); return done(hipSuccess);
-        case 4:
-            if (type_of(*found) == hipMemoryTypeDevice) return done(hipErrorInvalidValue);
-            memcpy(data, &at, 8);
-            return done(hipSuccess);
-        case 7: memcpy(data, &found->id, 8); return done(hipSuccess);
-        case 8: memset(data, found->kind == Kind::managed, 1); return done(hipSuccess);
-        case 9: small = uint32_t(found->device); break;
-        case 11: memcpy(data, &found->base, 8); return done(hipSuccess);
-        case 12: memcpy(data, &found->bytes, 8); return done(hipSuccess);
-        case 13: memset(data, 1, 1); return done(hipSuccess);
-        default: return done(hipErrorNotSupported);
+    case 2: small = uint32_t(type_of(*found)); break;
+    case 3: memcpy(data, &at, 8); return done(hipSuccess);
+    case 4:
+        if (type_of(*found) == hipMemoryTypeDevice) return done(hipErrorInvalidValue);
+        memcpy(data, &at, 8);
+        return done(hipSuccess);
+    case 7: memcpy(data, &found->id, 8); return done(hipSuccess);
+    case 8: memset(data, found->kind == Kind::managed, 1); return done(hipSuccess);
+    case 9: small = uint32_t(found->device); break;
+    case 11: memcpy(data, &found->base, 8); return done(hipSuccess);
+    case 12: memcpy(data, &found->bytes, 8); return done(hipSuccess);
+    case 13: memset(data, 1, 1); return done(hipSuccess);
+    default: return done(hipErrorNotSupported);
     }
     memcpy(data, &small, 4);
     return done(hipSuccess);
@@ -209,6 +213,7 @@ KPT_API hipError_t hipMemPrefetchAsync(const void *pointer, size_t bytes, int, h
 KPT_API hipError_t hipMemAdvise_v2(const void *pointer, size_t bytes, int advice, hipMemLocation location) {
     return hipMemAdvise(pointer, bytes, advice, location.id);
 }
-KPT_API hipError_t hipMemPrefetchAsync_v2(const void *pointer, size_t bytes, hipMemLocation where, unsigned, hipStream_t stream) {
+KPT_API hipError_t hipMemPrefetchAsync_v2(const void *pointer, size_t bytes, hipMemLocation where, unsigned,
+                                          hipStream_t stream) {
     return hipMemPrefetchAsync(pointer, bytes, where.id, stream);
 }

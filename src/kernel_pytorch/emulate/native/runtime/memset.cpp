@@ -31,7 +31,7 @@ hipError_t set(void *to, uint32_t value, uint32_t element, uint64_t pitch, uint6
     return done(submit(stream, std::move(operation)));
 }
 
-}  // namespace
+} // namespace
 
 hipError_t run_set(const Set &s) {
     if (!s.width || !s.height || !s.depth) return hipSuccess;
@@ -39,7 +39,8 @@ hipError_t run_set(const Set &s) {
     Allocation *a = find(s.to.at);
     if (!a || a->base + a->bytes - s.to.at < extent) {
         bool freed;
-        say("hipMemset: %llu bytes do not fit: the destination is %s", (unsigned long long)extent, describe(s.to.at, freed).c_str());
+        say("hipMemset: %llu bytes do not fit: the destination is %s", (unsigned long long)extent,
+            describe(s.to.at, freed).c_str());
         return hipErrorInvalidValue;
     }
     if (s.to.at % s.element) return hipErrorInvalidValue;
@@ -52,15 +53,19 @@ hipError_t run_set(const Set &s) {
     return hipSuccess;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
-KPT_API hipError_t hipMemset(void *to, int value, size_t bytes) { return set(to, uint8_t(value), 1, bytes, bytes, 1, 1, 0, nullptr); }
+KPT_API hipError_t hipMemset(void *to, int value, size_t bytes) {
+    return set(to, uint8_t(value), 1, bytes, bytes, 1, 1, 0, nullptr);
+}
 KPT_API hipError_t hipMemsetAsync(void *to, int value, size_t bytes, hipStream_t stream) {
     return set(to, uint8_t(value), 1, bytes, bytes, 1, 1, 0, stream);
 }
-KPT_API hipError_t hipMemsetD8(void *to, unsigned char value, size_t count) { return set(to, value, 1, count, count, 1, 1, 0, nullptr); }
+KPT_API hipError_t hipMemsetD8(void *to, unsigned char value, size_t count) {
+    return set(to, value, 1, count, count, 1, 1, 0, nullptr);
+}
 KPT_API hipError_t hipMemsetD8Async(void *to, unsigned char value, size_t count, hipStream_t stream) {
     return set(to, value, 1, count, count, 1, 1, 0, stream);
 }
@@ -79,20 +84,24 @@ KPT_API hipError_t hipMemsetD32Async(void *to, int value, size_t count, hipStrea
 KPT_API hipError_t hipMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
     return set(to, uint8_t(value), 1, pitch, width, height, 1, 0, nullptr);
 }
-KPT_API hipError_t hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, hipStream_t stream) {
+KPT_API hipError_t hipMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
+                                    hipStream_t stream) {
     return set(to, uint8_t(value), 1, pitch, width, height, 1, 0, stream);
 }
 KPT_API hipError_t hipMemset3DAsync(hipPitchedPtr to, int value, hipExtent e, hipStream_t stream) {
     return set(to.ptr, uint8_t(value), 1, to.pitch, e.width, e.height, e.depth, to.pitch * to.ysize, stream);
 }
-KPT_API hipError_t hipMemset3D(hipPitchedPtr to, int value, hipExtent e) { return hipMemset3DAsync(to, value, e, nullptr); }
+KPT_API hipError_t hipMemset3D(hipPitchedPtr to, int value, hipExtent e) {
+    return hipMemset3DAsync(to, value, e, nullptr);
+}
 
-#define KPT_SET_2D(name, type, element) \
-    KPT_API hipError_t name##Async(void *to, size_t pitch, type value, size_t width, size_t height, hipStream_t stream) { \
-        return set(to, uint32_t(value), element, pitch, width, height, 1, 0, stream); \
-    } \
-    KPT_API hipError_t name(void *to, size_t pitch, type value, size_t width, size_t height) { \
-        return set(to, uint32_t(value), element, pitch, width, height, 1, 0, nullptr); \
+#define KPT_SET_2D(name, type, element)                                                                                \
+    KPT_API hipError_t name##Async(void *to, size_t pitch, type value, size_t width, size_t height,                    \
+                                   hipStream_t stream) {                                                               \
+        return set(to, uint32_t(value), element, pitch, width, height, 1, 0, stream);                                  \
+    }                                                                                                                  \
+    KPT_API hipError_t name(void *to, size_t pitch, type value, size_t width, size_t height) {                         \
+        return set(to, uint32_t(value), element, pitch, width, height, 1, 0, nullptr);                                 \
     }
 KPT_SET_2D(hipMemsetD2D8, unsigned char, 1)
 KPT_SET_2D(hipMemsetD2D16, unsigned short, 2)

@@ -30,7 +30,7 @@ Loaded &loaded() {
     return *all;
 }
 
-}  // namespace
+} // namespace
 
 hipModule_t load_module(const void *data, size_t bytes, int device, hipError_t &error) {
     auto module = std::make_unique<ihipModule_t>();
@@ -99,7 +99,7 @@ hipFunction_t find_function(hipModule_t module, const std::string &asked, hipErr
     return nullptr;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 

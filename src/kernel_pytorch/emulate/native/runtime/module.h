@@ -50,5 +50,5 @@ hipFunction_t registered_function(const void *host_function, hipError_t &error);
 /* Where the device variable behind a host variable lies on the thread's device. */
 hipError_t registered_variable(const void *host_variable, void **address, size_t *bytes);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

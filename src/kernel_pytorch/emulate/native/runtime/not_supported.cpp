@@ -14,9 +14,9 @@ using namespace kpt;
 /* Called by the generated functions, one for each name of symbols.txt that nothing else defines. */
 extern "C" __attribute__((visibility("hidden"))) int kpt_not_supported(const char *name) {
     static std::mutex mutex;
-    static std::set<std::string> *said = new std::set<std::string>;
+    static std::set<std::string> *reported = new std::set<std::string>;
     std::lock_guard<std::mutex> lock(mutex);
-    if (said->insert(name).second) {
+    if (reported->insert(name).second) {
         say("%s is not emulated: it returns hipErrorNotSupported", name);
         report_line("{\"event\":\"unsupported\",\"function\":" + quoted(name) + "}");
     }
@@ -46,7 +46,7 @@ KPT_API unsigned short __gnu_f2h_ieee(float value) {
     if (magnitude >= 0x477ff000) return uint16_t(sign | 0x7c00); /* rounds to infinity */
     if (magnitude < 0x33000001) return uint16_t(sign);           /* rounds to zero */
     uint32_t exponent = magnitude >> 23, fraction = (magnitude & 0x7fffff) | 0x800000;
-    unsigned drop = exponent > 112 ? 13 : 126 - exponent;        /* a subnormal half loses more bits */
+    unsigned drop = exponent > 112 ? 13 : 126 - exponent; /* a subnormal half loses more bits */
     uint32_t kept = fraction >> drop, rest = fraction & ((1u << drop) - 1), tie = 1u << (drop - 1);
     if (rest > tie || (rest == tie && (kept & 1))) kept++;
     uint32_t base = exponent > 112 ? (exponent - 113) << 10 : 0;

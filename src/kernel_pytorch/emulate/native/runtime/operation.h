@@ -22,19 +22,19 @@ struct Copy {
     Box to, from;
     uint64_t width = 0, height = 1, depth = 1; /* width in bytes */
     hipMemcpyKind kind = hipMemcpyDefault;
-    hipMemcpy3DParms shown{};                  /* what hipGraphMemcpyNodeGetParams gives back */
+    hipMemcpy3DParms shown{}; /* what hipGraphMemcpyNodeGetParams gives back */
 };
 
 struct Set {
     Box to;
-    uint32_t value = 0, element = 1; /* element size: 1, 2 or 4 bytes */
+    uint32_t value = 0, element = 1;           /* element size: 1, 2 or 4 bytes */
     uint64_t width = 0, height = 1, depth = 1; /* width in elements */
 };
 
 struct Operation {
     hipGraphNodeType type = hipGraphNodeTypeEmpty;
     LaunchRequest launch;
-    hipKernelNodeParams shown{};             /* what hipGraphKernelNodeGetParams gives back */
+    hipKernelNodeParams shown{};              /* what hipGraphKernelNodeGetParams gives back */
     std::vector<std::vector<uint8_t>> values; /* the arguments `shown` points to */
     std::vector<void *> pointers;
     Copy copy;
@@ -60,5 +60,5 @@ hipError_t run_set(const Set &set);
 /* The operation for one row of bytes. */
 Operation copy_operation(void *to, const void *from, uint64_t bytes, hipMemcpyKind kind);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

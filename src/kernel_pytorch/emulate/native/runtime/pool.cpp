@@ -12,7 +12,7 @@
 namespace kpt {
 namespace {
 
-const size_t STACK = 16 << 20;    /* translated kernels keep registers on the stack */
+const size_t STACK = 16 << 20; /* translated kernels keep registers on the stack */
 const size_t ENOUGH_STACK = 1 << 20;
 
 struct Pool {
@@ -86,7 +86,7 @@ bool deep_stack() {
     return known;
 }
 
-}  // namespace
+} // namespace
 
 void pool_run(unsigned threads, const std::function<void(unsigned)> &task) {
     bool here = deep_stack();
@@ -95,8 +95,7 @@ void pool_run(unsigned threads, const std::function<void(unsigned)> &task) {
     Pool &p = *pool;
     {
         std::unique_lock<std::mutex> lock(p.mutex);
-        while (p.started < others && start_thread(p)) {
-        }
+        while (p.started < others && start_thread(p)) {}
         others = others < p.started ? others : p.started;
         p.round++;
         p.wanted = p.left = others;
@@ -110,4 +109,4 @@ void pool_run(unsigned threads, const std::function<void(unsigned)> &task) {
     p.wanted = 0;
 }
 
-}  // namespace kpt
+} // namespace kpt

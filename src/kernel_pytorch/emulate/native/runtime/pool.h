@@ -10,5 +10,5 @@ namespace kpt {
  * time. Works in a child after fork: threads are started anew there. */
 void pool_run(unsigned threads, const std::function<void(unsigned)> &task);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

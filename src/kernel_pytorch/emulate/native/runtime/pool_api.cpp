@@ -50,8 +50,8 @@ hipError_t from_pool(void **pointer, size_t bytes, hipMemPool_t pool, hipStream_
     return hipSuccess;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
@@ -122,20 +122,29 @@ KPT_API hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t) {
 KPT_API hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, int attribute, void *value) {
     KPT_ENTER();
     if (!pool || !value) return done(hipErrorInvalidValue);
-    if (attribute >= 1 && attribute <= 3) memcpy(&pool->reuse[attribute], value, 4);
-    else if (attribute == 4) memcpy(&pool->release_threshold, value, 8);
-    else if (attribute == 6 || attribute == 8) pool->high = pool->used;
-    else return done(hipErrorInvalidValue);
+    if (attribute >= 1 && attribute <= 3)
+        memcpy(&pool->reuse[attribute], value, 4);
+    else if (attribute == 4)
+        memcpy(&pool->release_threshold, value, 8);
+    else if (attribute == 6 || attribute == 8)
+        pool->high = pool->used;
+    else
+        return done(hipErrorInvalidValue);
     return done(hipSuccess);
 }
 KPT_API hipError_t hipMemPoolGetAttribute(hipMemPool_t pool, int attribute, void *value) {
     KPT_ENTER();
     if (!pool || !value) return done(hipErrorInvalidValue);
-    if (attribute >= 1 && attribute <= 3) memcpy(value, &pool->reuse[attribute], 4);
-    else if (attribute == 4) memcpy(value, &pool->release_threshold, 8);
-    else if (attribute == 5 || attribute == 7) memcpy(value, &pool->used, 8);
-    else if (attribute == 6 || attribute == 8) memcpy(value, &pool->high, 8);
-    else return done(hipErrorInvalidValue);
+    if (attribute >= 1 && attribute <= 3)
+        memcpy(value, &pool->reuse[attribute], 4);
+    else if (attribute == 4)
+        memcpy(value, &pool->release_threshold, 8);
+    else if (attribute == 5 || attribute == 7)
+        memcpy(value, &pool->used, 8);
+    else if (attribute == 6 || attribute == 8)
+        memcpy(value, &pool->high, 8);
+    else
+        return done(hipErrorInvalidValue);
     return done(hipSuccess);
 }
 KPT_API hipError_t hipMemPoolSetAccess(hipMemPool_t pool, const void *, size_t) {

@@ -100,8 +100,8 @@ hipError_t properties(hipDeviceProp_tR0600 *out, int device) {
     return hipSuccess;
 }
 
-}  // namespace
-}  // namespace kpt
+} // namespace
+} // namespace kpt
 
 using namespace kpt;
 
@@ -195,5 +195,9 @@ KPT_API hipError_t hipChooseDeviceR0600(int *device, const hipDeviceProp_tR0600 
     *device = 0; /* all devices are alike */
     return done(hipSuccess);
 }
-KPT_API hipError_t hipChooseDeviceR0000(int *device, const hipDeviceProp_tR0000 *) { return hipChooseDeviceR0600(device, nullptr); }
-KPT_API hipError_t hipChooseDevice(int *device, const hipDeviceProp_tR0000 *) { return hipChooseDeviceR0600(device, nullptr); }
+KPT_API hipError_t hipChooseDeviceR0000(int *device, const hipDeviceProp_tR0000 *) {
+    return hipChooseDeviceR0600(device, nullptr);
+}
+KPT_API hipError_t hipChooseDevice(int *device, const hipDeviceProp_tR0000 *) {
+    return hipChooseDeviceR0600(device, nullptr);
+}

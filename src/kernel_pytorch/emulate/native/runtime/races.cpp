@@ -19,7 +19,7 @@ namespace {
 struct Access {
     uint32_t group = ~0u; /* order number of the workgroup */
     uint32_t epoch = 0;
-    uint32_t stamp = 0;   /* atomics in the launch before it */
+    uint32_t stamp = 0; /* atomics in the launch before it */
     uint16_t wave = 0;
     uint8_t lane = 0, atomic = 0;
 };
@@ -47,7 +47,9 @@ struct LdsHistory {
     std::vector<Byte> bytes;
 };
 
-bool ordered_in_group(const Access &before, const Access &now) { return before.wave == now.wave || before.epoch != now.epoch; }
+bool ordered_in_group(const Access &before, const Access &now) {
+    return before.wave == now.wave || before.epoch != now.epoch;
+}
 
 bool ordered_between_groups(const History &h, const Access &before, const Access &now) {
     if (before.stamp < h.grid_barrier) return true;
@@ -69,7 +71,7 @@ bool is_coherent(const KptWave &wave) {
     return strstr(text, " sc0") || strstr(text, " sc1") || strstr(text, " glc") || strstr(text, "scope:");
 }
 
-/* The last vector register of an operand, by its place in the disassembly: 35 for v35 and for v[34:35]; -1 for others. */
+/* The last vector register of an operand, by its place in the disassembly: 35 for v35 and v[34:35]; -1 for others. */
 int last_register(const char *text, int operand) {
     const char *at = strchr(text, ' ');
     while (at && operand-- > 0) at = strchr(at + 1, ',');
@@ -91,30 +93,31 @@ bool is_first_guess(const KptWave &wave) {
 }
 
 std::string who(const Access &a, const char *did) {
-    return std::string(did) + " by block number " + std::to_string(a.group) + ", wave " + std::to_string(a.wave) + ", lane " +
-           std::to_string(a.lane);
+    return std::string(did) + " by block number " + std::to_string(a.group) + ", wave " + std::to_string(a.wave) +
+           ", lane " + std::to_string(a.lane);
 }
 
 /* `address` and `bytes` are the whole access; `byte` is one byte of it. */
 void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uint64_t address, uint32_t bytes,
-             uint32_t flags, bool &said) {
+             uint32_t flags, bool &reported) {
     bool writes = flags & (KPT_WRITE | KPT_ATOMIC), reads = flags & (KPT_READ | KPT_ATOMIC);
     bool write_write = writes && conflict(h, byte.writer, now), read_write = writes && conflict(h, byte.reader, now);
     bool write_read = reads && conflict(h, byte.writer, now);
     if (write_read && byte.writer.atomic && !writes && is_first_guess(*wave)) write_read = false;
-    if ((write_write || read_write || write_read) && !said) {
-        said = true;
+    if ((write_write || read_write || write_read) && !reported) {
+        reported = true;
         const Access &other = read_write && !write_write && !write_read ? byte.reader : byte.writer;
-        std::string text = std::string(writes ? "written" : "read") + " while unordered with " +
-                           who(other, &other == &byte.reader ? "a read" : "a write") +
-                           (flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
+        std::string text =
+            std::string(writes ? "written" : "read") + " while unordered with " +
+            who(other, &other == &byte.reader ? "a read" : "a write") +
+            (flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
         report_kernel_fault(*wave, KPT_FAULT_RACE, now.lane, address, bytes, text.c_str());
     }
     if (writes) byte.writer = now;
     if (reads) byte.reader = now;
 }
 
-}  // namespace
+} // namespace
 
 void races_group_started(Group &group) {
     History &h = history();
@@ -148,21 +151,22 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     now.wave = uint16_t(wave->wave_in_group);
     now.lane = uint8_t(lane);
     now.atomic = (flags & KPT_ATOMIC) || is_coherent(*wave);
-    bool said = false;
+    bool reported = false;
     if (flags & KPT_IN_LDS) {
         auto *lds = static_cast<LdsHistory *>(group.lds_history);
         for (uint64_t i = address; lds && i < address + bytes && i < lds->bytes.size(); i++)
-            compare(wave, nullptr, lds->bytes[i], now, address, bytes, flags, said);
+            compare(wave, nullptr, lds->bytes[i], now, address, bytes, flags, reported);
         return;
     }
     if (now.atomic) h.last_atomic[now.group] = ++h.atomics;
     Allocation *memory = find(address);
-    if (!memory || memory->kind == Kind::internal || memory->kind == Kind::image) return; /* the runtime's own protocol */
+    if (!memory || memory->kind == Kind::internal || memory->kind == Kind::image)
+        return; /* the runtime's own protocol */
     for (uint64_t i = address; i < address + bytes; i++) {
         auto &page = h.pages[i / PAGE];
         if (!page) page = std::make_unique<Byte[]>(PAGE);
-        compare(wave, &h, page[i % PAGE], now, address, bytes, flags, said);
+        compare(wave, &h, page[i % PAGE], now, address, bytes, flags, reported);
     }
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -106,7 +106,7 @@ void finish() {
 /* Runs when the process ends by exit() or by returning from main. */
 __attribute__((destructor)) void at_the_end() { finish(); }
 
-}  // namespace
+} // namespace
 
 void report_end() { finish(); }
 
@@ -131,8 +131,7 @@ void report_launch(const std::string &kernel, dim3 grid, dim3 block, uint32_t ld
                    const KptCounters *c) {
     launches++;
     double before = kernel_seconds.load();
-    while (!kernel_seconds.compare_exchange_weak(before, before + seconds)) {
-    }
+    while (!kernel_seconds.compare_exchange_weak(before, before + seconds)) {}
     if (!reporting()) return;
     char time[32];
     snprintf(time, sizeof time, "%.9f", seconds);
@@ -171,7 +170,8 @@ void report_fault(const Fault &f) {
     faults++;
     std::string place = f.kind + f.kernel + f.instruction + f.file + std::to_string(f.line);
     if (++seen[place] > SHOWN_PER_PLACE || ++shown > SHOWN_IN_ALL) {
-        if (seen[place] == SHOWN_PER_PLACE + 1 && !config().quiet_faults) say("more faults of this kind at this place are not shown");
+        if (seen[place] == SHOWN_PER_PLACE + 1 && !config().quiet_faults)
+            say("more faults of this kind at this place are not shown");
         return;
     }
     std::string line = "{\"event\":\"fault\"" + member("kind", f.kind) + member("kernel", f.kernel) +
@@ -191,7 +191,8 @@ void report_fault(const Fault &f) {
     }
     if (!f.instruction.empty()) text += "\n  instruction " + f.instruction;
     if (!f.file.empty()) text += "\n  source      " + f.file + ":" + std::to_string(f.line);
-    if (f.address) text += "\n  address     " + hex(f.address) + (f.bytes ? ", " + std::to_string(f.bytes) + " bytes" : "");
+    if (f.address)
+        text += "\n  address     " + hex(f.address) + (f.bytes ? ", " + std::to_string(f.bytes) + " bytes" : "");
     if (!f.detail.empty()) text += "\n  what        " + f.detail;
     if (!f.hardware.empty()) text += "\n  hardware    " + f.hardware;
     say("%s", text.c_str());
@@ -199,4 +200,4 @@ void report_fault(const Fault &f) {
 
 uint64_t faults_reported() { return faults; }
 
-}  // namespace kpt
+} // namespace kpt

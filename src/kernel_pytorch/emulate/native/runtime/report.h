@@ -31,5 +31,5 @@ struct Fault {
 void report_fault(const Fault &fault);
 uint64_t faults_reported();
 
-}  // namespace kpt
+} // namespace kpt
 #endif

@@ -215,7 +215,8 @@ enum class Outcome { finished, waiting, working, stopped };
 /* Runs a group's waves round robin until all have ended, all wait, or its rounds are used up. */
 Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
     Launch &launch = *worker.launch;
-    bool partial = launch.request->threads[0] % launch.request->block.x || launch.request->threads[1] % launch.request->block.y ||
+    bool partial = launch.request->threads[0] % launch.request->block.x ||
+                   launch.request->threads[1] % launch.request->block.y ||
                    launch.request->threads[2] % launch.request->block.z;
     for (unsigned round = 0; round < ROUNDS; round++) {
         bool moved = false;
@@ -280,7 +281,8 @@ bool watchdog(Launch &launch, Worker &worker, const std::deque<Group *> &residen
     double limit = config().watchdog_s;
     if (limit <= 0) return false;
     double time = now();
-    uint64_t hard = launch.hard_progress.load(std::memory_order_relaxed), soft = launch.soft_progress.load(std::memory_order_relaxed);
+    uint64_t hard = launch.hard_progress.load(std::memory_order_relaxed),
+             soft = launch.soft_progress.load(std::memory_order_relaxed);
     if (hard != watch.hard) watch.hard = hard, watch.hard_time = watch.soft_time = time;
     if (soft != watch.soft) watch.soft = soft, watch.soft_time = time;
     bool stuck = time - watch.soft_time > std::min(limit, STUCK_S), endless = time - watch.hard_time > limit;
@@ -294,7 +296,7 @@ void retire(Worker &worker, Group *group) {
     worker.spare.emplace_back(group);
 }
 
-}  // namespace
+} // namespace
 
 static void work(Launch &launch, unsigned index) {
     watch_faults();
@@ -334,8 +336,10 @@ static void work(Launch &launch, unsigned index) {
         }
         /* A group that works goes on for a while; one that waits lets the others go before it. */
         slices = outcome == Outcome::working ? (slices + 1) % SLICES : 0;
-        if (slices) resident.push_front(group);
-        else resident.push_back(group);
+        if (slices)
+            resident.push_front(group);
+        else
+            resident.push_back(group);
         if (outcome == Outcome::stopped) break;
         if (watchdog(launch, *worker, resident, watch)) break;
         /* Everything here waits for another worker: let it have the core. */
@@ -375,4 +379,4 @@ void run_blocks(Launch &launch) {
     running_grids--;
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -23,10 +23,10 @@ struct WaveSlot {
     uint8_t *storage = nullptr; /* registers and scratch; back to the worker when the wave ends */
     uint64_t digests[32] = {};  /* of the states at the last yields */
     uint32_t yields = 0;
-    int64_t budget = 0;         /* back edges it may take until it yields */
+    int64_t budget = 0; /* back edges it may take until it yields */
     uint64_t gws_epoch = 0;
     WaveState state = WaveState::fresh;
-    bool slept = false;         /* s_sleep or a message since it was last resumed */
+    bool slept = false; /* s_sleep or a message since it was last resumed */
 };
 
 struct Group {
@@ -86,5 +86,5 @@ void races_group_ended(Group &group);
 /* All workgroups have met. */
 void races_grid_barrier();
 
-}  // namespace kpt
+} // namespace kpt
 #endif

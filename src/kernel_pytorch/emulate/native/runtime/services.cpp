@@ -21,12 +21,12 @@ uint64_t nanoseconds() {
 
 bool is_fatal(KptFaultKind kind) {
     switch (kind) {
-        case KPT_FAULT_UNWRITTEN:
-        case KPT_FAULT_INACTIVE_LANE:
-        case KPT_FAULT_RACE:
-        case KPT_FAULT_BARRIER: return false;
-        case KPT_FAULT_MISALIGNED: return false;
-        default: return true;
+    case KPT_FAULT_UNWRITTEN:
+    case KPT_FAULT_INACTIVE_LANE:
+    case KPT_FAULT_RACE:
+    case KPT_FAULT_BARRIER: return false;
+    case KPT_FAULT_MISALIGNED: return false;
+    default: return true;
     }
 }
 
@@ -39,8 +39,10 @@ void on_fault(KptWave *wave, KptFaultKind kind, uint32_t lane, uint64_t address,
 }
 
 void on_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags) {
-    if (flags & KPT_IN_LDS) check_lds(wave, lane, address, bytes, flags);
-    else check_access(wave, lane, address, bytes, flags);
+    if (flags & KPT_IN_LDS)
+        check_lds(wave, lane, address, bytes, flags);
+    else
+        check_access(wave, lane, address, bytes, flags);
     if (config().races) check_races(wave, lane, address, bytes, flags);
 }
 
@@ -75,8 +77,8 @@ void on_sleep(KptWave *wave, uint32_t) { static_cast<WaveSlot *>(wave->owner)->s
 
 const KptServices table = {on_fault, on_access, on_message, on_clock, on_sleep};
 
-}  // namespace
+} // namespace
 
 const KptServices *services() { return &table; }
 
-}  // namespace kpt
+} // namespace kpt

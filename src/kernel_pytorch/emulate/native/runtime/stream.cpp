@@ -45,7 +45,7 @@ Known &known() {
     return *value;
 }
 
-}  // namespace
+} // namespace
 
 ihipStream_t *resolve(hipStream_t handle) {
     if (!handle || handle == reinterpret_cast<hipStream_t>(1)) return default_stream();
@@ -77,24 +77,26 @@ hipError_t submit(hipStream_t handle, Operation &&operation) {
 
 hipError_t execute(const Operation &o) {
     switch (o.type) {
-        case hipGraphNodeTypeKernel: return execute_launch(o.launch);
-        case hipGraphNodeTypeMemcpy: return run_copy(o.copy);
-        case hipGraphNodeTypeMemset: return run_set(o.set);
-        case hipGraphNodeTypeHost:
-            if (o.callback) o.callback(o.callback_stream, stuck(), o.host.userData);
-            else o.host.fn(o.host.userData);
-            return hipSuccess;
-        case hipGraphNodeTypeGraph: return run_graph(o.child);
-        case hipGraphNodeTypeEventRecord: record_now(o.event); return hipSuccess;
-        case hipGraphNodeTypeMemFree: return release(uint64_t(o.freed)) ? hipSuccess : hipErrorInvalidValue;
-        case hipGraphNodeTypeMemAlloc: /* the memory is there since the node was made */
-        case hipGraphNodeTypeWaitEvent:
-        case hipGraphNodeTypeEmpty: return hipSuccess;
+    case hipGraphNodeTypeKernel: return execute_launch(o.launch);
+    case hipGraphNodeTypeMemcpy: return run_copy(o.copy);
+    case hipGraphNodeTypeMemset: return run_set(o.set);
+    case hipGraphNodeTypeHost:
+        if (o.callback)
+            o.callback(o.callback_stream, stuck(), o.host.userData);
+        else
+            o.host.fn(o.host.userData);
+        return hipSuccess;
+    case hipGraphNodeTypeGraph: return run_graph(o.child);
+    case hipGraphNodeTypeEventRecord: record_now(o.event); return hipSuccess;
+    case hipGraphNodeTypeMemFree: return release(uint64_t(o.freed)) ? hipSuccess : hipErrorInvalidValue;
+    case hipGraphNodeTypeMemAlloc: /* the memory is there since the node was made */
+    case hipGraphNodeTypeWaitEvent:
+    case hipGraphNodeTypeEmpty: return hipSuccess;
     }
     return hipErrorInvalidValue;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -214,14 +216,19 @@ static hipError_t wait_value(hipStream_t stream, void *address, T value, unsigne
     if (!address || flags > 3 || !resolve(stream)) return done(hipErrorInvalidValue);
     /* All work submitted before is done, so the value is there now or no stream will ever write it. */
     T now = *static_cast<volatile T *>(address) & mask;
-    bool holds = flags == 0 ? now >= value : flags == 1 ? now == value : flags == 2 ? (now & value) != 0 : ~(now | value) != 0;
+    bool holds = flags == 0   ? now >= value
+                 : flags == 1 ? now == value
+                 : flags == 2 ? (now & value) != 0
+                              : ~(now | value) != 0;
     return done(holds ? hipSuccess : hipErrorNotSupported);
 }
 
-KPT_API hipError_t hipStreamWaitValue32(hipStream_t stream, void *address, uint32_t value, unsigned flags, uint32_t mask) {
+KPT_API hipError_t hipStreamWaitValue32(hipStream_t stream, void *address, uint32_t value, unsigned flags,
+                                        uint32_t mask) {
     return wait_value(stream, address, value, flags, mask);
 }
-KPT_API hipError_t hipStreamWaitValue64(hipStream_t stream, void *address, uint64_t value, unsigned flags, uint64_t mask) {
+KPT_API hipError_t hipStreamWaitValue64(hipStream_t stream, void *address, uint64_t value, unsigned flags,
+                                        uint64_t mask) {
     return wait_value(stream, address, value, flags, mask);
 }
 

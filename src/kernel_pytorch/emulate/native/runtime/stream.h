@@ -23,7 +23,7 @@ struct Capture {
     bool owns_graph = true;
 };
 
-}  // namespace kpt
+} // namespace kpt
 
 struct ihipStream_t {
     uint32_t magic = 0;
@@ -54,5 +54,5 @@ void record_now(hipEvent_t event);
 /* Fails calls that cannot be made while the stream captures, and ends such a capture as invalid. */
 hipError_t not_while_capturing(ihipStream_t *stream);
 
-}  // namespace kpt
+} // namespace kpt
 #endif

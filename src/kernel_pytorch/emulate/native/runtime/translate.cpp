@@ -1,23 +1,19 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <sstream>
 
+#include "child.h"
 #include "config.h"
 #include "memory.h"
 #include "module.h"
 #include "sha256.h"
-
-extern char **environ;
 
 namespace kpt {
 namespace {
@@ -31,37 +27,6 @@ std::string build_word() {
 bool exists(const std::string &path) {
     struct stat info;
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-}
-
-bool run(const std::vector<std::string> &words, std::string &problem) {
-    std::vector<char *> arguments, variables;
-    for (auto &word : words) arguments.push_back(const_cast<char *>(word.c_str()));
-    arguments.push_back(nullptr);
-    /* What was preloaded into the program (a sanitizer, say) is not meant for the translator. */
-    for (char **at = environ; *at; at++)
-        if (strncmp(*at, "LD_PRELOAD=", 11) != 0) variables.push_back(*at);
-    variables.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, 2, 1); /* the program's standard output is its own */
-    pid_t child = 0;
-    int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), variables.data());
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed) {
-        problem = words[0] + " cannot be started: " + strerror(failed);
-        return false;
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) {
-            status = 0; /* the program ignores or reaps its children itself: the file it made decides */
-            break;
-        }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-    problem = "the translator stopped with " + (WIFEXITED(status) ? "exit status " + std::to_string(WEXITSTATUS(status))
-                                                                   : "signal " + std::to_string(WTERMSIG(status)));
-    return false;
 }
 
 bool make(const ihipModule_t &module, const std::string &path, std::string &problem) {
@@ -83,11 +48,9 @@ bool make(const ihipModule_t &module, const std::string &path, std::string &prob
         at += size_t(wrote);
     }
     close(file);
-    std::vector<std::string> words;
-    std::istringstream command(c.translate);
-    for (std::string word; command >> word;) words.push_back(word);
+    std::vector<std::string> words = words_of(c.translate);
     words.insert(words.end(), {name, path, build_word()});
-    bool good = at == module.code_object.size() && run(words, problem);
+    bool good = at == module.code_object.size() && run_child(words, "the translator", "", problem);
     unlink(name);
     if (good && !exists(path)) {
         problem = "the translator wrote no module";
@@ -139,7 +102,7 @@ void make_constants_known(ihipModule_t &module) {
     if (made) module.constants = made->base;
 }
 
-}  // namespace
+} // namespace
 
 bool translate(ihipModule_t &module, std::string &problem) {
     if (module.translated) return true;
@@ -176,4 +139,4 @@ bool translate(ihipModule_t &module, std::string &problem) {
     return true;
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -22,13 +22,14 @@ uint64_t state_digest(const Launch &launch, const WaveSlot &slot) {
     return hash ? hash : 1;
 }
 
-}  // namespace
+} // namespace
 
 /* A loop that waits need not have the same state at every yield: its rounds and the budget have different lengths. */
 bool new_state(Launch &launch, WaveSlot &slot) {
     const uint64_t digest = state_digest(launch, slot);
     const uint32_t kept = sizeof slot.digests / sizeof *slot.digests;
-    if (digest != slot.digests[(slot.yields + kept - 1) % kept]) launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
+    if (digest != slot.digests[(slot.yields + kept - 1) % kept])
+        launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
     bool seen = false;
     for (uint64_t one : slot.digests) seen = seen || one == digest;
     slot.digests[slot.yields++ % kept] = digest;
@@ -36,4 +37,4 @@ bool new_state(Launch &launch, WaveSlot &slot) {
     return !seen;
 }
 
-}  // namespace kpt
+} // namespace kpt

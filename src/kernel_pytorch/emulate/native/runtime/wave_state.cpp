@@ -77,7 +77,7 @@ void work_item_ids(Launch &launch) {
     }
 }
 
-}  // namespace
+} // namespace
 
 void set_up_waves(Launch &launch, uint64_t kernarg, uint64_t packet, uint64_t queue) {
     const KptKernel &k = *launch.kernel;
@@ -95,4 +95,4 @@ void set_up_waves(Launch &launch, uint64_t kernarg, uint64_t packet, uint64_t qu
     w.s[KPT_M0] = ~0u; /* older code bounds LDS addresses by it */
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -9,10 +9,10 @@
 
 #if defined(__HIP__) && defined(__HIP_DEVICE_COMPILE__) && defined(__GFX11__)
 __attribute__((host, device, always_inline, noreturn)) static inline void kpt_trap(void) {
-  __asm__ volatile("s_trap 2");
-  __builtin_unreachable();
+    __asm__ volatile("s_trap 2");
+    __builtin_unreachable();
 }
 #define __builtin_trap() kpt_trap()
 #endif
 
-#endif  // KPT_GFX11_TRAP_H
+#endif // KPT_GFX11_TRAP_H

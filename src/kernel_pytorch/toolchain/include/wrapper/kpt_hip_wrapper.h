@@ -38,7 +38,7 @@
 #include <new>
 
 #include <kpt/min_max.h>
-#endif  // __cplusplus
+#endif // __cplusplus
 
-#endif  // __HIP__
-#endif  // KPT_HIP_WRAPPER_H
+#endif // __HIP__
+#endif // KPT_HIP_WRAPPER_H

@@ -21,7 +21,7 @@ void *kpt_maybe(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
     if (found) return found;
     /* A runtime that was loaded without making its names global is not "next". */
-    static const char *const libraries[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcuda.so.1",
+    static const char *const libraries[] = {"libcudart.so.13",  "libcudart.so.12",  "libcudart.so.11.0", "libcuda.so.1",
                                             "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !found; i++) {
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
@@ -80,7 +80,8 @@ int kpt_capturing(KptRuntime runtime, void *stream) {
 
 void kpt_clear_memory(KptRuntime runtime, void *address, size_t bytes, void *stream) {
     if (runtime == KPT_DRIVER) {
-        int (*set)(uint64_t, unsigned char, size_t) = (int (*)(uint64_t, unsigned char, size_t))kpt_maybe("cuMemsetD8_v2");
+        int (*set)(uint64_t, unsigned char, size_t) =
+            (int (*)(uint64_t, unsigned char, size_t))kpt_maybe("cuMemsetD8_v2");
         if (set) set((uint64_t)(uintptr_t)address, 0, bytes);
         return;
     }
@@ -98,15 +99,17 @@ static int sizes_of_table(const char *symbol, size_t *sizes, int most) {
     while (file && count < 0 && fgets(line, sizeof line, file)) {
         char *rest = line, *word = strsep(&rest, " \n");
         if (strcmp(word, symbol) != 0) continue;
-        for (count = 0; count < most && rest && *rest && *rest != '\n'; count++) sizes[count] = strtoull(rest, &rest, 10);
+        for (count = 0; count < most && rest && *rest && *rest != '\n'; count++)
+            sizes[count] = strtoull(rest, &rest, 10);
     }
     if (file) fclose(file);
     return count;
 }
 
 static int sizes_of_runtime(const KptLaunch *launch, const void *host, size_t *sizes, int most) {
-    int (*function)(const void *, size_t, size_t *, size_t *) = (int (*)(const void *, size_t, size_t *, size_t *))
-        kpt_maybe(launch->runtime == KPT_CUDA ? "cudaFuncGetParamInfo" : "cuFuncGetParamInfo");
+    int (*function)(const void *, size_t, size_t *, size_t *) =
+        (int (*)(const void *, size_t, size_t *, size_t *))kpt_maybe(
+            launch->runtime == KPT_CUDA ? "cudaFuncGetParamInfo" : "cuFuncGetParamInfo");
     if (!function || !host || launch->runtime == KPT_HIP || kpt_last_error(launch->runtime, 0) != 0) return -1;
     size_t offset;
     int count = 0;

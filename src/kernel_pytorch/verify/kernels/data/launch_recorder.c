@@ -23,9 +23,9 @@ typedef struct {
     uint64_t base, bytes;
     int live, on_host, number;
     KptRuntime runtime;
-    char *symbol;       /* of a device variable */
-    const void *host;   /* the variable's stand-in on the host, until its address is known */
-    uint8_t *kept;      /* the first bytes, as they were before the launch */
+    char *symbol;     /* of a device variable */
+    const void *host; /* the variable's stand-in on the host, until its address is known */
+    uint8_t *kept;    /* the first bytes, as they were before the launch */
     Hash before;
     int is_argument;
 } Buffer;
@@ -125,17 +125,22 @@ static int write_content(const Buffer *buffer, const uint8_t *kept, Hash hash) {
     FILE *file = fopen(path, "wb");
     int done = file && fwrite(kept, 1, size, file) == size;
     if (file && fclose(file) != 0) done = 0;
-    if (done) room_left -= size;
-    else unlink(path);
+    if (done)
+        room_left -= size;
+    else
+        unlink(path);
     return done;
 }
 
 static void write_text(const char *name, const char *text) {
     fprintf(out, "\"%s\":\"", name);
     for (; *text; text++) {
-        if (*text == '"' || *text == '\\') fprintf(out, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20) fprintf(out, "\\u%04x", *text);
-        else fputc(*text, out);
+        if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            fprintf(out, "\\u%04x", *text);
+        else
+            fputc(*text, out);
     }
     fputc('"', out);
 }
@@ -222,8 +227,8 @@ void kpt_same(const void *handle, const void *host) {
 /* Device variables have no address until their module is on the device. */
 static void find_variables(KptRuntime runtime) {
     if (runtime == KPT_DRIVER || kpt_last_error(runtime, 0) != 0) return;
-    int (*function)(void **, const void *) = (int (*)(void **, const void *))kpt_maybe(
-        runtime == KPT_CUDA ? "cudaGetSymbolAddress" : "hipGetSymbolAddress");
+    int (*function)(void **, const void *) =
+        (int (*)(void **, const void *))kpt_maybe(runtime == KPT_CUDA ? "cudaGetSymbolAddress" : "hipGetSymbolAddress");
     for (size_t i = 0; function && i < buffer_count; i++) {
         void *address = NULL;
         if (!buffers[i].host || buffers[i].live) continue;

@@ -37,15 +37,20 @@ template <class T> T *first(T *x, Int n, Int step) { return step < 0 ? x - (n - 
 template <class T> T scalar(const T *value) { return *value; }
 
 // Sums of 16-bit numbers are kept in float.
-template <class T> struct SumOf { using type = T; };
-template <> struct SumOf<Half> { using type = float; };
-template <> struct SumOf<Bfloat16> { using type = float; };
+template <class T> struct SumOf {
+    using type = T;
+};
+template <> struct SumOf<Half> {
+    using type = float;
+};
+template <> struct SumOf<Bfloat16> {
+    using type = float;
+};
 template <class T> using Sum = typename SumOf<T>::type;
 
 #define KPT_CHECK(condition, status)                                                                                   \
     do {                                                                                                               \
-        if (!(condition))                                                                                              \
-            return status;                                                                                             \
+        if (!(condition)) return status;                                                                               \
     } while (0)
 
 } // namespace kpt

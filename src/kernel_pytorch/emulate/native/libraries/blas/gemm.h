@@ -20,8 +20,8 @@ template <class T> std::vector<T> plain_copy(int op, Int rows, Int columns, cons
 }
 
 template <class T>
-void gemm_loops(int op_a, int op_b, Int m, Int n, Int k, T alpha, const T *A, Int lda, const T *B, Int ldb, T beta, T *C,
-                Int ldc) {
+void gemm_loops(int op_a, int op_b, Int m, Int n, Int k, T alpha, const T *A, Int lda, const T *B, Int ldb, T beta,
+                T *C, Int ldc) {
     std::vector<T> plain;
     if (op_a != None && k > 0) {
         plain = plain_copy(op_a, m, k, A, lda);
@@ -29,16 +29,13 @@ void gemm_loops(int op_a, int op_b, Int m, Int n, Int k, T alpha, const T *A, In
     }
     for (Int j = 0; j < n; ++j) {
         T *column = C + j * ldc;
-        for (Int i = 0; i < m; ++i)
-            column[i] = beta == T(0) ? T(0) : beta * column[i];
-        if (alpha == T(0))
-            continue;
+        for (Int i = 0; i < m; ++i) column[i] = beta == T(0) ? T(0) : beta * column[i];
+        if (alpha == T(0)) continue;
         for (Int l = 0; l < k; ++l) {
             T value = op_b == None ? B[l + j * ldb] : B[j + l * ldb];
             value = alpha * (op_b == ConjugateTranspose ? conjugate(value) : value);
             const T *left = A + l * lda;
-            for (Int i = 0; i < m; ++i)
-                column[i] += left[i] * value;
+            for (Int i = 0; i < m; ++i) column[i] += left[i] * value;
         }
     }
 }

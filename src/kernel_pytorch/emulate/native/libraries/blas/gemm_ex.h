@@ -30,21 +30,17 @@ struct GemmEx {
 template <class W> void gemm_ex_in(const GemmEx &g) {
     const W alpha = load<W>(g.scale, g.alpha, 0), beta = load<W>(g.scale, g.beta, 0);
     std::vector<W> out(static_cast<size_t>(g.m * g.n), W(0));
-    if (beta != W(0))
-        out = load_matrix<W>(g.type_c, g.C, g.m, g.n, 1, g.ldc);
+    if (beta != W(0)) out = load_matrix<W>(g.type_c, g.C, g.m, g.n, 1, g.ldc);
     if (alpha != W(0) && g.k > 0) {
         auto left = g.op_a == None ? load_matrix<W>(g.type_a, g.A, g.m, g.k, 1, g.lda)
                                    : load_matrix<W>(g.type_a, g.A, g.m, g.k, g.lda, 1);
         auto right = g.op_b == None ? load_matrix<W>(g.type_b, g.B, g.k, g.n, 1, g.ldb)
                                     : load_matrix<W>(g.type_b, g.B, g.k, g.n, g.ldb, 1);
-        for (W &value : left)
-            value = g.op_a == ConjugateTranspose ? conjugate(value) : value;
-        for (W &value : right)
-            value = g.op_b == ConjugateTranspose ? conjugate(value) : value;
+        for (W &value : left) value = g.op_a == ConjugateTranspose ? conjugate(value) : value;
+        for (W &value : right) value = g.op_b == ConjugateTranspose ? conjugate(value) : value;
         gemm_values<W>(None, None, g.m, g.n, g.k, alpha, left.data(), g.m, right.data(), g.k, beta, out.data(), g.m);
     } else {
-        for (W &value : out)
-            value = beta * value;
+        for (W &value : out) value = beta * value;
     }
     store_matrix(g.type_d, g.D, g.m, g.n, 1, g.ldd, out.data());
 }

@@ -10,17 +10,23 @@ using namespace kpt;
 bool compute_types(int compute, int type_a, int *sum, int *scale) {
     const bool complex = complex_type(type_a);
     switch (compute) {
-    case 0: case 1: *sum = R32F, *scale = R16F; return !complex;
-    case 2: case 3: case 4: case 5: case 6: *sum = *scale = complex ? C32F : R32F; return true;
-    case 7: case 8: *sum = *scale = complex ? C64F : R64F; return true;
-    case 9: case 10: *sum = *scale = R32I; return !complex;
+    case 0:
+    case 1: *sum = R32F, *scale = R16F; return !complex;
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+    case 6: *sum = *scale = complex ? C32F : R32F; return true;
+    case 7:
+    case 8: *sum = *scale = complex ? C64F : R64F; return true;
+    case 9:
+    case 10: *sum = *scale = R32I; return !complex;
     default: return false;
     }
 }
 
-
-Status multiply(int op_a, int op_b, Int m, Int n, Int k, const void *alpha, const void *A, int ta, Int lda, const void *B,
-                int tb, Int ldb, const void *beta, void *C, int tc, Int ldc, int compute) {
+Status multiply(int op_a, int op_b, Int m, Int n, Int k, const void *alpha, const void *A, int ta, Int lda,
+                const void *B, int tb, Int ldb, const void *beta, void *C, int tc, Int ldc, int compute) {
     int sum = 0, scale = 0;
     KPT_CHECK(compute_types(compute, ta, &sum, &scale), InvalidEnum);
     return gemm_ex({op_a, op_b, m, n, k, alpha, A, ta, lda, B, tb, ldb, beta, C, tc, ldc, C, tc, ldc, sum, scale});
@@ -30,9 +36,9 @@ Status multiply(int op_a, int op_b, Int m, Int n, Int k, const void *alpha, cons
 
 // FLAGS is empty or ", int flags"; the algorithm and the flags choose between kernels that all give this result.
 #define KPT_GEMM(SUFFIX, SIZE, FLAGS)                                                                                  \
-    int hipblasGemmEx##SUFFIX(void *h, int oa, int ob, SIZE m, SIZE n, SIZE k, const void *alpha, const void *A, int ta,\
-                              SIZE lda, const void *B, int tb, SIZE ldb, const void *beta, void *C, int tc, SIZE ldc,  \
-                              int compute, int FLAGS) {                                                                \
+    int hipblasGemmEx##SUFFIX(void *h, int oa, int ob, SIZE m, SIZE n, SIZE k, const void *alpha, const void *A,       \
+                              int ta, SIZE lda, const void *B, int tb, SIZE ldb, const void *beta, void *C, int tc,    \
+                              SIZE ldc, int compute, int FLAGS) {                                                      \
         return run(h, 1, [&](Int) {                                                                                    \
             return multiply(oa, ob, m, n, k, alpha, A, ta, lda, B, tb, ldb, beta, C, tc, ldc, compute);                \
         });                                                                                                            \

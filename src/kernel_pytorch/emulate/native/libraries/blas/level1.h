@@ -13,8 +13,7 @@ template <class T> Status axpy(Int n, const T *alpha, const T *x, Int incx, T *y
     KPT_CHECK(x && y, InvalidPointer);
     x = first(x, n, incx), y = first(y, n, incy);
     if (incx == 1 && incy == 1)
-        for (Int i = 0; i < n; ++i)
-            y[i] = T(a * static_cast<Sum<T>>(x[i]) + static_cast<Sum<T>>(y[i]));
+        for (Int i = 0; i < n; ++i) y[i] = T(a * static_cast<Sum<T>>(x[i]) + static_cast<Sum<T>>(y[i]));
     else
         for (Int i = 0; i < n; ++i)
             y[i * incy] = T(a * static_cast<Sum<T>>(x[i * incx]) + static_cast<Sum<T>>(y[i * incy]));
@@ -25,8 +24,7 @@ template <class T> Status copy(Int n, const T *x, Int incx, T *y, Int incy) {
     KPT_CHECK(n > 0, Ok);
     KPT_CHECK(x && y, InvalidPointer);
     x = first(x, n, incx), y = first(y, n, incy);
-    for (Int i = 0; i < n; ++i)
-        y[i * incy] = x[i * incx];
+    for (Int i = 0; i < n; ++i) y[i * incy] = x[i * incx];
     return Ok;
 }
 
@@ -34,8 +32,7 @@ template <class T> Status swap(Int n, T *x, Int incx, T *y, Int incy) {
     KPT_CHECK(n > 0, Ok);
     KPT_CHECK(x && y, InvalidPointer);
     x = first(x, n, incx), y = first(y, n, incy);
-    for (Int i = 0; i < n; ++i)
-        std::swap(x[i * incx], y[i * incy]);
+    for (Int i = 0; i < n; ++i) std::swap(x[i * incx], y[i * incy]);
     return Ok;
 }
 
@@ -43,8 +40,7 @@ template <class T, class A> Status scal(Int n, const A *alpha, T *x, Int incx) {
     KPT_CHECK(n > 0 && incx > 0, Ok);
     KPT_CHECK(alpha && x, InvalidPointer);
     const auto a = static_cast<Sum<A>>(*alpha);
-    for (Int i = 0; i < n; ++i)
-        x[i * incx] = T(a * static_cast<Sum<T>>(x[i * incx]));
+    for (Int i = 0; i < n; ++i) x[i * incx] = T(a * static_cast<Sum<T>>(x[i * incx]));
     return Ok;
 }
 
@@ -104,8 +100,7 @@ template <class T> Status asum(Int n, const T *x, Int incx, Real<T> *result) {
     double sum = 0;
     if (n > 0 && incx > 0) {
         KPT_CHECK(x, InvalidPointer);
-        for (Int i = 0; i < n; ++i)
-            sum += one_norm(x[i * incx]);
+        for (Int i = 0; i < n; ++i) sum += one_norm(x[i * incx]);
     }
     *result = static_cast<Real<T>>(sum);
     return Ok;
@@ -120,8 +115,7 @@ Status place_of(Int n, const T *x, Int incx, Index *result, Further further) {
     KPT_CHECK(x, InvalidPointer);
     Int best = 0;
     for (Int i = 1; i < n; ++i)
-        if (further(one_norm(x[i * incx]), one_norm(x[best * incx])))
-            best = i;
+        if (further(one_norm(x[i * incx]), one_norm(x[best * incx]))) best = i;
     *result = static_cast<Index>(best + 1);
     return Ok;
 }
@@ -205,8 +199,7 @@ template <class T> Status rotmg(T *d1, T *d2, T *x1, const T *y1, T *param) {
         if (std::fabs(q1) > std::fabs(q2)) {
             h11 = h22 = 1, h21 = -*y1 / *x1, h12 = p2 / p1;
             const T u = 1 - h12 * h21;
-            if (u > 0)
-                flag = 0, *d1 /= u, *d2 /= u, *x1 *= u;
+            if (u > 0) flag = 0, *d1 /= u, *d2 /= u, *x1 *= u;
         } else if (q2 < 0) {
             *d1 = *d2 = *x1 = 0, h11 = h12 = h21 = h22 = 0;
         } else {
@@ -221,8 +214,7 @@ template <class T> Status rotmg(T *d1, T *d2, T *x1, const T *y1, T *param) {
                 flag = -1;
                 *d = small ? *d * gamma_squared : *d / gamma_squared;
                 const T scale = small ? 1 / gamma : gamma;
-                if (d == d1)
-                    *x1 *= scale;
+                if (d == d1) *x1 *= scale;
                 left *= scale, right *= scale;
             }
         }

@@ -18,15 +18,7 @@ int type_of(int type) {
 #ifdef KPT_HIPBLAS
     return type;
 #else
-    switch (type) {
-    case 150: return R16F;
-    case 151: return R32F;
-    case 152: return R64F;
-    case 154: return C32F;
-    case 155: return C64F;
-    case 168: return R16BF;
-    default: return -1;
-    }
+    return type >= 160 && type <= 163 ? -1 : from_rocm_type(type); // no integers
 #endif
 }
 
@@ -37,10 +29,8 @@ struct Place {
     Int stride;
     bool pointers;
     void *at(Int b) const {
-        if (!base)
-            return nullptr;
-        if (pointers)
-            return static_cast<void *const *>(base)[b];
+        if (!base) return nullptr;
+        if (pointers) return static_cast<void *const *>(base)[b];
         return const_cast<void *>(offset(base, type, b * stride));
     }
 };
@@ -54,8 +44,8 @@ Status axpy_ex(Int n, const void *alpha, int type_alpha, Place x, Int incx, Plac
     const Wide factor = load<Wide>(type_alpha, alpha, 0);
     for (Int i = 0; i < n; ++i) {
         const Int at = start(n, incy) + i * incy;
-        store(y.type, y.at(b), at, factor * load<Wide>(x.type, x.at(b), start(n, incx) + i * incx) +
-                                       load<Wide>(y.type, y.at(b), at));
+        store(y.type, y.at(b), at,
+              factor * load<Wide>(x.type, x.at(b), start(n, incx) + i * incx) + load<Wide>(y.type, y.at(b), at));
     }
     return Ok;
 }
@@ -79,7 +69,8 @@ Status nrm2_ex(Int n, Place x, Int incx, void *result, int type_result, Int b) {
     long double sum = 0;
     for (Int i = 0; incx > 0 && i < n; ++i) {
         const Wide value = load<Wide>(x.type, x.at(b), i * incx);
-        sum += static_cast<long double>(value.real()) * value.real() + static_cast<long double>(value.imag()) * value.imag();
+        sum += static_cast<long double>(value.real()) * value.real() +
+               static_cast<long double>(value.imag()) * value.imag();
     }
     store(type_result, result, b, Wide(static_cast<double>(std::sqrt(sum))));
     return Ok;
@@ -90,8 +81,7 @@ Status scal_ex(Int n, const void *alpha, int type_alpha, Place x, Int incx, Int 
     KPT_CHECK(n > 0 && incx > 0, Ok);
     KPT_CHECK(alpha && x.at(b), InvalidPointer);
     const Wide factor = load<Wide>(type_alpha, alpha, 0);
-    for (Int i = 0; i < n; ++i)
-        store(x.type, x.at(b), i * incx, factor * load<Wide>(x.type, x.at(b), i * incx));
+    for (Int i = 0; i < n; ++i) store(x.type, x.at(b), i * incx, factor * load<Wide>(x.type, x.at(b), i * incx));
     return Ok;
 }
 
@@ -137,22 +127,24 @@ Status trsm_ex(int side, int fill, int op, int diag, Int m, Int n, const void *a
     int NAME(void *h, SIZE n, const void *alpha, int ta, const void *x, int tx, SIZE incx, void *y, int ty, SIZE incy, \
              int) {                                                                                                    \
         return run(h, 1, [&](Int b) {                                                                                  \
-            return axpy_ex(n, alpha, type_of(ta), {x, type_of(tx), 0, false}, incx, {y, type_of(ty), 0, false}, incy, b); \
+            return axpy_ex(n, alpha, type_of(ta), {x, type_of(tx), 0, false}, incx, {y, type_of(ty), 0, false}, incy,  \
+                           b);                                                                                         \
         });                                                                                                            \
     }
 #define KPT_AXPY_BATCHED(NAME, SIZE)                                                                                   \
     int NAME(void *h, SIZE n, const void *alpha, int ta, const void *x, int tx, SIZE incx, void *y, int ty, SIZE incy, \
              SIZE count, int) {                                                                                        \
         return run(h, count, [&](Int b) {                                                                              \
-            return axpy_ex(n, alpha, type_of(ta), {x, type_of(tx), 0, true}, incx, {y, type_of(ty), 0, true}, incy, b); \
+            return axpy_ex(n, alpha, type_of(ta), {x, type_of(tx), 0, true}, incx, {y, type_of(ty), 0, true}, incy,    \
+                           b);                                                                                         \
         });                                                                                                            \
     }
 #define KPT_AXPY_STRIDED(NAME, SIZE)                                                                                   \
     int NAME(void *h, SIZE n, const void *alpha, int ta, const void *x, int tx, SIZE incx, Int sx, void *y, int ty,    \
              SIZE incy, Int sy, SIZE count, int) {                                                                     \
         return run(h, count, [&](Int b) {                                                                              \
-            return axpy_ex(n, alpha, type_of(ta), {x, type_of(tx), sx, false}, incx, {y, type_of(ty), sy, false}, incy, \
-                           b);                                                                                         \
+            return axpy_ex(n, alpha, type_of(ta), {x, type_of(tx), sx, false}, incx, {y, type_of(ty), sy, false},      \
+                           incy, b);                                                                                   \
         });                                                                                                            \
     }
 #define KPT_DOT_OF(CONJUGATE, NAME, SIZE)                                                                              \
@@ -203,7 +195,8 @@ Status trsm_ex(int side, int fill, int op, int diag, Int m, Int n, const void *a
     }
 #define KPT_SCAL_BATCHED(NAME, SIZE)                                                                                   \
     int NAME(void *h, SIZE n, const void *alpha, int ta, void *x, int tx, SIZE incx, SIZE count, int) {                \
-        return run(h, count, [&](Int b) { return scal_ex(n, alpha, type_of(ta), {x, type_of(tx), 0, true}, incx, b); }); \
+        return run(h, count,                                                                                           \
+                   [&](Int b) { return scal_ex(n, alpha, type_of(ta), {x, type_of(tx), 0, true}, incx, b); });         \
     }
 #define KPT_SCAL_STRIDED(NAME, SIZE)                                                                                   \
     int NAME(void *h, SIZE n, const void *alpha, int ta, void *x, int tx, SIZE incx, Int sx, SIZE count, int) {        \
@@ -257,10 +250,10 @@ int KPT_FORM(Trsm, trsm, Batched, _batched, )(void *h, int side, int fill, int o
                        item(static_cast<void *const *>(B), b), ldb, type_of(type));
     });
 }
-int KPT_FORM(Trsm, trsm, StridedBatched, _strided_batched, )(void *h, int side, int fill, int op, int diag, int m, int n,
-                                                             const void *alpha, const void *A, int lda, Int sa, void *B,
-                                                             int ldb, Int sb, int count, const void *, int, Int,
-                                                             int type) {
+int KPT_FORM(Trsm, trsm, StridedBatched, _strided_batched, )(void *h, int side, int fill, int op, int diag, int m,
+                                                             int n, const void *alpha, const void *A, int lda, Int sa,
+                                                             void *B, int ldb, Int sb, int count, const void *, int,
+                                                             Int, int type) {
     const int t = type_of(type);
     return run(h, count, [&](Int b) {
         return trsm_ex(side, fill, op, diag, m, n, alpha, offset(A, t, b * sa), lda, offset(B, t, b * sb), ldb, t);

@@ -6,13 +6,12 @@
 namespace kpt {
 
 template <class T> void scale_vector(Int n, T beta, T *y, Int incy) {
-    for (Int i = 0; i < n; ++i)
-        y[i * incy] = beta == T(0) ? T(0) : beta * y[i * incy]; // beta 0 must not read NaN
+    for (Int i = 0; i < n; ++i) y[i * incy] = beta == T(0) ? T(0) : beta * y[i * incy]; // beta 0 must not read NaN
 }
 
 template <class T, class Matrix>
-Status multiply_general(int op, Int m, Int n, const T *alpha, const Matrix &a, const T *x, Int incx, const T *beta, T *y,
-                        Int incy) {
+Status multiply_general(int op, Int m, Int n, const T *alpha, const Matrix &a, const T *x, Int incx, const T *beta,
+                        T *y, Int incy) {
     KPT_CHECK(incx != 0 && incy != 0, InvalidSize);
     KPT_CHECK(m > 0 && n > 0, Ok);
     KPT_CHECK(alpha && beta, InvalidPointer);
@@ -26,8 +25,7 @@ Status multiply_general(int op, Int m, Int n, const T *alpha, const Matrix &a, c
         const Int from = a.top(j), to = a.bottom(j, m);
         if (op == None) {
             const T factor = *alpha * x[j * incx];
-            for (Int i = from; i < to; ++i)
-                y[i * incy] += factor * a(i, j);
+            for (Int i = from; i < to; ++i) y[i * incy] += factor * a(i, j);
         } else {
             T sum(0);
             for (Int i = from; i < to; ++i)
@@ -64,8 +62,7 @@ Status rank_one(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, 
     x = first(x, m, incx), y = first(y, n, incy);
     for (Int j = 0; j < n; ++j) {
         const T factor = *alpha * (Conjugate ? conjugate(y[j * incy]) : y[j * incy]);
-        for (Int i = 0; i < m; ++i)
-            A[i + j * lda] += x[i * incx] * factor;
+        for (Int i = 0; i < m; ++i) A[i + j * lda] += x[i * incx] * factor;
     }
     return Ok;
 }
@@ -73,10 +70,12 @@ Status rank_one(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, 
 template <class T> Status ger(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy, T *A, Int lda) {
     return rank_one<false>(m, n, alpha, x, incx, y, incy, A, lda);
 }
-template <class T> Status geru(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy, T *A, Int lda) {
+template <class T> Status geru(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy, T *A,
+                               Int lda) {
     return rank_one<false>(m, n, alpha, x, incx, y, incy, A, lda);
 }
-template <class T> Status gerc(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy, T *A, Int lda) {
+template <class T> Status gerc(Int m, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy, T *A,
+                               Int lda) {
     return rank_one<true>(m, n, alpha, x, incx, y, incy, A, lda);
 }
 
@@ -92,7 +91,8 @@ Status multiply_symmetric(int fill, Int n, const T *alpha, const Matrix &a, cons
     x = first(x, n, incx), y = first(y, n, incy);
     scale_vector(n, *beta, y, incy);
     if (*alpha != T(0))
-        each_symmetric<Hermitian>(a, fill, n, [&](Int i, Int j, T value) { y[i * incy] += *alpha * value * x[j * incx]; });
+        each_symmetric<Hermitian>(a, fill, n,
+                                  [&](Int i, Int j, T value) { y[i * incy] += *alpha * value * x[j * incx]; });
     return Ok;
 }
 
@@ -130,16 +130,15 @@ Status symmetric_rank_one(int fill, Int n, const A *alpha, const T *x, Int incx,
     x = first(x, n, incx);
     for (Int j = 0; j < n; ++j) {
         const T factor = *alpha * (Hermitian ? conjugate(x[j * incx]) : x[j * incx]);
-        for (Int i = fill == Upper ? 0 : j; i < (fill == Upper ? j + 1 : n); ++i)
-            a(i, j) += x[i * incx] * factor;
-        if (Hermitian)
-            a(j, j) = T(real_part(T(a(j, j))));
+        for (Int i = fill == Upper ? 0 : j; i < (fill == Upper ? j + 1 : n); ++i) a(i, j) += x[i * incx] * factor;
+        if (Hermitian) a(j, j) = T(real_part(T(a(j, j))));
     }
     return Ok;
 }
 
 template <bool Hermitian, class T, class Matrix>
-Status symmetric_rank_two(int fill, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy, const Matrix &a) {
+Status symmetric_rank_two(int fill, Int n, const T *alpha, const T *x, Int incx, const T *y, Int incy,
+                          const Matrix &a) {
     KPT_CHECK(valid_fill(fill), InvalidEnum);
     KPT_CHECK(n >= 0 && incx != 0 && incy != 0, InvalidSize);
     KPT_CHECK(n > 0, Ok);
@@ -152,8 +151,7 @@ Status symmetric_rank_two(int fill, Int n, const T *alpha, const T *x, Int incx,
         const T by_y = Hermitian ? conjugate(*alpha * x[j * incx]) : *alpha * x[j * incx];
         for (Int i = fill == Upper ? 0 : j; i < (fill == Upper ? j + 1 : n); ++i)
             a(i, j) += x[i * incx] * by_x + y[i * incy] * by_y;
-        if (Hermitian)
-            a(j, j) = T(real_part(T(a(j, j))));
+        if (Hermitian) a(j, j) = T(real_part(T(a(j, j))));
     }
     return Ok;
 }
@@ -188,8 +186,7 @@ Status multiply_triangular(int fill, int op, int diagonal, Int n, const Matrix &
     x = first(x, n, incx);
     std::vector<T> product(static_cast<size_t>(n), T(0));
     each_triangular(a, fill, op, diagonal, n, [&](Int i, Int j, T value) { product[i] += value * x[j * incx]; });
-    for (Int i = 0; i < n; ++i)
-        x[i * incx] = product[i];
+    for (Int i = 0; i < n; ++i) x[i * incx] = product[i];
     return Ok;
 }
 
@@ -208,7 +205,8 @@ Status solve_vector(int fill, int op, int diagonal, Int n, const Matrix &a, T *x
         KPT_CHECK(lda >= std::max<Int>(1, n), InvalidSize);                                                            \
         return HOW(fill, op, diagonal, n, Dense<const T>{A, lda}, x, incx);                                            \
     }                                                                                                                  \
-    template <class T> Status BAND(int fill, int op, int diagonal, Int n, Int k, const T *A, Int lda, T *x, Int incx) {\
+    template <class T> Status BAND(int fill, int op, int diagonal, Int n, Int k, const T *A, Int lda, T *x,            \
+                                   Int incx) {                                                                         \
         KPT_CHECK(k >= 0 && lda > k, InvalidSize);                                                                     \
         const Banded<const T> band{A, lda, fill == Lower ? k : 0, fill == Upper ? k : 0};                              \
         return HOW(fill, op, diagonal, n, band, x, incx);                                                              \

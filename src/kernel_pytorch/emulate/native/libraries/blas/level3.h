@@ -27,19 +27,16 @@ Status gemm(int op_a, int op_b, Int m, Int n, Int k, const T *alpha, const T *A,
         std::vector<S> left(static_cast<size_t>(m * depth)), right(static_cast<size_t>(depth * n)),
             out(static_cast<size_t>(m * n));
         for (Int l = 0; l < depth; ++l) {
-            for (Int i = 0; i < m; ++i)
-                left[i + l * m] = S(op_a == None ? A[i + l * lda] : A[l + i * lda]);
-            for (Int j = 0; j < n; ++j)
-                right[l + j * depth] = S(op_b == None ? B[l + j * ldb] : B[j + l * ldb]);
+            for (Int i = 0; i < m; ++i) left[i + l * m] = S(op_a == None ? A[i + l * lda] : A[l + i * lda]);
+            for (Int j = 0; j < n; ++j) right[l + j * depth] = S(op_b == None ? B[l + j * ldb] : B[j + l * ldb]);
         }
         if (b != S(0))
             for (Int j = 0; j < n; ++j)
-                for (Int i = 0; i < m; ++i)
-                    out[i + j * m] = S(C[i + j * ldc]);
-        gemm_values<S>(None, None, m, n, depth, a, left.data(), m, right.data(), std::max<Int>(1, depth), b, out.data(), m);
+                for (Int i = 0; i < m; ++i) out[i + j * m] = S(C[i + j * ldc]);
+        gemm_values<S>(None, None, m, n, depth, a, left.data(), m, right.data(), std::max<Int>(1, depth), b, out.data(),
+                       m);
         for (Int j = 0; j < n; ++j)
-            for (Int i = 0; i < m; ++i)
-                C[i + j * ldc] = T(out[i + j * m]);
+            for (Int i = 0; i < m; ++i) C[i + j * ldc] = T(out[i + j * m]);
     }
     return Ok;
 }
@@ -58,8 +55,7 @@ Status symmetric_product(int side, int fill, Int m, Int n, const T *alpha, const
     if (*alpha != T(0))
         each_symmetric<Hermitian>(Dense<const T>{A, lda}, fill, order,
                                   [&](Int i, Int j, T value) { full[i + j * order] = value; });
-    if (side == Left)
-        return gemm(None, None, m, n, m, alpha, full.data(), m, B, ldb, beta, C, ldc);
+    if (side == Left) return gemm(None, None, m, n, m, alpha, full.data(), m, B, ldb, beta, C, ldc);
     return gemm(None, None, m, n, n, alpha, B, ldb, full.data(), n, beta, C, ldc);
 }
 
@@ -76,8 +72,8 @@ Status hemm(int side, int fill, Int m, Int n, const T *alpha, const T *A, Int ld
 
 // The stored triangle of C = beta C + alpha op(A) op'(B) [+ alpha' op(B) op'(A)], op' the transpose or its conjugate.
 template <bool Hermitian, class T, class B>
-Status symmetric_update(int fill, int op, Int n, Int k, T alpha, const T *A, Int lda, const T *second, Int lds, bool both,
-                        B beta, T *C, Int ldc) {
+Status symmetric_update(int fill, int op, Int n, Int k, T alpha, const T *A, Int lda, const T *second, Int lds,
+                        bool both, B beta, T *C, Int ldc) {
     KPT_CHECK(valid_fill(fill) && valid_op(op), InvalidEnum);
     KPT_CHECK(op == None || op == (Hermitian ? ConjugateTranspose : Transpose) || !is_complex<T>, InvalidValue);
     const Int rows = op == None ? n : k;
@@ -100,8 +96,7 @@ Status symmetric_update(int fill, int op, Int n, Int k, T alpha, const T *A, Int
     for (Int j = 0; j < n; ++j)
         for (Int i = fill == Upper ? 0 : j; i < (fill == Upper ? j + 1 : n); ++i) {
             T value = product[i + j * n];
-            if (beta != B(0))
-                value += beta * C[i + j * ldc];
+            if (beta != B(0)) value += beta * C[i + j * ldc];
             C[i + j * ldc] = Hermitian && i == j ? T(real_part(value)) : value;
         }
     return Ok;
@@ -150,13 +145,13 @@ Status trmm(int side, int fill, int op, int diagonal, Int m, Int n, const T *alp
         copy = plain_copy(None, m, n, B, ldb);
     }
     const T zero(0);
-    if (side == Left)
-        return gemm(None, None, m, n, m, alpha, full.data(), m, copy.data(), m, &zero, C, ldc);
+    if (side == Left) return gemm(None, None, m, n, m, alpha, full.data(), m, copy.data(), m, &zero, C, ldc);
     return gemm(None, None, m, n, n, alpha, copy.data(), m, full.data(), n, &zero, C, ldc);
 }
 
 template <class T>
-Status trsm(int side, int fill, int op, int diagonal, Int m, Int n, const T *alpha, const T *A, Int lda, T *B, Int ldb) {
+Status trsm(int side, int fill, int op, int diagonal, Int m, Int n, const T *alpha, const T *A, Int lda, T *B,
+            Int ldb) {
     KPT_CHECK(valid_side(side) && valid_fill(fill) && valid_op(op) && valid_diagonal(diagonal), InvalidEnum);
     const Int order = side == Left ? m : n;
     KPT_CHECK(m >= 0 && n >= 0 && lda >= std::max<Int>(1, order) && ldb >= std::max<Int>(1, m), InvalidSize);
@@ -172,24 +167,20 @@ Status trsm(int side, int fill, int op, int diagonal, Int m, Int n, const T *alp
         return Ok;
     }
     for (Int j = 0; j < n; ++j)
-        for (Int i = 0; i < m; ++i)
-            B[i + j * ldb] = *alpha == T(0) ? T(0) : *alpha * B[i + j * ldb];
+        for (Int i = 0; i < m; ++i) B[i + j * ldb] = *alpha == T(0) ? T(0) : *alpha * B[i + j * ldb];
     KPT_CHECK(*alpha != T(0), Ok);
     const Dense<const T> triangle{A, lda};
     if (side == Left) {
-        for (Int j = 0; j < n; ++j)
-            solve_triangular(triangle, fill, op, diagonal, m, B + j * ldb, Int(1));
+        for (Int j = 0; j < n; ++j) solve_triangular(triangle, fill, op, diagonal, m, B + j * ldb, Int(1));
         return Ok;
     }
     // X op(A) = B is op(A)^T X^T = B^T, row by row; for the conjugate transpose conjugate both sides.
     const bool conjugated = op == ConjugateTranspose;
     for (Int i = 0; i < m; ++i) {
         T *row = B + i;
-        for (Int j = 0; conjugated && j < n; ++j)
-            row[j * ldb] = conjugate(row[j * ldb]);
+        for (Int j = 0; conjugated && j < n; ++j) row[j * ldb] = conjugate(row[j * ldb]);
         solve_triangular(triangle, fill, op == None ? int(Transpose) : int(None), diagonal, n, row, ldb);
-        for (Int j = 0; conjugated && j < n; ++j)
-            row[j * ldb] = conjugate(row[j * ldb]);
+        for (Int j = 0; conjugated && j < n; ++j) row[j * ldb] = conjugate(row[j * ldb]);
     }
     return Ok;
 }
@@ -204,7 +195,8 @@ template <class T> Status trtri(int fill, int diagonal, Int n, const T *A, Int l
                     [&](Int i, Int j, T value) { triangle[i + j * n] = value; });
     for (Int j = 0; j < n; ++j) {
         result[j + j * n] = T(1);
-        solve_triangular(Dense<const T>{triangle.data(), n}, fill, int(None), diagonal, n, result.data() + j * n, Int(1));
+        solve_triangular(Dense<const T>{triangle.data(), n}, fill, int(None), diagonal, n, result.data() + j * n,
+                         Int(1));
         for (Int i = fill == Upper ? 0 : j; i < (fill == Upper ? j + 1 : n); ++i)
             inverse[i + j * ldi] = result[i + j * n];
     }
@@ -241,8 +233,7 @@ template <class T> Status dgmm(int side, Int m, Int n, const T *A, Int lda, cons
     KPT_CHECK(A && x && C, InvalidPointer);
     x = first(x, side == Left ? m : n, incx);
     for (Int j = 0; j < n; ++j)
-        for (Int i = 0; i < m; ++i)
-            C[i + j * ldc] = A[i + j * lda] * x[(side == Left ? i : j) * incx];
+        for (Int i = 0; i < m; ++i) C[i + j * ldc] = A[i + j * lda] * x[(side == Left ? i : j) * incx];
     return Ok;
 }
 

@@ -11,30 +11,23 @@ using namespace kpt;
 BlasHandle *handle_of(void *handle) { return static_cast<BlasHandle *>(handle); }
 
 template <class Value> int set(void *handle, Value BlasHandle::*field, Value value) {
-    if (!handle)
-        return InvalidHandle;
+    if (!handle) return InvalidHandle;
     handle_of(handle)->*field = value;
     return Ok;
 }
 
 template <class Value> int get(void *handle, Value BlasHandle::*field, Value *value) {
-    if (!handle)
-        return InvalidHandle;
-    if (!value)
-        return InvalidPointer;
+    if (!handle) return InvalidHandle;
+    if (!value) return InvalidPointer;
     *value = handle_of(handle)->*field;
     return Ok;
 }
 
 int copy_matrix(Int rows, Int columns, Int bytes, const void *a, Int lda, void *b, Int ldb, void *stream) {
-    if (rows == 0 || columns == 0)
-        return Ok;
-    if (rows < 0 || columns < 0 || bytes <= 0 || lda < rows || ldb < rows)
-        return InvalidSize;
-    if (!a || !b)
-        return InvalidPointer;
-    if (wait_for(stream))
-        return InternalError;
+    if (rows == 0 || columns == 0) return Ok;
+    if (rows < 0 || columns < 0 || bytes <= 0 || lda < rows || ldb < rows) return InvalidSize;
+    if (!a || !b) return InvalidPointer;
+    if (wait_for(stream)) return InternalError;
     for (Int j = 0; j < columns; ++j)
         std::memcpy(static_cast<char *>(b) + j * ldb * bytes, static_cast<const char *>(a) + j * lda * bytes,
                     static_cast<size_t>(rows * bytes));
@@ -43,8 +36,7 @@ int copy_matrix(Int rows, Int columns, Int bytes, const void *a, Int lda, void *
 
 // A vector is a matrix of one row whose leading dimension is the step.
 int copy_vector(Int n, Int bytes, const void *x, Int incx, void *y, Int incy, void *stream) {
-    if (n < 0 || incx <= 0 || incy <= 0)
-        return InvalidSize;
+    if (n < 0 || incx <= 0 || incy <= 0) return InvalidSize;
     return copy_matrix(1, n, bytes, x, incx, y, incy, stream);
 }
 
@@ -55,15 +47,13 @@ constexpr char version[] = "5.2.0";
 extern "C" {
 
 int rocblas_create_handle(void **handle) {
-    if (!handle)
-        return InvalidHandle;
+    if (!handle) return InvalidHandle;
     *handle = new BlasHandle;
     return Ok;
 }
 
 int rocblas_destroy_handle(void *handle) {
-    if (!handle)
-        return InvalidHandle;
+    if (!handle) return InvalidHandle;
     delete handle_of(handle);
     return Ok;
 }
@@ -92,28 +82,25 @@ void rocblas_abort() { std::abort(); }
 int rocblas_pointer_to_mode(void *) { return 0; }
 
 int rocblas_get_version_string(char *buffer, size_t bytes) {
-    if (!buffer)
-        return InvalidPointer;
-    if (bytes < sizeof(version))
-        return InvalidSize;
+    if (!buffer) return InvalidPointer;
+    if (bytes < sizeof(version)) return InvalidSize;
     std::memcpy(buffer, version, sizeof(version));
     return Ok;
 }
 
 int rocblas_get_version_string_size(size_t *bytes) {
-    if (!bytes)
-        return InvalidPointer;
+    if (!bytes) return InvalidPointer;
     *bytes = sizeof(version);
     return Ok;
 }
 
 const char *rocblas_status_to_string(int status) {
     static const char *const names[] = {
-        "rocblas_status_success",           "rocblas_status_invalid_handle",      "rocblas_status_not_implemented",
-        "rocblas_status_invalid_pointer",   "rocblas_status_invalid_size",        "rocblas_status_memory_error",
-        "rocblas_status_internal_error",    "rocblas_status_perf_degraded",       "rocblas_status_size_query_mismatch",
-        "rocblas_status_size_increased",    "rocblas_status_size_unchanged",      "rocblas_status_invalid_value",
-        "rocblas_status_continue",          "rocblas_status_check_numerics_fail", "rocblas_status_excluded_from_build",
+        "rocblas_status_success",         "rocblas_status_invalid_handle",      "rocblas_status_not_implemented",
+        "rocblas_status_invalid_pointer", "rocblas_status_invalid_size",        "rocblas_status_memory_error",
+        "rocblas_status_internal_error",  "rocblas_status_perf_degraded",       "rocblas_status_size_query_mismatch",
+        "rocblas_status_size_increased",  "rocblas_status_size_unchanged",      "rocblas_status_invalid_value",
+        "rocblas_status_continue",        "rocblas_status_check_numerics_fail", "rocblas_status_excluded_from_build",
         "rocblas_status_arch_mismatch"};
     return status >= 0 && status < 16 ? names[status] : "<undefined rocblas_status value>";
 }

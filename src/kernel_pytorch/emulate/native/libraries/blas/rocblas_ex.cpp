@@ -6,28 +6,32 @@ namespace {
 
 using namespace kpt;
 
-int type_of(int type) {
-    switch (type) {
-    case 150: return R16F;
-    case 151: return R32F;
-    case 152: return R64F;
-    case 154: return C32F;
-    case 155: return C64F;
-    case 160: return R8I;
-    case 161: return R8U;
-    case 162: return R32I;
-    case 163: return R32U;
-    case 168: return R16BF;
-    default: return -1;
-    }
-}
-
 Status multiply(int oa, int ob, Int m, Int n, Int k, const void *alpha, const void *A, int ta, Int lda, const void *B,
-                int tb, Int ldb, const void *beta, const void *C, int tc, Int ldc, void *D, int td, Int ldd, int compute) {
-    const int scale = type_of(compute);
+                int tb, Int ldb, const void *beta, const void *C, int tc, Int ldc, void *D, int td, Int ldd,
+                int compute) {
+    const int scale = from_rocm_type(compute);
     const int sum = scale == R16F ? int(R32F) : scale;
-    return gemm_ex({oa, ob, m, n, k, alpha, A, type_of(ta), lda, B, type_of(tb), ldb, beta, C, type_of(tc), ldc, D,
-                    type_of(td), ldd, sum, scale});
+    return gemm_ex({oa,
+                    ob,
+                    m,
+                    n,
+                    k,
+                    alpha,
+                    A,
+                    from_rocm_type(ta),
+                    lda,
+                    B,
+                    from_rocm_type(tb),
+                    ldb,
+                    beta,
+                    C,
+                    from_rocm_type(tc),
+                    ldc,
+                    D,
+                    from_rocm_type(td),
+                    ldd,
+                    sum,
+                    scale});
 }
 
 } // namespace
@@ -55,9 +59,10 @@ Status multiply(int oa, int ob, Int m, Int n, Int k, const void *alpha, const vo
         const void *B, int tb, SIZE ldb, Int sb, const void *beta, const void *C, int tc, SIZE ldc, Int sc, void *D,   \
         int td, SIZE ldd, Int sd, SIZE count, int compute, int, int32_t, uint32_t) {                                   \
         return run(h, count, [&](Int b) {                                                                              \
-            return multiply(oa, ob, m, n, k, alpha, offset(A, type_of(ta), b * sa), ta, lda,                           \
-                            offset(B, type_of(tb), b * sb), tb, ldb, beta, offset(C, type_of(tc), b * sc), tc, ldc,    \
-                            offset(D, type_of(td), b * sd), td, ldd, compute);                                         \
+            return multiply(oa, ob, m, n, k, alpha, offset(A, from_rocm_type(ta), b * sa), ta, lda,                    \
+                            offset(B, from_rocm_type(tb), b * sb), tb, ldb, beta,                                      \
+                            offset(C, from_rocm_type(tc), b * sc), tc, ldc, offset(D, from_rocm_type(td), b * sd), td, \
+                            ldd, compute);                                                                             \
         });                                                                                                            \
     }
 

@@ -59,8 +59,7 @@ void each_triangular(const Matrix &matrix, int fill, int op, int diagonal, Int n
         const Int from = fill == Upper ? matrix.top(j) : j, to = fill == Upper ? j + 1 : matrix.bottom(j, n);
         for (Int i = from; i < to; ++i) {
             auto value = matrix(i, j);
-            if (i == j && diagonal == Unit)
-                value = std::decay_t<decltype(value)>(1);
+            if (i == j && diagonal == Unit) value = std::decay_t<decltype(value)>(1);
             if (op == None)
                 visit(i, j, value);
             else
@@ -77,17 +76,14 @@ void solve_triangular(const Matrix &matrix, int fill, int op, int diagonal, Int 
         const Int j = forward ? count : n - 1 - count;
         const Int from = fill == Upper ? matrix.top(j) : j + 1, to = fill == Upper ? j : matrix.bottom(j, n);
         if (op == None) {
-            if (diagonal == NonUnit)
-                x[j * step] /= matrix(j, j);
+            if (diagonal == NonUnit) x[j * step] /= matrix(j, j);
             const T value = x[j * step];
-            for (Int i = from; i < to; ++i)
-                x[i * step] -= matrix(i, j) * value;
+            for (Int i = from; i < to; ++i) x[i * step] -= matrix(i, j) * value;
         } else {
             T sum = x[j * step];
             for (Int i = from; i < to; ++i)
                 sum -= (op == ConjugateTranspose ? conjugate(matrix(i, j)) : matrix(i, j)) * x[i * step];
-            if (diagonal == NonUnit)
-                sum /= op == ConjugateTranspose ? conjugate(matrix(j, j)) : matrix(j, j);
+            if (diagonal == NonUnit) sum /= op == ConjugateTranspose ? conjugate(matrix(j, j)) : matrix(j, j);
             x[j * step] = sum;
         }
     }

@@ -13,8 +13,17 @@ namespace {
 
 enum : int { Success = 0, NotInitialized = 1, InvalidArgument = 3, Internal = 6, Unsupported = 7 };
 enum Epilogue : uint32_t {
-    Relu = 2, Bias = 4, BiasGradient = 16, Gelu = 32, Aux = 128, GeluGradient = 192, BiasGradientA = 256,
-    BiasGradientB = 512, Swish = 65536, Clamp = 131072, Sigmoid = 262144,
+    Relu = 2,
+    Bias = 4,
+    BiasGradient = 16,
+    Gelu = 32,
+    Aux = 128,
+    GeluGradient = 192,
+    BiasGradientA = 256,
+    BiasGradientB = 512,
+    Swish = 65536,
+    Clamp = 131072,
+    Sigmoid = 262144,
 };
 
 struct Layout {
@@ -126,27 +135,20 @@ Field field(Transform &t, int attribute) {
 }
 
 template <class Description> int set(void *description, int attribute, const void *from, size_t bytes) {
-    if (!description || !from)
-        return InvalidArgument;
+    if (!description || !from) return InvalidArgument;
     const Field to = field(*static_cast<Description *>(description), attribute);
-    if (!to.address || bytes < to.bytes)
-        return InvalidArgument;
+    if (!to.address || bytes < to.bytes) return InvalidArgument;
     std::memcpy(to.address, from, to.bytes);
     return Success;
 }
 
 template <class Description> int get(void *description, int attribute, void *to, size_t bytes, size_t *written) {
-    if (!description || (!to && !written))
-        return InvalidArgument;
+    if (!description || (!to && !written)) return InvalidArgument;
     const Field from = field(*static_cast<Description *>(description), attribute);
-    if (!from.address)
-        return InvalidArgument;
-    if (written)
-        *written = from.bytes;
-    if (!bytes)
-        return Success;
-    if (bytes < from.bytes || !to)
-        return InvalidArgument;
+    if (!from.address) return InvalidArgument;
+    if (written) *written = from.bytes;
+    if (!bytes) return Success;
+    if (bytes < from.bytes || !to) return InvalidArgument;
     std::memcpy(to, from.address, from.bytes);
     return Success;
 }
@@ -175,18 +177,13 @@ double gelu_slope(double x) {
 
 double activate(const Matmul &m, double x) {
     const uint32_t e = m.epilogue;
-    if (e & Sigmoid)
-        return 1 / (1 + std::exp(-x));
-    if (e & Swish)
-        return x / (1 + std::exp(-x));
-    if (e & Clamp)
-        return std::fmax(m.argument0, std::fmin(x, m.argument1));
+    if (e & Sigmoid) return 1 / (1 + std::exp(-x));
+    if (e & Swish) return x / (1 + std::exp(-x));
+    if (e & Clamp) return std::fmax(m.argument0, std::fmin(x, m.argument1));
     if ((e & GeluGradient) == GeluGradient) // takes its input from the aux matrix, see `finish`
         return x;
-    if (e & Gelu)
-        return gelu(x);
-    if (e & Relu)
-        return x > 0 ? x : 0;
+    if (e & Gelu) return gelu(x);
+    if (e & Relu) return x > 0 ? x : 0;
     return x;
 }
 
@@ -199,8 +196,7 @@ void finish(const Matmul &m, std::vector<double> &out, Int rows, Int columns, In
     for (Int j = 0; j < columns; ++j)
         for (Int i = 0; i < rows; ++i) {
             double &x = out[i + j * rows];
-            if ((m.epilogue & Bias) && m.bias)
-                x += load<double>(bias_type, m.bias, i);
+            if ((m.epilogue & Bias) && m.bias) x += load<double>(bias_type, m.bias, i);
             if (gradient)
                 x *= gelu_slope(load<double>(aux_type, aux, i + j * m.aux_ld));
             else if ((m.epilogue & Aux) && aux)
@@ -211,12 +207,10 @@ void finish(const Matmul &m, std::vector<double> &out, Int rows, Int columns, In
     if (gradient && (m.epilogue & BiasGradient) && m.bias)
         for (Int i = 0; i < rows; ++i) {
             double sum = 0;
-            for (Int j = 0; j < columns; ++j)
-                sum += out[i + j * rows];
+            for (Int j = 0; j < columns; ++j) sum += out[i + j * rows];
             store(bias_type, const_cast<void *>(m.bias), i, sum);
         }
-    for (double &x : out)
-        x *= factor(m.scale_d);
+    for (double &x : out) x *= factor(m.scale_d);
     if (m.amax)
         *static_cast<float *>(m.amax) =
             static_cast<float>(batch ? std::fmax(largest, *static_cast<float *>(m.amax)) : largest);
@@ -254,8 +248,7 @@ void multiply(const Matmul &m, const void *alpha, const void *A, const Layout &l
         if (b != W(0)) {
             const double scale_c = static_cast<double>(b) * factor(m.scale_c);
             const auto old = load_matrix<double>(c.type, c.data, rows, columns, c.row_step, c.column_step);
-            for (size_t i = 0; i < out.size(); ++i)
-                out[i] += scale_c * old[i];
+            for (size_t i = 0; i < out.size(); ++i) out[i] += scale_c * old[i];
         }
         if (m.epilogue == BiasGradientA || m.epilogue == BiasGradientB) {
             const bool of_a = m.epilogue == BiasGradientA;
@@ -274,8 +267,7 @@ void multiply(const Matmul &m, const void *alpha, const void *A, const Layout &l
 }
 
 template <class T, class... Arguments> int create(void **out, Arguments... arguments) {
-    if (!out)
-        return InvalidArgument;
+    if (!out) return InvalidArgument;
     *out = new T{arguments...};
     return Success;
 }
@@ -292,8 +284,7 @@ extern "C" {
 int hipblasLtCreate(void **handle) { return create<char>(handle, char(0)); }
 int hipblasLtDestroy(const void *handle) { return handle ? destroy<char>(handle) : int(InvalidArgument); }
 int hipblasLtGetVersion(void *handle, int *version) {
-    if (!handle || !version)
-        return InvalidArgument;
+    if (!handle || !version) return InvalidArgument;
     *version = 100200;
     return Success;
 }
@@ -303,12 +294,16 @@ int hipblasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t co
 }
 int hipblasLtMatrixLayoutDestroy(const void *l) { return destroy<Layout>(l); }
 int hipblasLtMatrixLayoutSetAttribute(void *l, int a, const void *from, size_t n) { return set<Layout>(l, a, from, n); }
-int hipblasLtMatrixLayoutGetAttribute(void *l, int a, void *to, size_t n, size_t *w) { return get<Layout>(l, a, to, n, w); }
+int hipblasLtMatrixLayoutGetAttribute(void *l, int a, void *to, size_t n, size_t *w) {
+    return get<Layout>(l, a, to, n, w);
+}
 
 int hipblasLtMatmulDescCreate(void **out, int compute, int scale) { return create<Matmul>(out, compute, scale); }
 int hipblasLtMatmulDescDestroy(const void *m) { return destroy<Matmul>(m); }
 int hipblasLtMatmulDescSetAttribute(void *m, int a, const void *from, size_t n) { return set<Matmul>(m, a, from, n); }
-int hipblasLtMatmulDescGetAttribute(void *m, int a, void *to, size_t n, size_t *w) { return get<Matmul>(m, a, to, n, w); }
+int hipblasLtMatmulDescGetAttribute(void *m, int a, void *to, size_t n, size_t *w) {
+    return get<Matmul>(m, a, to, n, w);
+}
 
 int hipblasLtMatmulPreferenceCreate(void **out) { return create<Preference>(out); }
 int hipblasLtMatmulPreferenceDestroy(const void *p) { return destroy<Preference>(p); }
@@ -328,8 +323,8 @@ int hipblasLtMatrixTransformDescGetAttribute(void *t, int a, void *to, size_t n,
     return get<Transform>(t, a, to, n, w);
 }
 
-int hipblasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *A, void *B, void *C, void *D, void *preference,
-                                    int requested, void *results, int *returned) {
+int hipblasLtMatmulAlgoGetHeuristic(void *handle, void *description, void *A, void *B, void *C, void *D,
+                                    void *preference, int requested, void *results, int *returned) {
     if (!handle || !description || !A || !B || !C || !D || !preference || requested < 1 || !results || !returned)
         return InvalidArgument;
     HeuristicResult &only = static_cast<HeuristicResult *>(results)[0];
@@ -355,15 +350,12 @@ int hipblasLtMatmul(void *handle, void *description, const void *alpha, const vo
     for (const Layout *l : {&la, &lb, &lc, &ld}) {
         if (!size_of_type(l->type) || complex_type(l->type))
             return unsupported("hipblasLtMatmul", "this data type", Unsupported);
-        if (l->order > 1)
-            return unsupported("hipblasLtMatmul", "a swizzled layout", Unsupported);
-        if (l->ld < static_cast<Int>(l->order == 1 ? l->columns : l->rows))
-            return InvalidArgument;
+        if (l->order > 1) return unsupported("hipblasLtMatmul", "a swizzled layout", Unsupported);
+        if (l->ld < static_cast<Int>(l->order == 1 ? l->columns : l->rows)) return InvalidArgument;
     }
     if ((m.scale_mode_a && m.scale_mode_a != 3) || (m.scale_mode_b && m.scale_mode_b != 3))
         return unsupported("hipblasLtMatmul", "this scaling mode", Unsupported);
-    if (wait_for(stream))
-        return Internal;
+    if (wait_for(stream)) return Internal;
     if (m.compute == 7 || m.compute == 8)
         multiply<double>(m, alpha, A, la, B, lb, beta, C, lc, D, ld);
     else if (m.compute == 9 || m.compute == 10)
@@ -375,12 +367,10 @@ int hipblasLtMatmul(void *handle, void *description, const void *alpha, const vo
 
 int hipblasLtMatrixTransform(void *handle, void *description, const void *alpha, const void *A, void *layout_a,
                              const void *beta, const void *B, void *layout_b, void *C, void *layout_c, void *stream) {
-    if (!handle || !description || !C || !layout_c || (A && !layout_a) || (B && !layout_b))
-        return InvalidArgument;
+    if (!handle || !description || !C || !layout_c || (A && !layout_a) || (B && !layout_b)) return InvalidArgument;
     const Transform &t = *static_cast<Transform *>(description);
     const Layout &lc = *static_cast<Layout *>(layout_c);
-    if (wait_for(stream))
-        return Internal;
+    if (wait_for(stream)) return Internal;
     for (Int batch = 0; batch < std::max(1, lc.batches); ++batch) {
         const Operand a = A ? operand(A, *static_cast<Layout *>(layout_a), t.op_a, batch) : Operand{};
         const Operand b = B ? operand(B, *static_cast<Layout *>(layout_b), t.op_b, batch) : Operand{};
@@ -388,9 +378,11 @@ int hipblasLtMatrixTransform(void *handle, void *description, const void *alpha,
             for (Int i = 0; i < static_cast<Int>(lc.rows); ++i) {
                 double sum = 0;
                 if (A && alpha)
-                    sum += load<double>(t.scale, alpha, 0) * load<double>(a.type, a.data, i * a.row_step + j * a.column_step);
+                    sum += load<double>(t.scale, alpha, 0) *
+                           load<double>(a.type, a.data, i * a.row_step + j * a.column_step);
                 if (B && beta)
-                    sum += load<double>(t.scale, beta, 0) * load<double>(b.type, b.data, i * b.row_step + j * b.column_step);
+                    sum += load<double>(t.scale, beta, 0) *
+                           load<double>(b.type, b.data, i * b.row_step + j * b.column_step);
                 store(lc.type, offset(C, lc.type, batch * lc.stride), i * lc.row_step() + j * lc.column_step(), sum);
             }
     }

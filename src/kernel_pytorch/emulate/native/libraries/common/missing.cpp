@@ -4,11 +4,12 @@
 
 namespace kpt {
 
-int missing(const char *function, bool *said, int status) {
-    if (!*said)
-        std::fprintf(stderr, "kpt emulate: %s is not implemented by the CPU stand-in of its library; it returns status %d\n",
+int missing(const char *function, bool *reported, int status) {
+    if (!*reported)
+        std::fprintf(stderr,
+                     "kpt emulate: %s is not implemented by the CPU stand-in of its library; it returns status %d\n",
                      function, status);
-    *said = true;
+    *reported = true;
     return status;
 }
 

@@ -4,7 +4,7 @@
 namespace kpt {
 
 // Says once per function on stderr that `function` is not there, and hands `status` back.
-int missing(const char *function, bool *said, int status);
+int missing(const char *function, bool *reported, int status);
 
 // The same for a case inside a function that is there otherwise.
 int unsupported(const char *function, const char *what, int status);

@@ -34,8 +34,9 @@ template <int Exponent, int Mantissa, bool Finite, bool Fnuz> struct SmallFloat 
 
     static constexpr int bias = (1 << (Exponent - 1)) - 1 + (Fnuz ? 1 : 0);
     static constexpr uint32_t sign_bit = 1u << (Exponent + Mantissa);
-    static constexpr uint32_t nan_bits =
-        Fnuz ? sign_bit : Finite ? sign_bit - 1 : ((sign_bit - 1) ^ ((1u << (Mantissa - 1)) - 1));
+    static constexpr uint32_t nan_bits = Fnuz     ? sign_bit
+                                         : Finite ? sign_bit - 1
+                                                  : ((sign_bit - 1) ^ ((1u << (Mantissa - 1)) - 1));
     static constexpr uint32_t infinity_bits = ((1u << Exponent) - 1) << Mantissa;
     static constexpr uint32_t largest_bits = Fnuz ? sign_bit - 1 : Finite ? sign_bit - 2 : infinity_bits - 1;
 
@@ -45,10 +46,8 @@ template <int Exponent, int Mantissa, bool Finite, bool Fnuz> struct SmallFloat 
 
     static uint32_t encode(float value) {
         const uint32_t whole = bits_of(value), sign = whole >> 31 ? sign_bit : 0, magnitude = whole & 0x7fffffffu;
-        if (magnitude > 0x7f800000u)
-            return Fnuz ? nan_bits : sign | nan_bits;
-        if (magnitude == 0x7f800000u)
-            return Fnuz ? nan_bits : Finite ? sign | nan_bits : sign | infinity_bits;
+        if (magnitude > 0x7f800000u) return Fnuz ? nan_bits : sign | nan_bits;
+        if (magnitude == 0x7f800000u) return Fnuz ? nan_bits : Finite ? sign | nan_bits : sign | infinity_bits;
         // The float's mantissa with its hidden bit, shifted down to this format's grid and rounded to nearest even.
         const int exponent = static_cast<int>(magnitude >> 23) - 127, smallest = 1 - bias;
         const int shift = 23 - Mantissa + (exponent < smallest ? smallest - exponent : 0);
@@ -59,16 +58,14 @@ template <int Exponent, int Mantissa, bool Finite, bool Fnuz> struct SmallFloat 
             const uint32_t steps = (mantissa + half - 1 + odd) >> shift;
             result = exponent < smallest ? steps : (static_cast<uint32_t>(exponent + bias - 1) << Mantissa) + steps;
         }
-        if (result == 0)
-            return Fnuz ? 0 : sign;
+        if (result == 0) return Fnuz ? 0 : sign;
         return sign | (result > largest_bits ? largest_bits : result);
     }
 
     static const float *table() {
         static const std::array<float, 256> values = [] {
             std::array<float, 256> all{};
-            for (uint32_t code = 0; code < 256; ++code)
-                all[code] = decode(code);
+            for (uint32_t code = 0; code < 256; ++code) all[code] = decode(code);
             return all;
         }();
         return values.data();
@@ -79,12 +76,10 @@ template <int Exponent, int Mantissa, bool Finite, bool Fnuz> struct SmallFloat 
         const float sign = bits & sign_bit ? -1.0f : 1.0f;
         if (Fnuz ? bits == nan_bits : Finite ? magnitude == nan_bits : magnitude > infinity_bits)
             return std::numeric_limits<float>::quiet_NaN();
-        if (!Fnuz && !Finite && magnitude == infinity_bits)
-            return sign * std::numeric_limits<float>::infinity();
+        if (!Fnuz && !Finite && magnitude == infinity_bits) return sign * std::numeric_limits<float>::infinity();
         const int exponent = static_cast<int>(magnitude >> Mantissa);
         const uint32_t fraction = magnitude & ((1u << Mantissa) - 1);
-        if (exponent == 0)
-            return sign * std::ldexp(static_cast<float>(fraction), 1 - bias - Mantissa);
+        if (exponent == 0) return sign * std::ldexp(static_cast<float>(fraction), 1 - bias - Mantissa);
         return sign * std::ldexp(static_cast<float>(fraction | (1u << Mantissa)), exponent - bias - Mantissa);
     }
 };
@@ -109,10 +104,8 @@ struct Half {
     }
     operator float() const {
         const uint32_t sign = (bits & 0x8000u) << 16, magnitude = bits & 0x7fffu;
-        if (magnitude >= 0x7c00u)
-            return float_of(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-        if (magnitude < 0x400u)
-            return float_of(sign | bits_of(static_cast<float>(magnitude) * 0x1p-24f));
+        if (magnitude >= 0x7c00u) return float_of(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+        if (magnitude < 0x400u) return float_of(sign | bits_of(static_cast<float>(magnitude) * 0x1p-24f));
         return float_of(sign | ((magnitude << 13) + 0x38000000u));
     }
 };
@@ -127,8 +120,12 @@ struct Bfloat16 {
     operator float() const { return float_of(static_cast<uint32_t>(bits) << 16); }
 };
 
-template <class T> struct RealOf { using type = T; };
-template <class T> struct RealOf<std::complex<T>> { using type = T; };
+template <class T> struct RealOf {
+    using type = T;
+};
+template <class T> struct RealOf<std::complex<T>> {
+    using type = T;
+};
 template <class T> using Real = typename RealOf<T>::type;
 
 template <class T> constexpr bool is_complex = !std::is_same_v<T, Real<T>>;

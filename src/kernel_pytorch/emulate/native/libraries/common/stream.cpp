@@ -8,12 +8,10 @@ namespace {
 
 // The runtime may have been loaded by the program (then its names are global) or by ctypes (then they are not).
 void *runtime_symbol(const char *name) {
-    if (void *found = dlsym(RTLD_DEFAULT, name))
-        return found;
+    if (void *found = dlsym(RTLD_DEFAULT, name)) return found;
     for (const char *soname : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"})
         if (void *runtime = dlopen(soname, RTLD_NOW | RTLD_NOLOAD))
-            if (void *found = dlsym(runtime, name))
-                return found;
+            if (void *found = dlsym(runtime, name)) return found;
     return nullptr;
 }
 
@@ -21,8 +19,7 @@ void *runtime_symbol(const char *name) {
 void tell_of_writes() {
     using Note = void (*)();
     static const auto note = reinterpret_cast<Note>(runtime_symbol("kptHostLibraryWrites"));
-    if (note)
-        note();
+    if (note) note();
 }
 
 int drain(void *stream) {
@@ -31,10 +28,8 @@ int drain(void *stream) {
     static const auto one = reinterpret_cast<Synchronize>(runtime_symbol("hipStreamSynchronize"));
     static const auto all = reinterpret_cast<SynchronizeAll>(runtime_symbol("hipDeviceSynchronize"));
     // The null stream waits for every blocking stream, and every blocking stream for the null stream.
-    if (!stream)
-        return all ? all() : one ? one(nullptr) : 0;
-    if (!one)
-        return 0;
+    if (!stream) return all ? all() : one ? one(nullptr) : 0;
+    if (!one) return 0;
     int error = one(nullptr);
     return error ? error : one(stream);
 }
@@ -43,8 +38,7 @@ int drain(void *stream) {
 
 int wait_for(void *stream) {
     const int error = drain(stream);
-    if (!error)
-        tell_of_writes();
+    if (!error) tell_of_writes();
     return error;
 }
 

@@ -8,9 +8,44 @@
 namespace kpt {
 
 enum DataType : int {
-    R32F = 0, R64F = 1, R16F = 2, R8I = 3, C32F = 4, C64F = 5, C16F = 6, R8U = 8, R32I = 10, R32U = 12, R16BF = 14,
-    C16BF = 15, R16I = 20, R16U = 22, R64I = 24, R64U = 26, R8F = 28, R8BF = 29, R8FFnuz = 1000, R8BFFnuz = 1001,
+    R32F = 0,
+    R64F = 1,
+    R16F = 2,
+    R8I = 3,
+    C32F = 4,
+    C64F = 5,
+    C16F = 6,
+    R8U = 8,
+    R32I = 10,
+    R32U = 12,
+    R16BF = 14,
+    C16BF = 15,
+    R16I = 20,
+    R16U = 22,
+    R64I = 24,
+    R64U = 26,
+    R8F = 28,
+    R8BF = 29,
+    R8FFnuz = 1000,
+    R8BFFnuz = 1001,
 };
+
+// The numbers that rocBLAS and rocSPARSE have for these types; -1 for those that are not here.
+inline int from_rocm_type(int type) {
+    switch (type) {
+    case 150: return R16F;
+    case 151: return R32F;
+    case 152: return R64F;
+    case 154: return C32F;
+    case 155: return C64F;
+    case 160: return R8I;
+    case 161: return R8U;
+    case 162: return R32I;
+    case 163: return R32U;
+    case 168: return R16BF;
+    default: return -1;
+    }
+}
 
 inline bool complex_type(int type) { return type == C32F || type == C64F || type == C16F || type == C16BF; }
 
@@ -60,8 +95,9 @@ template <class To, class From> To convert(From value) {
         const double wide = std::nearbyint(static_cast<double>(static_cast<Real<From>>(value)));
         const double low = static_cast<double>(std::numeric_limits<To>::min());
         const double high = static_cast<double>(std::numeric_limits<To>::max());
-        return wide <= low ? std::numeric_limits<To>::min() : wide >= high ? std::numeric_limits<To>::max()
-                                                                           : static_cast<To>(wide);
+        return wide <= low    ? std::numeric_limits<To>::min()
+               : wide >= high ? std::numeric_limits<To>::max()
+                              : static_cast<To>(wide);
     } else if constexpr (std::is_integral_v<To> || std::is_floating_point_v<To>) {
         if constexpr (std::is_arithmetic_v<From>)
             return static_cast<To>(value);
@@ -94,8 +130,7 @@ std::vector<W> load_matrix(int type, const void *data, Int rows, Int columns, In
     with_type(type, [&](auto *kind) {
         auto *from = static_cast<const std::remove_pointer_t<decltype(kind)> *>(data);
         for (Int j = 0; j < columns; ++j)
-            for (Int i = 0; i < rows; ++i)
-                matrix[i + j * rows] = convert<W>(from[i * row_step + j * column_step]);
+            for (Int i = 0; i < rows; ++i) matrix[i + j * rows] = convert<W>(from[i * row_step + j * column_step]);
     });
     return matrix;
 }
@@ -106,8 +141,7 @@ void store_matrix(int type, void *data, Int rows, Int columns, Int row_step, Int
         using T = std::remove_pointer_t<decltype(kind)>;
         auto *to = static_cast<T *>(data);
         for (Int j = 0; j < columns; ++j)
-            for (Int i = 0; i < rows; ++i)
-                to[i * row_step + j * column_step] = convert<T>(matrix[i + j * rows]);
+            for (Int i = 0; i < rows; ++i) to[i * row_step + j * column_step] = convert<T>(matrix[i + j * rows]);
     });
 }
 

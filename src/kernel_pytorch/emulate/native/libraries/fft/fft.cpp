@@ -19,17 +19,14 @@ Value root(size_t k, size_t n) {
 Fft::Fft(size_t length) : length_(length) {
     size_t rest = length;
     for (size_t radix : {4, 2, 3, 5, 7, 11, 13})
-        while (rest % radix == 0 && rest > 1)
-            factors_.push_back(radix), rest /= radix;
+        while (rest % radix == 0 && rest > 1) factors_.push_back(radix), rest /= radix;
     if (rest == 1) {
         roots_.resize(length);
-        for (size_t k = 0; k < length; ++k)
-            roots_[k] = root(k, length);
+        for (size_t k = 0; k < length; ++k) roots_[k] = root(k, length);
         return;
     }
     size_t padded = 1;
-    while (padded < 2 * length - 1)
-        padded *= 2;
+    while (padded < 2 * length - 1) padded *= 2;
     power_ = std::make_unique<Fft>(padded);
     chirp_.resize(length);
     for (size_t k = 0; k < length; ++k) // exp(-i pi k^2 / length); k^2 modulo 2 length keeps the angle small
@@ -37,8 +34,7 @@ Fft::Fft(size_t length) : length_(length) {
     chirp_transform_.assign(padded, Value(0));
     for (size_t k = 0; k < length; ++k) {
         chirp_transform_[k] = std::conj(chirp_[k]);
-        if (k)
-            chirp_transform_[padded - k] = std::conj(chirp_[k]);
+        if (k) chirp_transform_[padded - k] = std::conj(chirp_[k]);
     }
     power_->run(chirp_transform_.data(), -1);
 }
@@ -55,8 +51,7 @@ void Fft::stage(const Value *from, Value *to, size_t length, size_t step, size_t
     const auto twiddle = [&](size_t index) { return inverse ? std::conj(roots_[index]) : roots_[index]; };
     Value in[largest_radix];
     for (size_t k = 0; k < part; ++k) {
-        for (size_t r = 0; r < radix; ++r)
-            in[r] = to[r * part + k] * twiddle(r * k * step);
+        for (size_t r = 0; r < radix; ++r) in[r] = to[r * part + k] * twiddle(r * k * step);
         if (radix == 2) {
             to[k] = in[0] + in[1], to[part + k] = in[0] - in[1];
         } else if (radix == 4) {
@@ -66,8 +61,7 @@ void Fft::stage(const Value *from, Value *to, size_t length, size_t step, size_t
         } else {
             for (size_t q = 0; q < radix; ++q) {
                 Value sum = in[0];
-                for (size_t r = 1; r < radix; ++r)
-                    sum += in[r] * twiddle(q * r % radix * (length_ / radix));
+                for (size_t r = 1; r < radix; ++r) sum += in[r] * twiddle(q * r % radix * (length_ / radix));
                 to[q * part + k] = sum;
             }
         }
@@ -78,11 +72,9 @@ void Fft::bluestein(Value *data, bool inverse) const {
     const size_t padded = chirp_transform_.size();
     std::vector<Value> work(padded, Value(0));
     // The inverse is the forward transform of the conjugate, conjugated.
-    for (size_t k = 0; k < length_; ++k)
-        work[k] = (inverse ? std::conj(data[k]) : data[k]) * chirp_[k];
+    for (size_t k = 0; k < length_; ++k) work[k] = (inverse ? std::conj(data[k]) : data[k]) * chirp_[k];
     power_->run(work.data(), -1);
-    for (size_t k = 0; k < padded; ++k)
-        work[k] *= chirp_transform_[k];
+    for (size_t k = 0; k < padded; ++k) work[k] *= chirp_transform_[k];
     power_->run(work.data(), 1);
     for (size_t k = 0; k < length_; ++k) {
         const Value value = work[k] * chirp_[k] / static_cast<double>(padded);
@@ -91,8 +83,7 @@ void Fft::bluestein(Value *data, bool inverse) const {
 }
 
 void Fft::run(Value *data, int sign) const {
-    if (length_ <= 1)
-        return;
+    if (length_ <= 1) return;
     if (power_) {
         bluestein(data, sign > 0);
         return;

@@ -9,12 +9,12 @@
 namespace kpt {
 
 class Fft {
-  public:
+public:
     explicit Fft(size_t length);
     // In place; sign -1 is the forward transform.
     void run(std::complex<double> *data, int sign) const;
 
-  private:
+private:
     using Value = std::complex<double>;
     void stage(const Value *from, Value *to, size_t length, size_t step, size_t factor_index, bool inverse) const;
     void bluestein(Value *data, bool inverse) const;

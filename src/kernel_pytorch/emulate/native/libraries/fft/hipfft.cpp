@@ -24,23 +24,23 @@ Handle *handle_of(void *handle) { return static_cast<Handle *>(handle); }
 template <class Integer>
 int make(void *handle, int rank, const Integer *n, const Integer *embed_in, Integer stride_in, Integer distance_in,
          const Integer *embed_out, Integer stride_out, Integer distance_out, int type, Integer batch, size_t *work) {
-    if (!handle)
-        return InvalidPlan;
-    if (rank < 1 || rank > 3 || !n || batch < 1)
-        return rank < 1 || rank > 3 || !n ? InvalidArgument : InvalidSize;
+    if (!handle) return InvalidPlan;
+    if (rank < 1 || rank > 3 || !n || batch < 1) return rank < 1 || rank > 3 || !n ? InvalidArgument : InvalidSize;
     FftPlan plan;
     switch (type) {
-    case C2C: case Z2Z: plan.kind = FftKind::ComplexToComplex; break;
-    case R2C: case D2Z: plan.kind = FftKind::RealToComplex; break;
-    case C2R: case Z2D: plan.kind = FftKind::ComplexToReal; break;
+    case C2C:
+    case Z2Z: plan.kind = FftKind::ComplexToComplex; break;
+    case R2C:
+    case D2Z: plan.kind = FftKind::RealToComplex; break;
+    case C2R:
+    case Z2D: plan.kind = FftKind::ComplexToReal; break;
     default: return InvalidType;
     }
     plan.is_double = type >= Z2Z;
     plan.batch = batch;
     plan.scale = handle_of(handle)->plan.scale;
     for (int d = 0; d < rank; ++d) {
-        if (n[d] < 1)
-            return InvalidSize;
+        if (n[d] < 1) return InvalidSize;
         plan.length.push_back(n[d]);
     }
     // Without both embeddings strides and distances are ignored, as in cuFFT.
@@ -55,8 +55,7 @@ int make(void *handle, int rank, const Integer *n, const Integer *embed_in, Inte
     }
     handle_of(handle)->plan = plan;
     handle_of(handle)->made = true;
-    if (work)
-        *work = 0;
+    if (work) *work = 0;
     return Success;
 }
 
@@ -66,12 +65,9 @@ int make_dense(void *handle, std::initializer_list<int> sizes, int type, int bat
 }
 
 int execute(void *handle, void *in, void *out, int direction) {
-    if (!handle || !handle_of(handle)->made)
-        return InvalidPlan;
-    if (!in || !out || (direction != -1 && direction != 1))
-        return InvalidArgument;
-    if (wait_for(handle_of(handle)->stream))
-        return ExecFailed;
+    if (!handle || !handle_of(handle)->made) return InvalidPlan;
+    if (!in || !out || (direction != -1 && direction != 1)) return InvalidArgument;
+    if (wait_for(handle_of(handle)->stream)) return ExecFailed;
     FftPlan plan = handle_of(handle)->plan;
     plan.fill_defaults(in == out);
     run_fft(plan, in, out, direction);
@@ -86,8 +82,7 @@ int execute_as(void *handle, FftKind kind, bool is_double, void *in, void *out, 
 }
 
 template <class Make> int create_and(void **handle, Make make_plan) {
-    if (!handle)
-        return InvalidArgument;
+    if (!handle) return InvalidArgument;
     *handle = new Handle;
     const int status = make_plan(*handle);
     if (status) {
@@ -98,8 +93,7 @@ template <class Make> int create_and(void **handle, Make make_plan) {
 }
 
 int no_work(size_t *work) {
-    if (!work)
-        return InvalidArgument;
+    if (!work) return InvalidArgument;
     *work = 0;
     return Success;
 }
@@ -112,34 +106,29 @@ int hipfftCreate(void **handle) {
     return create_and(handle, [](void *) { return int(Success); });
 }
 int hipfftDestroy(void *handle) {
-    if (!handle)
-        return InvalidPlan;
+    if (!handle) return InvalidPlan;
     delete handle_of(handle);
     return Success;
 }
 int hipfftSetStream(void *handle, void *stream) {
-    if (!handle)
-        return InvalidPlan;
+    if (!handle) return InvalidPlan;
     handle_of(handle)->stream = stream;
     return Success;
 }
 int hipfftSetWorkArea(void *handle, void *) { return handle ? Success : InvalidPlan; }
 int hipfftSetAutoAllocation(void *handle, int) { return handle ? Success : InvalidPlan; }
 int hipfftExtPlanScaleFactor(void *handle, double scale) {
-    if (!handle)
-        return InvalidPlan;
+    if (!handle) return InvalidPlan;
     handle_of(handle)->plan.scale = scale;
     return Success;
 }
 int hipfftGetVersion(int *version) {
-    if (!version)
-        return InvalidArgument;
+    if (!version) return InvalidArgument;
     *version = 10022;
     return Success;
 }
 int hipfftGetProperty(int which, int *value) {
-    if (!value || which < 0 || which > 2)
-        return InvalidArgument;
+    if (!value || which < 0 || which > 2) return InvalidArgument;
     *value = which == 0 ? 1 : which == 1 ? 0 : 22;
     return Success;
 }
@@ -156,7 +145,9 @@ int hipfftPlan3d(void **h, int nx, int ny, int nz, int type) {
 int hipfftPlanMany(void **h, int rank, int *n, int *ei, int si, int di, int *eo, int so, int d, int type, int batch) {
     return create_and(h, [&](void *p) { return make<int>(p, rank, n, ei, si, di, eo, so, d, type, batch, nullptr); });
 }
-int hipfftMakePlan1d(void *h, int nx, int type, int batch, size_t *work) { return make_dense(h, {nx}, type, batch, work); }
+int hipfftMakePlan1d(void *h, int nx, int type, int batch, size_t *work) {
+    return make_dense(h, {nx}, type, batch, work);
+}
 int hipfftMakePlan2d(void *h, int nx, int ny, int type, size_t *work) { return make_dense(h, {nx, ny}, type, 1, work); }
 int hipfftMakePlan3d(void *h, int nx, int ny, int nz, int type, size_t *work) {
     return make_dense(h, {nx, ny, nz}, type, 1, work);

@@ -30,13 +30,10 @@ template <class Real> void transform(const FftPlan &plan, const void *in, void *
     half.back() = half.back() / 2 + 1;
     const FftInt points = plan.points(), row = plan.length.back();
     std::vector<std::unique_ptr<Fft>> by_dimension;
-    for (const FftInt n : plan.length)
-        by_dimension.push_back(std::make_unique<Fft>(static_cast<size_t>(n)));
+    for (const FftInt n : plan.length) by_dimension.push_back(std::make_unique<Fft>(static_cast<size_t>(n)));
     FftInt half_points = 1;
-    for (const FftInt n : half)
-        half_points *= n;
-    if (plan.kind != FftKind::ComplexToComplex)
-        sign = plan.kind == FftKind::RealToComplex ? -1 : 1;
+    for (const FftInt n : half) half_points *= n;
+    if (plan.kind != FftKind::ComplexToComplex) sign = plan.kind == FftKind::RealToComplex ? -1 : 1;
 
     std::vector<std::vector<Value>> results; // in-place plans may have overlapping batches: read all, then write
     for (FftInt b = 0; b < plan.batch; ++b) {
@@ -69,13 +66,10 @@ template <class Real> void transform(const FftPlan &plan, const void *in, void *
             const FftInt n = plan.length[d];
             std::vector<Value> line(static_cast<size_t>(n));
             for (FftInt base = 0; base < points; ++base) {
-                if (base / step % n != 0)
-                    continue;
-                for (FftInt k = 0; k < n; ++k)
-                    line[k] = grid[base + k * step];
+                if (base / step % n != 0) continue;
+                for (FftInt k = 0; k < n; ++k) line[k] = grid[base + k * step];
                 by_dimension[d]->run(line.data(), sign);
-                for (FftInt k = 0; k < n; ++k)
-                    grid[base + k * step] = line[k];
+                for (FftInt k = 0; k < n; ++k) grid[base + k * step] = line[k];
             }
             step *= n;
         }
@@ -103,8 +97,7 @@ template <class Real> void transform(const FftPlan &plan, const void *in, void *
 
 FftInt FftPlan::points() const {
     FftInt product = 1;
-    for (const FftInt n : length)
-        product *= n;
+    for (const FftInt n : length) product *= n;
     return product;
 }
 
@@ -115,8 +108,7 @@ void FftPlan::fill_defaults(bool in_place) {
         for (size_t d = length.size(); d-- > 0;) {
             stride[d] = step;
             FftInt n = length[d];
-            if (d + 1 == length.size())
-                n = complex_side ? n / 2 + 1 : real_side && in_place ? 2 * (n / 2 + 1) : n;
+            if (d + 1 == length.size()) n = complex_side ? n / 2 + 1 : real_side && in_place ? 2 * (n / 2 + 1) : n;
             step *= n;
         }
         stride.push_back(step); // the distance between batches
@@ -124,15 +116,11 @@ void FftPlan::fill_defaults(bool in_place) {
     };
     auto in = dense(kind == FftKind::ComplexToReal, kind == FftKind::RealToComplex);
     auto out = dense(kind == FftKind::RealToComplex, kind == FftKind::ComplexToReal);
-    if (!distance_in)
-        distance_in = in.back();
-    if (!distance_out)
-        distance_out = out.back();
+    if (!distance_in) distance_in = in.back();
+    if (!distance_out) distance_out = out.back();
     in.pop_back(), out.pop_back();
-    if (stride_in.empty())
-        stride_in = in;
-    if (stride_out.empty())
-        stride_out = out;
+    if (stride_in.empty()) stride_in = in;
+    if (stride_out.empty()) stride_out = out;
 }
 
 void run_fft(const FftPlan &plan, const void *in, void *out, int sign) {

@@ -13,7 +13,7 @@ enum class FftKind { ComplexToComplex, RealToComplex, ComplexToReal };
 struct FftPlan {
     FftKind kind = FftKind::ComplexToComplex;
     bool is_double = false;
-    std::vector<FftInt> length;              // slowest dimension first; the last one is halved on the complex side
+    std::vector<FftInt> length;                // slowest dimension first; the last one is halved on the complex side
     std::vector<FftInt> stride_in, stride_out; // in elements, same order
     FftInt distance_in = 0, distance_out = 0, batch = 1;
     double scale = 1;

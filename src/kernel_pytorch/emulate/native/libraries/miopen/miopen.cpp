@@ -20,8 +20,7 @@ struct Tensor {
     std::vector<Int> size, stride;
     Int elements() const {
         Int n = 1;
-        for (const Int s : size)
-            n *= s;
+        for (const Int s : size) n *= s;
         return n;
     }
 };
@@ -54,8 +53,7 @@ template <class T> const T &as(const void *p) { return *static_cast<const T *>(p
 template <class T> T &as(void *p) { return *static_cast<T *>(p); }
 
 template <class T> int create(void **out) {
-    if (!out)
-        return BadParameter;
+    if (!out) return BadParameter;
     *out = new T;
     return Success;
 }
@@ -65,12 +63,10 @@ template <class T> int destroy(void *object) {
 }
 
 int describe(void *tensor, int type, std::vector<Int> size, std::vector<Int> stride) {
-    if (!tensor || type_of(type) < 0)
-        return BadParameter;
+    if (!tensor || type_of(type) < 0) return BadParameter;
     if (stride.empty()) {
         stride.assign(size.size(), 1);
-        for (size_t d = size.size(); d-- > 1;)
-            stride[d - 1] = stride[d] * size[d];
+        for (size_t d = size.size(); d-- > 1;) stride[d - 1] = stride[d] * size[d];
     }
     as<Tensor>(tensor) = {type_of(type), std::move(size), std::move(stride)};
     return Success;
@@ -88,10 +84,8 @@ void blend(const Tensor &t, void *y, Int where, double result, double alpha, dou
 }
 
 template <class Work> int run(void *handle, bool valid, Work work) {
-    if (!handle || !valid)
-        return BadParameter;
-    if (wait_for(as<Handle>(handle).stream))
-        return Internal;
+    if (!handle || !valid) return BadParameter;
+    if (wait_for(as<Handle>(handle).stream)) return Internal;
     return work();
 }
 
@@ -101,8 +95,7 @@ Int out_size(const Convolution &c, const Tensor &x, const Tensor &w, int d) {
 
 int convolve(const Convolution &c, const Tensor &tx, const void *x, const Tensor &tw, const void *w, const Tensor &ty,
              void *y, double alpha, double beta) {
-    if (c.mode == 1)
-        return unsupported("miopenConvolutionForward", "transposed convolution", NotImplemented);
+    if (c.mode == 1) return unsupported("miopenConvolutionForward", "transposed convolution", NotImplemented);
     if (tx.size.size() != 4 || tw.size.size() != 4 || ty.size.size() != 4)
         return unsupported("miopenConvolutionForward", "other than two spatial dimensions", NotImplemented);
     const Int groups = c.mode == 2 || c.mode == 3 ? c.groups : 1, per_group = ty.size[1] / groups;
@@ -116,10 +109,10 @@ int convolve(const Convolution &c, const Tensor &tx, const void *x, const Tensor
                             for (Int s = 0; s < tw.size[3]; ++s) {
                                 const Int row = i * c.stride[0] - c.pad[0] + r * c.dilation[0];
                                 const Int column = j * c.stride[1] - c.pad[1] + s * c.dilation[1];
-                                if (row < 0 || row >= tx.size[2] || column < 0 || column >= tx.size[3])
-                                    continue;
-                                sum += load<double>(tx.type, x, at(tx, n, k / per_group * tw.size[1] + q, row, column)) *
-                                       load<double>(tw.type, w, at(tw, k, q, r, s));
+                                if (row < 0 || row >= tx.size[2] || column < 0 || column >= tx.size[3]) continue;
+                                sum +=
+                                    load<double>(tx.type, x, at(tx, n, k / per_group * tw.size[1] + q, row, column)) *
+                                    load<double>(tw.type, w, at(tw, k, q, r, s));
                             }
                     blend(ty, y, at(ty, n, k, i, j), sum, alpha, beta);
                 }
@@ -145,10 +138,8 @@ double activate(const Activation &a, double x) {
 void softmax_line(const Tensor &tx, const void *x, const Tensor &ty, void *y, const std::vector<Int> &from,
                   const std::vector<Int> &to, int algorithm, double alpha, double beta) {
     double largest = -INFINITY, sum = 0;
-    for (const Int f : from)
-        largest = std::fmax(largest, load<double>(tx.type, x, f));
-    for (const Int f : from)
-        sum += std::exp(load<double>(tx.type, x, f) - largest);
+    for (const Int f : from) largest = std::fmax(largest, load<double>(tx.type, x, f));
+    for (const Int f : from) sum += std::exp(load<double>(tx.type, x, f) - largest);
     for (size_t i = 0; i < from.size(); ++i) {
         const double shifted = load<double>(tx.type, x, from[i]) - largest;
         blend(ty, y, to[i], algorithm == 2 ? shifted - std::log(sum) : std::exp(shifted) / sum, alpha, beta);
@@ -162,28 +153,26 @@ extern "C" {
 int miopenCreate(void **handle) { return create<Handle>(handle); }
 int miopenCreateWithStream(void **handle, void *stream) {
     const int status = create<Handle>(handle);
-    if (!status)
-        as<Handle>(*handle).stream = stream;
+    if (!status) as<Handle>(*handle).stream = stream;
     return status;
 }
 int miopenDestroy(void *handle) { return destroy<Handle>(handle); }
 int miopenSetStream(void *handle, void *stream) {
-    if (!handle)
-        return BadParameter;
+    if (!handle) return BadParameter;
     as<Handle>(handle).stream = stream;
     return Success;
 }
 int miopenGetStream(void *handle, void **stream) {
-    if (!handle || !stream)
-        return BadParameter;
+    if (!handle || !stream) return BadParameter;
     *stream = as<Handle>(handle).stream;
     return Success;
 }
 const char *miopenGetErrorString(int status) {
-    static const char *const names[] = {"miopenStatusSuccess", "miopenStatusNotInitialized", "miopenStatusInvalidValue",
-                                        "miopenStatusBadParm", "miopenStatusAllocFailed", "miopenStatusInternalError",
+    static const char *const names[] = {"miopenStatusSuccess",        "miopenStatusNotInitialized",
+                                        "miopenStatusInvalidValue",   "miopenStatusBadParm",
+                                        "miopenStatusAllocFailed",    "miopenStatusInternalError",
                                         "miopenStatusNotImplemented", "miopenStatusUnknownError",
-                                        "miopenStatusUnsupportedOp", "miopenStatusGpuOperationsSkipped",
+                                        "miopenStatusUnsupportedOp",  "miopenStatusGpuOperationsSkipped",
                                         "miopenStatusVersionMismatch"};
     return status >= 0 && status < 11 ? names[status] : "Unknown error status";
 }
@@ -197,20 +186,17 @@ int miopenSet4dTensorDescriptorEx(void *t, int type, int n, int c, int h, int w,
     return describe(t, type, {n, c, h, w}, {sn, sc, sh, sw});
 }
 int miopenSetTensorDescriptor(void *t, int type, int count, const int *sizes, const int *strides) {
-    if (count < 1 || !sizes)
-        return BadParameter;
+    if (count < 1 || !sizes) return BadParameter;
     return describe(t, type, {sizes, sizes + count},
                     strides ? std::vector<Int>(strides, strides + count) : std::vector<Int>());
 }
 int miopenGetTensorDescriptorSize(void *t, int *size) {
-    if (!t || !size)
-        return BadParameter;
+    if (!t || !size) return BadParameter;
     *size = static_cast<int>(as<Tensor>(t).size.size());
     return Success;
 }
 int miopenGetTensorNumBytes(void *t, size_t *bytes) {
-    if (!t || !bytes)
-        return BadParameter;
+    if (!t || !bytes) return BadParameter;
     Int last = 0;
     for (size_t d = 0; d < as<Tensor>(t).size.size(); ++d)
         last += (as<Tensor>(t).size[d] - 1) * as<Tensor>(t).stride[d];
@@ -228,16 +214,13 @@ int miopenInitConvolutionDescriptor(void *c, int mode, int pad_h, int pad_w, int
     return Success;
 }
 int miopenSetConvolutionGroupCount(void *c, int groups) {
-    if (!c || groups < 1)
-        return BadParameter;
+    if (!c || groups < 1) return BadParameter;
     as<Convolution>(c).groups = groups;
-    if (groups > 1)
-        as<Convolution>(c).mode = 2;
+    if (groups > 1) as<Convolution>(c).mode = 2;
     return Success;
 }
 int miopenGetConvolutionForwardOutputDim(void *c, const void *x, const void *w, int *n, int *k, int *h, int *width) {
-    if (!c || !x || !w || !n || !k || !h || !width || as<Tensor>(x).size.size() != 4)
-        return BadParameter;
+    if (!c || !x || !w || !n || !k || !h || !width || as<Tensor>(x).size.size() != 4) return BadParameter;
     *n = static_cast<int>(as<Tensor>(x).size[0]), *k = static_cast<int>(as<Tensor>(w).size[0]);
     *h = static_cast<int>(out_size(as<Convolution>(c), as<Tensor>(x), as<Tensor>(w), 0));
     *width = static_cast<int>(out_size(as<Convolution>(c), as<Tensor>(x), as<Tensor>(w), 1));
@@ -245,8 +228,7 @@ int miopenGetConvolutionForwardOutputDim(void *c, const void *x, const void *w, 
 }
 int miopenConvolutionForwardGetWorkSpaceSize(void *, const void *, const void *, const void *, const void *,
                                              size_t *bytes) {
-    if (!bytes)
-        return BadParameter;
+    if (!bytes) return BadParameter;
     *bytes = 0;
     return Success;
 }
@@ -258,8 +240,7 @@ int miopenFindConvolutionForwardAlgorithm(void *h, const void *tx, const void *x
         float time;
         size_t memory;
     };
-    if (!h || !tx || !x || !tw || !w || !c || !ty || !y || requested < 1 || !returned || !results)
-        return BadParameter;
+    if (!h || !tx || !x || !tw || !w || !c || !ty || !y || requested < 1 || !returned || !results) return BadParameter;
     static_cast<Result *>(results)[0] = {1, 0.001f, 0}; // the direct algorithm
     *returned = 1;
     return Success;
@@ -288,14 +269,12 @@ int miopenConvolutionForwardBias(void *h, const void *alpha, const void *tb, con
 int miopenCreatePoolingDescriptor(void **p) { return create<Pooling>(p); }
 int miopenDestroyPoolingDescriptor(void *p) { return destroy<Pooling>(p); }
 int miopenSet2dPoolingDescriptor(void *p, int mode, int wh, int ww, int ph, int pw, int sh, int sw) {
-    if (!p || wh < 1 || ww < 1 || sh < 1 || sw < 1)
-        return BadParameter;
+    if (!p || wh < 1 || ww < 1 || sh < 1 || sw < 1) return BadParameter;
     as<Pooling>(p) = {mode, {wh, ww}, {ph, pw}, {sh, sw}};
     return Success;
 }
 int miopenGetPoolingForwardOutputDim(void *p, const void *x, int *n, int *c, int *h, int *w) {
-    if (!p || !x || !n || !c || !h || !w || as<Tensor>(x).size.size() != 4)
-        return BadParameter;
+    if (!p || !x || !n || !c || !h || !w || as<Tensor>(x).size.size() != 4) return BadParameter;
     const Tensor &t = as<Tensor>(x);
     const Pooling &q = as<Pooling>(p);
     *n = static_cast<int>(t.size[0]), *c = static_cast<int>(t.size[1]);
@@ -304,8 +283,7 @@ int miopenGetPoolingForwardOutputDim(void *p, const void *x, int *n, int *c, int
     return Success;
 }
 int miopenPoolingGetWorkSpaceSize(const void *, size_t *bytes) {
-    if (!bytes)
-        return BadParameter;
+    if (!bytes) return BadParameter;
     *bytes = 0;
     return Success;
 }
@@ -325,8 +303,7 @@ int miopenPoolingForward(void *h, const void *p, const void *alpha, const void *
                         for (Int r = 0; r < q.window[0]; ++r)
                             for (Int s = 0; s < q.window[1]; ++s) {
                                 const Int row = i * q.stride[0] - q.pad[0] + r, column = j * q.stride[1] - q.pad[1] + s;
-                                if (row < 0 || row >= in.size[2] || column < 0 || column >= in.size[3])
-                                    continue;
+                                if (row < 0 || row >= in.size[2] || column < 0 || column >= in.size[3]) continue;
                                 const double value = load<double>(in.type, x, at(in, n, c, row, column));
                                 largest = std::fmax(largest, value), sum += value, ++inside;
                             }
@@ -341,8 +318,7 @@ int miopenPoolingForward(void *h, const void *p, const void *alpha, const void *
 int miopenCreateActivationDescriptor(void **a) { return create<Activation>(a); }
 int miopenDestroyActivationDescriptor(void *a) { return destroy<Activation>(a); }
 int miopenSetActivationDescriptor(void *a, int mode, double alpha, double beta, double gamma) {
-    if (!a)
-        return BadParameter;
+    if (!a) return BadParameter;
     as<Activation>(a) = {mode, alpha, beta, gamma};
     return Success;
 }

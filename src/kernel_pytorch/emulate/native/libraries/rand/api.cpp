@@ -26,21 +26,24 @@ bool kind_of(int type, RandomKind *kind) {
     constexpr int philox = 404, twister = 407;
 #endif
     switch (type) {
-    case 400: case 401: *kind = RandomKind::Xorwow; return true;
+    case 400:
+    case 401: *kind = RandomKind::Xorwow; return true;
     case 402: *kind = RandomKind::Mrg32k3a; return true;
-    case 403: case twister: *kind = RandomKind::Mt19937; return true;
+    case 403:
+    case twister: *kind = RandomKind::Mt19937; return true;
     case philox: *kind = RandomKind::Philox; return true;
-    case 500: case 501: *kind = RandomKind::Sobol32; return true;
+    case 500:
+    case 501: *kind = RandomKind::Sobol32; return true;
     default: return false;
     }
 }
 
 int create(void **generator, int type) {
     RandomKind kind;
-    if (!generator)
-        return OutOfRange;
+    if (!generator) return OutOfRange;
     if (!kind_of(type, &kind))
-        return unsupported("create generator", "this generator type", type > 399 && type < 506 ? not_implemented : TypeError);
+        return unsupported("create generator", "this generator type",
+                           type > 399 && type < 506 ? not_implemented : TypeError);
     *generator = new RandomGenerator(kind);
     return Success;
 }
@@ -48,19 +51,15 @@ int create(void **generator, int type) {
 // `make` turns `In` numbers into `Out` values; `make_quasi` turns one Sobol number into one value.
 template <int In, int Out, class T, class Make, class MakeQuasi>
 int generate(void *generator, T *data, size_t n, Make make, MakeQuasi make_quasi) {
-    if (!generator)
-        return NotCreated;
-    if (!data && n)
-        return OutOfRange;
+    if (!generator) return NotCreated;
+    if (!data && n) return OutOfRange;
     RandomGenerator &g = *generator_of(generator);
-    if (wait_for(g.stream))
-        return launch_failure;
+    if (wait_for(g.stream)) return launch_failure;
     if (!g.is_quasi()) {
         g.fill<In, Out>(data, n, make);
         return Success;
     }
-    if (n % g.dimensions)
-        return LengthNotMultiple;
+    if (n % g.dimensions) return LengthNotMultiple;
     return g.fill_quasi(data, n, make_quasi)
                ? int(Success)
                : unsupported("generate", "more than 21 dimensions of Sobol numbers", not_implemented);
@@ -72,16 +71,16 @@ float unit(bool mrg, uint32_t v) { return mrg ? uniform_mrg(v) : uniform_float(v
 
 // Acklam's rational approximation with one Newton step: quasi-random numbers need the inverse, not Box-Muller.
 double inverse_normal(double p) {
-    static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02, -2.759285104469687e+02,
-                               1.383577518672690e+02, -3.066479806614716e+01, 2.506628277459239e+00};
+    static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
+                               1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
     static const double b[] = {-5.447609879822406e+01, 1.615858368580409e+02, -1.556989798598866e+02,
                                6.680131188771972e+01, -1.328068155288572e+01};
     static const double c[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
-                               -2.549732539343734e+00, 4.374664141464968e+00, 2.938163982698783e+00};
-    static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00, 3.754408661907416e+00};
+                               -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
+    static const double d[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                               3.754408661907416e+00};
     double x;
-    if (p >= 1)
-        p = 1 - 0x1p-33;
+    if (p >= 1) p = 1 - 0x1p-33;
     if (p < 0.02425 || p > 1 - 0.02425) {
         const double q = std::sqrt(-2 * std::log(p < 0.5 ? p : 1 - p));
         x = (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
@@ -98,13 +97,15 @@ double inverse_normal(double p) {
 
 void box_muller(bool mrg, const uint32_t *in, float *out) {
     const float u = unit(mrg, in[0]);
-    const float angle = mrg ? uniform_mrg(in[1]) * 6.2831855f : 1.46291807e-09f + static_cast<float>(in[1]) * 1.46291807e-09f;
+    const float angle =
+        mrg ? uniform_mrg(in[1]) * 6.2831855f : 1.46291807e-09f + static_cast<float>(in[1]) * 1.46291807e-09f;
     const float size = std::sqrt(-2.0f * std::log(u));
     out[0] = std::sin(angle) * size, out[1] = std::cos(angle) * size;
 }
 
 void box_muller(const uint32_t *in, double *out) {
-    const uint64_t first = in[0] ^ static_cast<uint64_t>(in[1]) << 21, second = in[2] ^ static_cast<uint64_t>(in[3]) << 21;
+    const uint64_t first = in[0] ^ static_cast<uint64_t>(in[1]) << 21, second = in[2] ^ static_cast<uint64_t>(in[3])
+                                                                                            << 21;
     const double u = 0x1p-53 + static_cast<double>(first) * 0x1p-53;
     const double w = 0x1p-52 + static_cast<double>(second) * 0x1p-52;
     const double size = std::sqrt(-2 * std::log(u)), angle = w * 3.14159265358979323846;
@@ -144,16 +145,14 @@ template <class Finish> int normal_double(void *generator, double *data, size_t 
 
 // The smallest k whose cumulative probability reaches u; a normal approximation where the table would be long.
 class Poisson {
-  public:
+public:
     explicit Poisson(double lambda) : lambda_(lambda) {
-        if (lambda > 2000)
-            return;
+        if (lambda > 2000) return;
         double sum = 0;
         for (int k = 0; k < 10 || sum < 1 - 1e-12; ++k) {
             sum += std::exp(k * std::log(lambda) - lambda - std::lgamma(k + 1.0));
             cumulative_.push_back(sum);
-            if (k > lambda + 60 * std::sqrt(lambda) + 100)
-                break;
+            if (k > lambda + 60 * std::sqrt(lambda) + 100) break;
         }
     }
     unsigned operator()(uint32_t v) const {
@@ -164,7 +163,7 @@ class Poisson {
         return static_cast<unsigned>(std::min<size_t>(at - cumulative_.begin(), cumulative_.size() - 1));
     }
 
-  private:
+private:
     double lambda_;
     std::vector<double> cumulative_;
 };
@@ -180,59 +179,47 @@ int rocrand_create_generator_host_blocking(void **generator, int type) { return 
 #endif
 
 int KPT_NAME(DestroyGenerator, destroy_generator)(void *generator) {
-    if (!generator)
-        return NotCreated;
+    if (!generator) return NotCreated;
     delete generator_of(generator);
     return Success;
 }
 int KPT_NAME(GenerateSeeds, initialize_generator)(void *generator) { return generator ? Success : NotCreated; }
 int KPT_NAME(SetStream, set_stream)(void *generator, void *stream) {
-    if (!generator)
-        return NotCreated;
+    if (!generator) return NotCreated;
     generator_of(generator)->stream = stream;
     return Success;
 }
 int KPT_NAME(SetPseudoRandomGeneratorSeed, set_seed)(void *generator, unsigned long long seed) {
-    if (!generator)
-        return NotCreated;
-    if (generator_of(generator)->is_quasi())
-        return TypeError;
+    if (!generator) return NotCreated;
+    if (generator_of(generator)->is_quasi()) return TypeError;
     generator_of(generator)->seed = seed;
     generator_of(generator)->reset();
     return Success;
 }
 int KPT_NAME(SetGeneratorOffset, set_offset)(void *generator, unsigned long long offset) {
-    if (!generator)
-        return NotCreated;
-    if (generator_of(generator)->kind == RandomKind::Mt19937)
-        return TypeError;
+    if (!generator) return NotCreated;
+    if (generator_of(generator)->kind == RandomKind::Mt19937) return TypeError;
     generator_of(generator)->offset = offset;
     generator_of(generator)->reset();
     return Success;
 }
 int KPT_NAME(SetGeneratorOrdering, set_ordering)(void *generator, int order) {
-    if (!generator)
-        return NotCreated;
-    if (generator_of(generator)->is_quasi() ? order != 201 : order < 100 || order > 104)
-        return OutOfRange;
+    if (!generator) return NotCreated;
+    if (generator_of(generator)->is_quasi() ? order != 201 : order < 100 || order > 104) return OutOfRange;
     generator_of(generator)->reset();
     return Success;
 }
 int KPT_NAME(SetQuasiRandomGeneratorDimensions, set_quasi_random_generator_dimensions)(void *generator,
                                                                                        unsigned dimensions) {
-    if (!generator)
-        return NotCreated;
-    if (!generator_of(generator)->is_quasi())
-        return TypeError;
-    if (dimensions < 1 || dimensions > 20000)
-        return OutOfRange;
+    if (!generator) return NotCreated;
+    if (!generator_of(generator)->is_quasi()) return TypeError;
+    if (dimensions < 1 || dimensions > 20000) return OutOfRange;
     generator_of(generator)->dimensions = dimensions;
     generator_of(generator)->reset();
     return Success;
 }
 int KPT_NAME(GetVersion, get_version)(int *version) {
-    if (!version)
-        return OutOfRange;
+    if (!version) return OutOfRange;
     *version = 400200;
     return Success;
 }
@@ -249,8 +236,7 @@ int KPT_NAME(GenerateChar, generate_char)(void *g, unsigned char *data, size_t n
         g, data, n,
         [&](const uint32_t *in, unsigned char *out) {
             const uint32_t v = mrg ? whole_mrg(*in) : *in;
-            for (int i = 0; i < 4; ++i)
-                out[i] = static_cast<unsigned char>(v >> (8 * i));
+            for (int i = 0; i < 4; ++i) out[i] = static_cast<unsigned char>(v >> (8 * i));
         },
         [](uint32_t v) { return static_cast<unsigned char>(v >> 24); });
 }
@@ -283,7 +269,9 @@ int KPT_NAME(GenerateUniformDouble, generate_uniform_double)(void *g, double *da
 }
 int KPT_NAME(GenerateUniformHalf, generate_uniform_half)(void *g, void *data, size_t n) {
     const bool mrg = is_mrg(g);
-    const auto half = [](uint32_t v) { return Half(1.5258789e-05f + static_cast<float>(v & 0xffffu) * 1.5258789e-05f); };
+    const auto half = [](uint32_t v) {
+        return Half(1.5258789e-05f + static_cast<float>(v & 0xffffu) * 1.5258789e-05f);
+    };
     return generate<1, 2>(
         g, static_cast<Half *>(data), n,
         [&](const uint32_t *in, Half *out) {
@@ -307,8 +295,7 @@ int KPT_NAME(GenerateLogNormalDouble, generate_log_normal_double)(void *g, doubl
     return normal_double(g, data, n, [=](double x) { return std::exp(mean + x * deviation); });
 }
 int KPT_NAME(GeneratePoisson, generate_poisson)(void *g, unsigned *data, size_t n, double lambda) {
-    if (!(lambda > 0))
-        return OutOfRange;
+    if (!(lambda > 0)) return OutOfRange;
     const Poisson poisson(lambda);
     const bool mrg = is_mrg(g);
     return generate<1, 1>(

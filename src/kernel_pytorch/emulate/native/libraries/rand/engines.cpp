@@ -43,16 +43,14 @@ Bits apply(const BitMatrix &matrix, const Bits &state) {
     for (int word = 0; word < 5; ++word)
         for (uint32_t rest = state[word]; rest; rest &= rest - 1) {
             const Bits &column = matrix[word * 32 + __builtin_ctz(rest)];
-            for (int w = 0; w < 5; ++w)
-                out[w] ^= column[w];
+            for (int w = 0; w < 5; ++w) out[w] ^= column[w];
         }
     return out;
 }
 
 BitMatrix squared(const BitMatrix &matrix) {
     BitMatrix out(160);
-    for (int c = 0; c < 160; ++c)
-        out[c] = apply(matrix, matrix[c]);
+    for (int c = 0; c < 160; ++c) out[c] = apply(matrix, matrix[c]);
     return out;
 }
 
@@ -74,8 +72,7 @@ Modular product(const Modular &a, const Modular &b, uint64_t m) {
     Modular out{};
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j)
-            for (int k = 0; k < 3; ++k)
-                out[i * 3 + j] = (out[i * 3 + j] + a[i * 3 + k] * b[k * 3 + j] % m) % m;
+            for (int k = 0; k < 3; ++k) out[i * 3 + j] = (out[i * 3 + j] + a[i * 3 + k] * b[k * 3 + j] % m) % m;
     return out;
 }
 
@@ -86,8 +83,7 @@ void apply(const Modular &a, std::array<uint64_t, 3> &s, uint64_t m) {
 }
 
 Modular power_of_two(Modular a, int doublings, uint64_t m) {
-    for (int i = 0; i < doublings; ++i)
-        a = product(a, a, m);
+    for (int i = 0; i < doublings; ++i) a = product(a, a, m);
     return a;
 }
 
@@ -97,8 +93,7 @@ constexpr Modular step2{0, 1, 0, 0, 0, 1, m2 - 1370589, 0, 527612};
 void skip(Mrg32k3a &engine, uint64_t offset) {
     Modular a = step1, b = step2;
     for (; offset; offset >>= 1) {
-        if (offset & 1)
-            apply(a, engine.g1, m1), apply(b, engine.g2, m2);
+        if (offset & 1) apply(a, engine.g1, m1), apply(b, engine.g2, m2);
         a = product(a, a, m1), b = product(b, b, m2);
     }
 }
@@ -107,24 +102,20 @@ void skip(Xorwow &engine, uint64_t offset) {
     engine.weyl += static_cast<uint32_t>(offset) * 362437u;
     BitMatrix jump = xorwow_step();
     for (; offset; offset >>= 1) {
-        if (offset & 1)
-            engine.x = apply(jump, engine.x);
-        if (offset > 1)
-            jump = squared(jump);
+        if (offset & 1) engine.x = apply(jump, engine.x);
+        if (offset > 1) jump = squared(jump);
     }
 }
 
 // Engine e + 1 is engine e moved by one subsequence. The offset is the same for all, so it is applied once, before.
 template <class Engine, class Jump>
 std::vector<Engine> spread(Engine first, size_t count, uint64_t offset, size_t start, Jump jump) {
-    if (offset)
-        skip(first, offset);
+    if (offset) skip(first, offset);
     std::vector<Engine> engines;
     engines.reserve(count);
     for (size_t e = 0; e < count; ++e) {
         engines.push_back(first);
-        if (e < start)
-            engines.back().next();
+        if (e < start) engines.back().next();
         jump(first);
     }
     return engines;
@@ -135,8 +126,7 @@ std::vector<Engine> spread(Engine first, size_t count, uint64_t offset, size_t s
 std::vector<Xorwow> xorwow_engines(uint64_t seed, size_t count, uint64_t offset, size_t start) {
     static const BitMatrix subsequence = [] {
         BitMatrix jump = xorwow_step();
-        for (int i = 0; i < 67; ++i)
-            jump = squared(jump);
+        for (int i = 0; i < 67; ++i) jump = squared(jump);
         return jump;
     }();
     // 2^67 steps of the Weyl sequence are none.
@@ -144,8 +134,7 @@ std::vector<Xorwow> xorwow_engines(uint64_t seed, size_t count, uint64_t offset,
 }
 
 Mrg32k3a Mrg32k3a::seeded(uint64_t seed) {
-    if (seed == 0)
-        seed = 12345;
+    if (seed == 0) seed = 12345;
     const uint64_t x = static_cast<uint32_t>(seed) ^ 0x55555555u, y = static_cast<uint32_t>((seed >> 32) ^ 0xAAAAAAAAu);
     const auto times = [&](uint64_t a, uint64_t m) {
         return static_cast<uint64_t>(static_cast<unsigned __int128>(a) * seed % m);
@@ -173,22 +162,33 @@ bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions) 
         uint32_t coefficients, initial[7];
     };
     static constexpr Row rows[] = {
-        {1, 0, {1}},                      {2, 1, {1, 3}},                    {3, 1, {1, 3, 1}},
-        {3, 2, {1, 1, 1}},                {4, 1, {1, 1, 3, 3}},              {4, 4, {1, 3, 5, 13}},
-        {5, 2, {1, 1, 5, 5, 17}},         {5, 4, {1, 1, 5, 5, 5}},           {5, 7, {1, 1, 7, 11, 19}},
-        {5, 11, {1, 1, 5, 1, 1}},         {5, 13, {1, 1, 1, 3, 11}},         {5, 14, {1, 3, 5, 5, 31}},
-        {6, 1, {1, 3, 3, 9, 7, 49}},      {6, 13, {1, 1, 1, 15, 21, 21}},    {6, 16, {1, 3, 1, 13, 27, 49}},
-        {6, 19, {1, 1, 1, 15, 7, 5}},     {6, 22, {1, 3, 1, 15, 13, 25}},    {6, 25, {1, 1, 5, 5, 19, 61}},
-        {7, 1, {1, 3, 7, 11, 23, 15, 103}}, {7, 4, {1, 3, 7, 13, 13, 15, 69}},
+        {1, 0, {1}},
+        {2, 1, {1, 3}},
+        {3, 1, {1, 3, 1}},
+        {3, 2, {1, 1, 1}},
+        {4, 1, {1, 1, 3, 3}},
+        {4, 4, {1, 3, 5, 13}},
+        {5, 2, {1, 1, 5, 5, 17}},
+        {5, 4, {1, 1, 5, 5, 5}},
+        {5, 7, {1, 1, 7, 11, 19}},
+        {5, 11, {1, 1, 5, 1, 1}},
+        {5, 13, {1, 1, 1, 3, 11}},
+        {5, 14, {1, 3, 5, 5, 31}},
+        {6, 1, {1, 3, 3, 9, 7, 49}},
+        {6, 13, {1, 1, 1, 15, 21, 21}},
+        {6, 16, {1, 3, 1, 13, 27, 49}},
+        {6, 19, {1, 1, 1, 15, 7, 5}},
+        {6, 22, {1, 3, 1, 15, 13, 25}},
+        {6, 25, {1, 1, 5, 5, 19, 61}},
+        {7, 1, {1, 3, 7, 11, 23, 15, 103}},
+        {7, 4, {1, 3, 7, 13, 13, 15, 69}},
     };
     auto &v = *directions;
     if (dimension == 0) {
-        for (int i = 0; i < 32; ++i)
-            v[i] = 1u << (31 - i);
+        for (int i = 0; i < 32; ++i) v[i] = 1u << (31 - i);
         return true;
     }
-    if (dimension > sizeof(rows) / sizeof(rows[0]))
-        return false;
+    if (dimension > sizeof(rows) / sizeof(rows[0])) return false;
     const Row &row = rows[dimension - 1];
     for (int i = 0; i < 32; ++i) {
         if (i < row.degree) {
@@ -197,16 +197,14 @@ bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions) 
         }
         v[i] = v[i - row.degree] ^ (v[i - row.degree] >> row.degree);
         for (int k = 1; k < row.degree; ++k)
-            if ((row.coefficients >> (row.degree - 1 - k)) & 1)
-                v[i] ^= v[i - k];
+            if ((row.coefficients >> (row.degree - 1 - k)) & 1) v[i] ^= v[i - k];
     }
     return true;
 }
 
 uint32_t sobol_at(const std::array<uint32_t, 32> &directions, uint64_t index) {
     uint32_t value = 0, gray = static_cast<uint32_t>(index ^ (index >> 1));
-    for (; gray; gray &= gray - 1)
-        value ^= directions[__builtin_ctz(gray)];
+    for (; gray; gray &= gray - 1) value ^= directions[__builtin_ctz(gray)];
     return value;
 }
 

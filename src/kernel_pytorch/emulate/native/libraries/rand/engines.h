@@ -13,11 +13,11 @@ using std::size_t;
 
 // Philox-4x32-10 (Salmon et al. 2011): random access, number `index` of subsequence 0.
 class Philox {
-  public:
+public:
     explicit Philox(uint64_t seed) : seed_(seed) {}
     uint32_t at(uint64_t index);
 
-  private:
+private:
     uint64_t seed_, cached_ = ~uint64_t(0);
     std::array<uint32_t, 4> block_{};
 };

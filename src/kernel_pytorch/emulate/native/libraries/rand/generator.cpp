@@ -7,8 +7,7 @@ void RandomGenerator::prepare(size_t groups) {
         ready_ = true;
         philox_ = std::make_unique<Philox>(seed);
         twister_.seed(static_cast<uint32_t>(seed ^ (seed >> 32)));
-        if (kind == RandomKind::Mt19937)
-            twister_.discard(offset);
+        if (kind == RandomKind::Mt19937) twister_.discard(offset);
         xorwow_.clear(), mrg_.clear();
         position_ = kind == RandomKind::Philox ? offset : offset % random_engines;
     }
@@ -30,8 +29,7 @@ void RandomGenerator::prepare(size_t groups) {
 
 void RandomGenerator::draw(size_t group, uint32_t *in, int count) {
     const size_t engine = static_cast<size_t>(position_ + group) % random_engines;
-    for (int i = 0; i < count; ++i)
-        switch (kind) {
+    for (int i = 0; i < count; ++i) switch (kind) {
         case RandomKind::Philox: in[i] = philox_->at(position_ + group * count + i); break;
         case RandomKind::Xorwow: in[i] = xorwow_[engine].next(); break;
         case RandomKind::Mrg32k3a: in[i] = mrg_[engine].next(); break;

@@ -18,7 +18,7 @@ enum class RandomKind { Xorwow, Mrg32k3a, Philox, Mt19937, Sobol32 };
 constexpr size_t random_engines = 131072;
 
 class RandomGenerator {
-  public:
+public:
     explicit RandomGenerator(RandomKind kind) : kind(kind) {}
 
     RandomKind kind;
@@ -36,8 +36,7 @@ class RandomGenerator {
             T out[Out];
             draw(group, in, In);
             make(in, out);
-            for (size_t o = 0; o < Out && group * Out + o < n; ++o)
-                data[group * Out + o] = out[o];
+            for (size_t o = 0; o < Out && group * Out + o < n; ++o) data[group * Out + o] = out[o];
         }
         advance((n + Out - 1) / Out, In);
     }
@@ -49,16 +48,14 @@ class RandomGenerator {
         const size_t each = n / dimensions;
         for (unsigned d = 0; d < dimensions; ++d) {
             std::array<uint32_t, 32> directions;
-            if (!sobol_directions(d, &directions))
-                return false;
-            for (size_t i = 0; i < each; ++i)
-                data[d * each + i] = make(sobol_at(directions, position_quasi() + i));
+            if (!sobol_directions(d, &directions)) return false;
+            for (size_t i = 0; i < each; ++i) data[d * each + i] = make(sobol_at(directions, position_quasi() + i));
         }
         ready_ = true, position_ = position_quasi() + each;
         return true;
     }
 
-  private:
+private:
     uint64_t position_quasi() const { return ready_ ? position_ : offset; }
     void prepare(size_t groups);
     void draw(size_t group, uint32_t *in, int count);

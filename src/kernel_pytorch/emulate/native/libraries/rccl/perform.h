@@ -35,14 +35,14 @@ template <class T> T combine(int op, T a, T b) {
 }
 
 // The reduction of one element over all ranks; 64-bit integers must not go through floating point.
-inline void reduce_into(const std::vector<const void *> &from, size_t from_index, void *to, size_t to_index, int type, int op) {
+inline void reduce_into(const std::vector<const void *> &from, size_t from_index, void *to, size_t to_index, int type,
+                        int op) {
     const auto reduce = [&](auto zero) {
         using W = decltype(zero);
         W value = load<W>(type, from[0], static_cast<Int>(from_index));
         for (size_t r = 1; r < from.size(); ++r)
             value = combine(op, value, load<W>(type, from[r], static_cast<Int>(from_index)));
-        if (op == Average)
-            value = static_cast<W>(value / static_cast<W>(from.size()));
+        if (op == Average) value = static_cast<W>(value / static_cast<W>(from.size()));
         store(type, to, static_cast<Int>(to_index), value);
     };
     if (type == R64I || type == R32I || type == R8I)
@@ -56,8 +56,7 @@ inline void reduce_into(const std::vector<const void *> &from, size_t from_index
 }
 
 inline void copy(void *to, const void *from, size_t bytes) {
-    if (to != from && bytes)
-        std::memmove(to, from, bytes);
+    if (to != from && bytes) std::memmove(to, from, bytes);
 }
 
 // `calls[r]` is what rank r asked for. Results are staged, because a rank may send from where another one receives.
@@ -67,53 +66,45 @@ inline void perform(const std::vector<Call> &calls) {
     const size_t bytes = static_cast<size_t>(size_of_type(type)), n = first.count, part = n * bytes;
     const int ranks = static_cast<int>(calls.size());
     std::vector<const void *> from;
-    for (const Call &call : calls)
-        from.push_back(call.send);
+    for (const Call &call : calls) from.push_back(call.send);
     const auto at = [&](const void *base, size_t index) { return static_cast<const char *>(base) + index * part; };
     switch (first.kind) {
-    case Kind::AllReduce: case Kind::Reduce: {
+    case Kind::AllReduce:
+    case Kind::Reduce: {
         std::vector<char> result(part);
-        for (size_t i = 0; i < n; ++i)
-            reduce_into(from, i, result.data(), i, type, first.op);
+        for (size_t i = 0; i < n; ++i) reduce_into(from, i, result.data(), i, type, first.op);
         for (int r = 0; r < ranks; ++r)
-            if (first.kind == Kind::AllReduce || r == first.peer)
-                copy(calls[r].receive, result.data(), part);
+            if (first.kind == Kind::AllReduce || r == first.peer) copy(calls[r].receive, result.data(), part);
         break;
     }
     case Kind::ReduceScatter: {
         std::vector<char> result(part * ranks);
-        for (size_t i = 0; i < n * ranks; ++i)
-            reduce_into(from, i, result.data(), i, type, first.op);
-        for (int r = 0; r < ranks; ++r)
-            copy(calls[r].receive, at(result.data(), r), part);
+        for (size_t i = 0; i < n * ranks; ++i) reduce_into(from, i, result.data(), i, type, first.op);
+        for (int r = 0; r < ranks; ++r) copy(calls[r].receive, at(result.data(), r), part);
         break;
     }
     case Kind::Broadcast: {
         const std::vector<char> value(static_cast<const char *>(from[first.peer]),
                                       static_cast<const char *>(from[first.peer]) + part);
-        for (int r = 0; r < ranks; ++r)
-            copy(calls[r].receive, value.data(), part);
+        for (int r = 0; r < ranks; ++r) copy(calls[r].receive, value.data(), part);
         break;
     }
-    case Kind::AllGather: case Kind::Gather: {
+    case Kind::AllGather:
+    case Kind::Gather: {
         std::vector<char> all(part * ranks);
+        for (int r = 0; r < ranks; ++r) copy(all.data() + r * part, from[r], part);
         for (int r = 0; r < ranks; ++r)
-            copy(all.data() + r * part, from[r], part);
-        for (int r = 0; r < ranks; ++r)
-            if (first.kind == Kind::AllGather || r == first.peer)
-                copy(calls[r].receive, all.data(), part * ranks);
+            if (first.kind == Kind::AllGather || r == first.peer) copy(calls[r].receive, all.data(), part * ranks);
         break;
     }
     case Kind::Scatter: {
         const std::vector<char> all(static_cast<const char *>(from[first.peer]), at(from[first.peer], ranks));
-        for (int r = 0; r < ranks; ++r)
-            copy(calls[r].receive, all.data() + r * part, part);
+        for (int r = 0; r < ranks; ++r) copy(calls[r].receive, all.data() + r * part, part);
         break;
     }
     case Kind::AllToAll: {
         std::vector<std::vector<char>> all;
-        for (int r = 0; r < ranks; ++r)
-            all.emplace_back(static_cast<const char *>(from[r]), at(from[r], ranks));
+        for (int r = 0; r < ranks; ++r) all.emplace_back(static_cast<const char *>(from[r]), at(from[r], ranks));
         for (int r = 0; r < ranks; ++r)
             for (int s = 0; s < ranks; ++s)
                 copy(static_cast<char *>(calls[r].receive) + s * part, all[s].data() + r * part, part);

@@ -23,34 +23,26 @@ struct JacobiInfo {
 // Runs `work`, which returns LAPACK's info, and stores that where the caller's device info is.
 template <class Work>
 int run(void *handle, std::initializer_list<const void *> needed, int *device_info, Work work, Int index = 0) {
-    if (!handle)
-        return NotInitialized;
+    if (!handle) return NotInitialized;
     for (const void *pointer : needed)
-        if (!pointer)
-            return InvalidArgument;
-    if (wait_for(static_cast<Handle *>(handle)->stream))
-        return Internal;
+        if (!pointer) return InvalidArgument;
+    if (wait_for(static_cast<Handle *>(handle)->stream)) return Internal;
     const Int info = work();
-    if (info == NoLapack)
-        return unsupported("hipSOLVER", "LAPACK (install scipy-openblas64 or numpy)", Unsupported);
-    if (device_info)
-        device_info[index] = static_cast<int>(info);
+    if (info == NoLapack) return unsupported("hipSOLVER", "LAPACK (install scipy-openblas64 or numpy)", Unsupported);
+    if (device_info) device_info[index] = static_cast<int>(info);
     return Success;
 }
 
 // Workspace comes from the C++ heap; a size of one keeps callers that allocate it happy.
 template <class Size> int small(void *handle, Size *size) {
-    if (!handle)
-        return NotInitialized;
-    if (!size)
-        return InvalidArgument;
+    if (!handle) return NotInitialized;
+    if (!size) return InvalidArgument;
     *size = 1;
     return Success;
 }
 
 template <class T> int create(void **out) {
-    if (!out)
-        return InvalidArgument;
+    if (!out) return InvalidArgument;
     *out = new T;
     return Success;
 }
@@ -65,26 +57,22 @@ template <class T> int destroy(void *object) {
     int hipsolver##P##Create(void **handle) { return handle ? create<Handle>(handle) : int(HandleIsNull); }            \
     int hipsolver##P##Destroy(void *handle) { return handle ? destroy<Handle>(handle) : int(NotInitialized); }         \
     int hipsolver##P##SetStream(void *handle, void *stream) {                                                          \
-        if (!handle)                                                                                                   \
-            return NotInitialized;                                                                                     \
+        if (!handle) return NotInitialized;                                                                            \
         static_cast<Handle *>(handle)->stream = stream;                                                                \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##GetStream(void *handle, void **stream) {                                                         \
-        if (!handle || !stream)                                                                                        \
-            return handle ? InvalidArgument : NotInitialized;                                                          \
+        if (!handle || !stream) return handle ? InvalidArgument : NotInitialized;                                      \
         *stream = static_cast<Handle *>(handle)->stream;                                                               \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##SetDeterministicMode(void *handle, int mode) {                                                   \
-        if (!handle)                                                                                                   \
-            return NotInitialized;                                                                                     \
+        if (!handle) return NotInitialized;                                                                            \
         static_cast<Handle *>(handle)->deterministic = mode;                                                           \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##GetDeterministicMode(void *handle, int *mode) {                                                  \
-        if (!handle || !mode)                                                                                          \
-            return handle ? InvalidArgument : NotInitialized;                                                          \
+        if (!handle || !mode) return handle ? InvalidArgument : NotInitialized;                                        \
         *mode = static_cast<Handle *>(handle)->deterministic;                                                          \
         return Success;                                                                                                \
     }                                                                                                                  \
@@ -94,32 +82,27 @@ template <class T> int destroy(void *object) {
     int hipsolver##P##Create##NAME##Info(void **info) { return create<JacobiInfo>(info); }                             \
     int hipsolver##P##Destroy##NAME##Info(void *info) { return destroy<JacobiInfo>(info); }                            \
     int hipsolver##P##X##LOWER##SetTolerance(void *info, double tolerance) {                                           \
-        if (!info)                                                                                                     \
-            return InvalidArgument;                                                                                    \
+        if (!info) return InvalidArgument;                                                                             \
         static_cast<JacobiInfo *>(info)->tolerance = tolerance;                                                        \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##X##LOWER##SetMaxSweeps(void *info, int sweeps) {                                                 \
-        if (!info)                                                                                                     \
-            return InvalidArgument;                                                                                    \
+        if (!info) return InvalidArgument;                                                                             \
         static_cast<JacobiInfo *>(info)->sweeps = sweeps;                                                              \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##X##LOWER##SetSortEig(void *info, int sort) {                                                     \
-        if (!info)                                                                                                     \
-            return InvalidArgument;                                                                                    \
+        if (!info) return InvalidArgument;                                                                             \
         static_cast<JacobiInfo *>(info)->sort = sort;                                                                  \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##X##LOWER##GetResidual(void *, void *info, double *residual) {                                    \
-        if (!info || !residual)                                                                                        \
-            return InvalidArgument;                                                                                    \
+        if (!info || !residual) return InvalidArgument;                                                                \
         *residual = 0;                                                                                                 \
         return Success;                                                                                                \
     }                                                                                                                  \
     int hipsolver##P##X##LOWER##GetSweeps(void *, void *info, int *sweeps) {                                           \
-        if (!info || !sweeps)                                                                                          \
-            return InvalidArgument;                                                                                    \
+        if (!info || !sweeps) return InvalidArgument;                                                                  \
         *sweeps = 1;                                                                                                   \
         return Success;                                                                                                \
     }
@@ -173,10 +156,13 @@ template <class T> int destroy(void *object) {
                                        int ldv, T *, int, int *info, void *, int count) {                              \
         int status = Success;                                                                                          \
         for (Int b = 0; b < count && !status; ++b)                                                                     \
-            status = run(h, {A, S, info}, info, [&] {                                                                  \
-                return svd_plain<T>(job == 202, false, m, n, A + b * lda * n, lda, S + b * std::min(m, n),             \
-                                    U + b * ldu * m, ldu, V + b * ldv * n, ldv);                                       \
-            }, b);                                                                                                     \
+            status = run(                                                                                              \
+                h, {A, S, info}, info,                                                                                 \
+                [&] {                                                                                                  \
+                    return svd_plain<T>(job == 202, false, m, n, A + b * lda * n, lda, S + b * std::min(m, n),         \
+                                        U + b * ldu * m, ldu, V + b * ldv * n, ldv);                                   \
+                },                                                                                                     \
+                b);                                                                                                    \
         return status;                                                                                                 \
     }                                                                                                                  \
     int hipsolver##P##L##SY##evd_bufferSize(void *h, int, int, int, const T *, int, const Real<T> *, int *size) {      \
@@ -201,8 +187,9 @@ template <class T> int destroy(void *object) {
                                         int *info, void *, int count) {                                                \
         int status = Success;                                                                                          \
         for (Int b = 0; b < count && !status; ++b)                                                                     \
-            status = run(h, {A, W, info}, info,                                                                        \
-                         [&] { return eigen<T>(job == 202, fill, n, A + b * lda * n, lda, W + b * n); }, b);           \
+            status = run(                                                                                              \
+                h, {A, W, info}, info, [&] { return eigen<T>(job == 202, fill, n, A + b * lda * n, lda, W + b * n); }, \
+                b);                                                                                                    \
         return status;                                                                                                 \
     }                                                                                                                  \
     int hipsolver##P##L##SY##gvd_bufferSize(void *h, int, int, int, int, const T *, int, const T *, int,               \
@@ -245,12 +232,9 @@ template <class T> int destroy(void *object) {
                                  void *, size_t, int *iterations, int *info) {                                         \
         return run(h, {A, ipiv, B, X, info}, info, [&] {                                                               \
             const Int bad = lu<T>(n, n, A, lda, ipiv);                                                                 \
-            for (Int c = 0; c < nrhs; ++c)                                                                             \
-                std::copy(B + c * ldb, B + c * ldb + n, X + c * ldx);                                                  \
-            if (!bad)                                                                                                  \
-                lu_solve<T>(None, n, nrhs, A, lda, ipiv, X, ldx);                                                      \
-            if (iterations)                                                                                            \
-                *iterations = 0;                                                                                       \
+            for (Int c = 0; c < nrhs; ++c) std::copy(B + c * ldb, B + c * ldb + n, X + c * ldx);                       \
+            if (!bad) lu_solve<T>(None, n, nrhs, A, lda, ipiv, X, ldx);                                                \
+            if (iterations) *iterations = 0;                                                                           \
             return bad;                                                                                                \
         });                                                                                                            \
     }                                                                                                                  \
@@ -258,10 +242,8 @@ template <class T> int destroy(void *object) {
                                  size_t, int *iterations, int *info) {                                                 \
         return run(h, {A, B, X, info}, info, [&] {                                                                     \
             const Int bad = least_squares<T>(None, m, n, nrhs, A, lda, B, ldb);                                        \
-            for (Int c = 0; c < nrhs; ++c)                                                                             \
-                std::copy(B + c * ldb, B + c * ldb + n, X + c * ldx);                                                  \
-            if (iterations)                                                                                            \
-                *iterations = 0;                                                                                       \
+            for (Int c = 0; c < nrhs; ++c) std::copy(B + c * ldb, B + c * ldb + n, X + c * ldx);                       \
+            if (iterations) *iterations = 0;                                                                           \
             return bad;                                                                                                \
         });                                                                                                            \
     }
@@ -308,8 +290,8 @@ template <class T> int destroy(void *object) {
                                      int count) {                                                                      \
         int status = Success;                                                                                          \
         for (Int b = 0; b < count && !status; ++b)                                                                     \
-            status = run(h, {A, B, info}, info,                                                                        \
-                         [&] { return cholesky_solve<T>(fill, n, nrhs, A[b], lda, B[b], ldb); }, 0);                   \
+            status =                                                                                                   \
+                run(h, {A, B, info}, info, [&] { return cholesky_solve<T>(fill, n, nrhs, A[b], lda, B[b], ldb); }, 0); \
         return status;                                                                                                 \
     }                                                                                                                  \
     int hipsolver##L##potrsBatched_bufferSize(void *h, int, int, int, T **, int, T **, int, int *size, int) {          \

@@ -14,8 +14,7 @@ constexpr Int NoLapack = -1000; // `info` when there is no OpenBLAS to ask
 // Calls the Fortran routine; false when there is none. Lengths of character arguments go at the end.
 template <class T, class... Arguments> bool call_lapack(const char *rest, Arguments... arguments) {
     void *routine = typed_routine<T>(rest);
-    if (routine)
-        reinterpret_cast<void (*)(Arguments...)>(routine)(arguments...);
+    if (routine) reinterpret_cast<void (*)(Arguments...)>(routine)(arguments...);
     return routine != nullptr;
 }
 
@@ -28,8 +27,7 @@ template <class T> const char *real_or_complex(const char *real, const char *com
 template <class T, class Call> Int with_workspace(Int *info, Call call) {
     T best(0);
     Int size = -1;
-    if (!call(&best, &size))
-        return NoLapack;
+    if (!call(&best, &size)) return NoLapack;
     size = std::max<Int>(1, static_cast<Int>(real_part(best)));
     std::vector<T> work(static_cast<size_t>(size));
     call(work.data(), &size);
@@ -42,29 +40,23 @@ template <class T> Int lu(Int m, Int n, T *A, Int lda, int *pivots) {
     if (pivots && m * n > 1000) {
         std::vector<Int> wide(static_cast<size_t>(std::max<Int>(1, steps)));
         if (call_lapack<T>("getrf", &m, &n, A, &lda, wide.data(), &info)) {
-            for (Int i = 0; i < steps; ++i)
-                pivots[i] = static_cast<int>(wide[i]);
+            for (Int i = 0; i < steps; ++i) pivots[i] = static_cast<int>(wide[i]);
             return info;
         }
     }
     for (Int j = 0; j < steps; ++j) {
         Int best = j;
         for (Int i = j + 1; pivots && i < m; ++i)
-            if (one_norm(A[i + j * lda]) > one_norm(A[best + j * lda]))
-                best = i;
-        if (pivots)
-            pivots[j] = static_cast<int>(best + 1);
+            if (one_norm(A[i + j * lda]) > one_norm(A[best + j * lda])) best = i;
+        if (pivots) pivots[j] = static_cast<int>(best + 1);
         if (A[best + j * lda] == T(0)) {
             info = info ? info : j + 1;
             continue;
         }
-        for (Int c = 0; best != j && c < n; ++c)
-            std::swap(A[j + c * lda], A[best + c * lda]);
-        for (Int i = j + 1; i < m; ++i)
-            A[i + j * lda] /= A[j + j * lda];
+        for (Int c = 0; best != j && c < n; ++c) std::swap(A[j + c * lda], A[best + c * lda]);
+        for (Int i = j + 1; i < m; ++i) A[i + j * lda] /= A[j + j * lda];
         for (Int c = j + 1; c < n; ++c)
-            for (Int i = j + 1; i < m; ++i)
-                A[i + c * lda] -= A[i + j * lda] * A[j + c * lda];
+            for (Int i = j + 1; i < m; ++i) A[i + c * lda] -= A[i + j * lda] * A[j + c * lda];
     }
     return info;
 }
@@ -72,15 +64,13 @@ template <class T> Int lu(Int m, Int n, T *A, Int lda, int *pivots) {
 template <class T> void swap_rows(Int columns, T *B, Int ldb, Int steps, const int *pivots, bool backwards) {
     for (Int count = 0; count < steps; ++count) {
         const Int i = backwards ? steps - 1 - count : count, other = pivots[i] - 1;
-        for (Int c = 0; other != i && c < columns; ++c)
-            std::swap(B[i + c * ldb], B[other + c * ldb]);
+        for (Int c = 0; other != i && c < columns; ++c) std::swap(B[i + c * ldb], B[other + c * ldb]);
     }
 }
 
 template <class T> Int lu_solve(int op, Int n, Int columns, const T *A, Int lda, const int *pivots, T *B, Int ldb) {
     const T one(1);
-    if (op == None && pivots)
-        swap_rows(columns, B, ldb, n, pivots, false);
+    if (op == None && pivots) swap_rows(columns, B, ldb, n, pivots, false);
     if (op == None) {
         trsm(Left, Lower, op, Unit, n, columns, &one, A, lda, B, ldb);
         trsm(Left, Upper, op, NonUnit, n, columns, &one, A, lda, B, ldb);
@@ -88,38 +78,31 @@ template <class T> Int lu_solve(int op, Int n, Int columns, const T *A, Int lda,
         trsm(Left, Upper, op, NonUnit, n, columns, &one, A, lda, B, ldb);
         trsm(Left, Lower, op, Unit, n, columns, &one, A, lda, B, ldb);
     }
-    if (op != None && pivots)
-        swap_rows(columns, B, ldb, n, pivots, true);
+    if (op != None && pivots) swap_rows(columns, B, ldb, n, pivots, true);
     return 0;
 }
 
 // The inverse from LU factors; the factors are left alone.
 template <class T> Int lu_inverse(Int n, const T *A, Int lda, const int *pivots, T *inverse, Int ldi) {
     for (Int j = 0; j < n; ++j)
-        if (A[j + j * lda] == T(0))
-            return j + 1;
+        if (A[j + j * lda] == T(0)) return j + 1;
     std::vector<T> result(static_cast<size_t>(n * n), T(0));
-    for (Int j = 0; j < n; ++j)
-        result[j + j * n] = T(1);
+    for (Int j = 0; j < n; ++j) result[j + j * n] = T(1);
     lu_solve(None, n, n, A, lda, pivots, result.data(), n);
-    for (Int j = 0; j < n; ++j)
-        std::copy(result.begin() + j * n, result.begin() + (j + 1) * n, inverse + j * ldi);
+    for (Int j = 0; j < n; ++j) std::copy(result.begin() + j * n, result.begin() + (j + 1) * n, inverse + j * ldi);
     return 0;
 }
 
 template <class T> Int cholesky(int fill, Int n, T *A, Int lda) {
     Int info = 0;
     const char uplo = fill == Upper ? 'U' : 'L';
-    if (n > 64 && call_lapack<T>("potrf", &uplo, &n, A, &lda, &info, size_t(1)))
-        return info;
+    if (n > 64 && call_lapack<T>("potrf", &uplo, &n, A, &lda, &info, size_t(1))) return info;
     // Element (i, j) of the lower factor; the upper one is its conjugate transpose.
     const auto at = [&](Int i, Int j) -> T & { return fill == Lower ? A[i + j * lda] : A[j + i * lda]; };
     for (Int j = 0; j < n; ++j) {
         Real<T> diagonal = real_part(at(j, j));
-        for (Int l = 0; l < j; ++l)
-            diagonal -= std::norm(at(j, l));
-        if (!(diagonal > 0))
-            return j + 1;
+        for (Int l = 0; l < j; ++l) diagonal -= std::norm(at(j, l));
+        if (!(diagonal > 0)) return j + 1;
         diagonal = std::sqrt(diagonal);
         at(j, j) = T(diagonal);
         for (Int i = j + 1; i < n; ++i) {
@@ -142,9 +125,8 @@ template <class T> Int cholesky_solve(int fill, Int n, Int columns, const T *A, 
 
 template <class T> Int qr(Int m, Int n, T *A, Int lda, T *tau) {
     Int info = 0;
-    return with_workspace<T>(&info, [&](T *work, Int *size) {
-        return call_lapack<T>("geqrf", &m, &n, A, &lda, tau, work, size, &info);
-    });
+    return with_workspace<T>(
+        &info, [&](T *work, Int *size) { return call_lapack<T>("geqrf", &m, &n, A, &lda, tau, work, size, &info); });
 }
 
 template <class T> Int least_squares(int op, Int m, Int n, Int columns, T *A, Int lda, T *B, Int ldb) {

@@ -15,16 +15,14 @@ enum : int { VectorsAll = 191, VectorsSingular = 192, VectorsOverwrite = 193, Ei
 template <class Work>
 int solve(void *handle, Int count, std::initializer_list<const void *> needed, int *info, Work work) {
     for (const void *pointer : needed)
-        if (!pointer)
-            return handle ? InvalidPointer : InvalidHandle;
+        if (!pointer) return handle ? InvalidPointer : InvalidHandle;
     return run(handle, count, [&](Int b) {
         const Int found = work(b);
         if (found == NoLapack) {
             unsupported("rocSOLVER", "LAPACK (install scipy-openblas64 or numpy)", NotImplemented);
             return NotImplemented;
         }
-        if (info)
-            info[b] = static_cast<int>(found);
+        if (info) info[b] = static_cast<int>(found);
         return Ok;
     });
 }
@@ -60,7 +58,8 @@ char vectors_letter(int how) {
         return solve(h, count, {A, info}, info, [&](Int b) { return lu<T>(m, n, A + b * sa, lda, nullptr); });         \
     }                                                                                                                  \
     int rocsolver_##L##getrs(void *h, int op, int n, int nrhs, T *A, int lda, const int *ipiv, T *B, int ldb) {        \
-        return solve(h, 1, {A, ipiv, B}, nullptr, [&](Int) { return lu_solve<T>(op, n, nrhs, A, lda, ipiv, B, ldb); }); \
+        return solve(h, 1, {A, ipiv, B}, nullptr,                                                                      \
+                     [&](Int) { return lu_solve<T>(op, n, nrhs, A, lda, ipiv, B, ldb); });                             \
     }                                                                                                                  \
     int rocsolver_##L##getrs_batched(void *h, int op, int n, int nrhs, T *const *A, int lda, const int *ipiv, Int sp,  \
                                      T *const *B, int ldb, int count) {                                                \

@@ -8,8 +8,7 @@ namespace {
 const MatrixDescription &described(const void *d) { return *static_cast<const MatrixDescription *>(d); }
 
 int small_buffer(void *handle, size_t *bytes) {
-    if (!handle || !bytes)
-        return handle ? InvalidSparseValue : NotInitialized;
+    if (!handle || !bytes) return handle ? InvalidSparseValue : NotInitialized;
     *bytes = 4;
     return SparseOk;
 }
@@ -19,21 +18,18 @@ void transpose(int m, int n, const void *values, const int *offsets, const int *
                int *indices_out, int *offsets_out, Int bytes, int base) {
     std::fill(offsets_out, offsets_out + n + 1, 0);
     const Int count = offsets[m] - base;
-    for (Int at = 0; at < count; ++at)
-        ++offsets_out[indices[at] - base + 1];
-    for (int c = 0; c < n; ++c)
-        offsets_out[c + 1] += offsets_out[c];
+    for (Int at = 0; at < count; ++at) ++offsets_out[indices[at] - base + 1];
+    for (int c = 0; c < n; ++c) offsets_out[c + 1] += offsets_out[c];
     std::vector<int> next(offsets_out, offsets_out + n);
     for (int r = 0; r < m; ++r)
         for (Int at = offsets[r] - base; at < offsets[r + 1] - base; ++at) {
             const Int to = next[indices[at] - base]++;
             indices_out[to] = r + base;
             if (bytes)
-                std::memcpy(static_cast<char *>(values_out) + to * bytes, static_cast<const char *>(values) + at * bytes,
-                            static_cast<size_t>(bytes));
+                std::memcpy(static_cast<char *>(values_out) + to * bytes,
+                            static_cast<const char *>(values) + at * bytes, static_cast<size_t>(bytes));
         }
-    for (int c = 0; c <= n; ++c)
-        offsets_out[c] += base;
+    for (int c = 0; c <= n; ++c) offsets_out[c] += base;
 }
 
 // Sorts keys with a permutation that is itself permuted, as the real routines do: P starts as the identity.
@@ -42,11 +38,9 @@ template <class Less> void sort_range(Int from, Int to, int *const *arrays, int 
     std::iota(order.begin(), order.end(), from);
     std::stable_sort(order.begin(), order.end(), less);
     for (int a = 0; a < count; ++a) {
-        if (!arrays[a])
-            continue;
+        if (!arrays[a]) continue;
         std::vector<int> sorted(order.size());
-        for (size_t i = 0; i < order.size(); ++i)
-            sorted[i] = arrays[a][order[i]];
+        for (size_t i = 0; i < order.size(); ++i) sorted[i] = arrays[a][order[i]];
         std::copy(sorted.begin(), sorted.end(), arrays[a] + from);
     }
 }
@@ -66,9 +60,8 @@ int sort_coordinates(void *h, int count, int *major, int *minor, int *permutatio
     return run_sparse(h, {major, minor}, [&] {
         const std::vector<int> first(major, major + count), second(minor, minor + count);
         int *arrays[] = {permutation, major, minor};
-        sort_range(0, count, arrays, 3, [&](Int a, Int b) {
-            return first[a] != first[b] ? first[a] < first[b] : second[a] < second[b];
-        });
+        sort_range(0, count, arrays, 3,
+                   [&](Int a, Int b) { return first[a] != first[b] ? first[a] < first[b] : second[a] < second[b]; });
         return int(SparseOk);
     });
 }
@@ -79,20 +72,16 @@ extern "C" {
 
 int hipsparseXcsr2coo(void *h, const int *offsets, int count, int m, int *rows, int base) {
     return run_sparse(h, {offsets, rows}, [&] {
-        for (int r = 0; r < m; ++r)
-            std::fill(rows + offsets[r] - base, rows + offsets[r + 1] - base, r + base);
+        for (int r = 0; r < m; ++r) std::fill(rows + offsets[r] - base, rows + offsets[r + 1] - base, r + base);
         return int(SparseOk);
     });
 }
 int hipsparseXcoo2csr(void *h, const int *rows, int count, int m, int *offsets, int base) {
     return run_sparse(h, {rows, offsets}, [&] {
         std::fill(offsets, offsets + m + 1, 0);
-        for (int i = 0; i < count; ++i)
-            ++offsets[rows[i] - base + 1];
-        for (int r = 0; r < m; ++r)
-            offsets[r + 1] += offsets[r];
-        for (int r = 0; r <= m; ++r)
-            offsets[r] += base;
+        for (int i = 0; i < count; ++i) ++offsets[rows[i] - base + 1];
+        for (int r = 0; r < m; ++r) offsets[r + 1] += offsets[r];
+        for (int r = 0; r <= m; ++r) offsets[r] += base;
         return int(SparseOk);
     });
 }
@@ -129,7 +118,8 @@ int hipsparseCsr2cscEx2_bufferSize(void *h, int, int, int, const void *, const i
     return small_buffer(h, bytes);
 }
 int hipsparseCsr2cscEx2(void *h, int m, int n, int, const void *values, const int *offsets, const int *columns,
-                        void *values_out, int *offsets_out, int *rows_out, int type, int action, int base, int, void *) {
+                        void *values_out, int *offsets_out, int *rows_out, int type, int action, int base, int,
+                        void *) {
     return run_sparse(h, {offsets, columns, offsets_out, rows_out}, [&] {
         transpose(m, n, values, offsets, columns, values_out, rows_out, offsets_out, action ? size_of_type(type) : 0,
                   base);
@@ -168,8 +158,7 @@ int hipsparseXcsr2bsrNnz(void *h, int, int m, int n, const void *da, const int *
     int hipsparse##L##csr2dense(void *h, int m, int n, const void *d, const T *v, const int *ro, const int *co, T *A,  \
                                 int ld) {                                                                              \
         return run_sparse(h, {d, v, ro, co, A}, [&] {                                                                  \
-            for (Int c = 0; c < n; ++c)                                                                                \
-                std::fill(A + c * ld, A + c * ld + m, T(0));                                                           \
+            for (Int c = 0; c < n; ++c) std::fill(A + c * ld, A + c * ld + m, T(0));                                   \
             for (Int r = 0; r < m; ++r)                                                                                \
                 for (Int at = ro[r] - described(d).base; at < ro[r + 1] - described(d).base; ++at)                     \
                     A[r + (co[at] - described(d).base) * Int(ld)] = v[at];                                             \
@@ -194,8 +183,7 @@ int hipsparseXcsr2bsrNnz(void *h, int, int m, int n, const void *da, const int *
             *total = 0;                                                                                                \
             for (Int c = 0; c < n; ++c)                                                                                \
                 for (Int r = 0; r < m; ++r)                                                                            \
-                    if (A[r + c * ld] != T(0))                                                                         \
-                        ++per_line[direction == 0 ? r : c], ++*total;                                                  \
+                    if (A[r + c * ld] != T(0)) ++per_line[direction == 0 ? r : c], ++*total;                           \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
@@ -207,8 +195,7 @@ int hipsparseXcsr2bsrNnz(void *h, int, int m, int n, const void *da, const int *
             for (Int r = 0; r < m; ++r) {                                                                              \
                 ro[r] = static_cast<int>(at) + base;                                                                   \
                 for (Int c = 0; c < n; ++c)                                                                            \
-                    if (A[r + c * ld] != T(0))                                                                         \
-                        v[at] = A[r + c * ld], co[at++] = static_cast<int>(c) + base;                                  \
+                    if (A[r + c * ld] != T(0)) v[at] = A[r + c * ld], co[at++] = static_cast<int>(c) + base;           \
             }                                                                                                          \
             ro[m] = static_cast<int>(at) + base;                                                                       \
             return int(SparseOk);                                                                                      \
@@ -222,8 +209,7 @@ int hipsparseXcsr2bsrNnz(void *h, int, int m, int n, const void *da, const int *
             for (Int c = 0; c < n; ++c) {                                                                              \
                 offsets[c] = static_cast<int>(at) + base;                                                              \
                 for (Int r = 0; r < m; ++r)                                                                            \
-                    if (A[r + c * ld] != T(0))                                                                         \
-                        v[at] = A[r + c * ld], rows[at++] = static_cast<int>(r) + base;                                \
+                    if (A[r + c * ld] != T(0)) v[at] = A[r + c * ld], rows[at++] = static_cast<int>(r) + base;         \
             }                                                                                                          \
             offsets[n] = static_cast<int>(at) + base;                                                                  \
             return int(SparseOk);                                                                                      \
@@ -247,10 +233,10 @@ int hipsparseXcsr2bsrNnz(void *h, int, int m, int n, const void *da, const int *
                     for (int at = ro[r] - base; at < ro[r + 1] - base; ++at) {                                         \
                         const int c = co[at] - base, i = r % block, j = c % block;                                     \
                         const Int which = std::lower_bound(blocks.begin(), blocks.end(), c / block) - blocks.begin();  \
-                        vo[(at_out + which) * block * block + (direction == 0 ? i * block + j : j * block + i)] = v[at]; \
+                        vo[(at_out + which) * block * block + (direction == 0 ? i * block + j : j * block + i)] =      \
+                            v[at];                                                                                     \
                     }                                                                                                  \
-                for (const int b : blocks)                                                                             \
-                    coo[at_out++] = b + base_out;                                                                      \
+                for (const int b : blocks) coo[at_out++] = b + base_out;                                               \
                 roo[br + 1] = static_cast<int>(at_out) + base_out;                                                     \
             }                                                                                                          \
             return int(SparseOk);                                                                                      \
@@ -276,38 +262,33 @@ int hipsparseXcsr2bsrNnz(void *h, int, int m, int n, const void *da, const int *
     }                                                                                                                  \
     int hipsparse##L##axpyi(void *h, int count, const T *alpha, const T *x, const int *index, T *y, int base) {        \
         return run_sparse(h, {alpha, x, index, y}, [&] {                                                               \
-            for (Int i = 0; i < count; ++i)                                                                            \
-                y[index[i] - base] += *alpha * x[i];                                                                   \
+            for (Int i = 0; i < count; ++i) y[index[i] - base] += *alpha * x[i];                                       \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
     int hipsparse##L##doti(void *h, int count, const T *x, const int *index, const T *y, T *result, int base) {        \
         return run_sparse(h, {x, index, y, result}, [&] {                                                              \
             T sum(0);                                                                                                  \
-            for (Int i = 0; i < count; ++i)                                                                            \
-                sum += x[i] * y[index[i] - base];                                                                      \
+            for (Int i = 0; i < count; ++i) sum += x[i] * y[index[i] - base];                                          \
             *result = sum;                                                                                             \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
     int hipsparse##L##gthr(void *h, int count, const T *y, T *x, const int *index, int base) {                         \
         return run_sparse(h, {x, index, y}, [&] {                                                                      \
-            for (Int i = 0; i < count; ++i)                                                                            \
-                x[i] = y[index[i] - base];                                                                             \
+            for (Int i = 0; i < count; ++i) x[i] = y[index[i] - base];                                                 \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
     int hipsparse##L##gthrz(void *h, int count, T *y, T *x, const int *index, int base) {                              \
         return run_sparse(h, {x, index, y}, [&] {                                                                      \
-            for (Int i = 0; i < count; ++i)                                                                            \
-                x[i] = y[index[i] - base], y[index[i] - base] = T(0);                                                  \
+            for (Int i = 0; i < count; ++i) x[i] = y[index[i] - base], y[index[i] - base] = T(0);                      \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
     int hipsparse##L##sctr(void *h, int count, const T *x, const int *index, T *y, int base) {                         \
         return run_sparse(h, {x, index, y}, [&] {                                                                      \
-            for (Int i = 0; i < count; ++i)                                                                            \
-                y[index[i] - base] = x[i];                                                                             \
+            for (Int i = 0; i < count; ++i) y[index[i] - base] = x[i];                                                 \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }

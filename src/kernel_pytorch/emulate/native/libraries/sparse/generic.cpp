@@ -13,13 +13,10 @@ const DenseVector *vector(const void *d) { return static_cast<const DenseVector 
 const SparseVector *sparse_vector(const void *d) { return static_cast<const SparseVector *>(d); }
 
 int size_query(void *handle, size_t *bytes, std::initializer_list<const void *> needed) {
-    if (!handle)
-        return NotInitialized;
+    if (!handle) return NotInitialized;
     for (const void *pointer : needed)
-        if (!pointer)
-            return InvalidSparseValue;
-    if (!bytes)
-        return InvalidSparseValue;
+        if (!pointer) return InvalidSparseValue;
+    if (!bytes) return InvalidSparseValue;
     *bytes = buffer_bytes;
     return SparseOk;
 }
@@ -35,22 +32,20 @@ int multiply_vector(int op, const void *alpha, const SparseMatrix &A, const Dens
     return with_width(compute, [&](auto zero) -> int {
         using W = decltype(zero);
         const Rows<W> rows = read_rows<W>(A).applied(op);
-        if (x.size != rows.columns || y.size != rows.rows)
-            return InvalidSparseValue;
+        if (x.size != rows.columns || y.size != rows.rows) return InvalidSparseValue;
         const W a = load<W>(compute, alpha, 0), b = load<W>(compute, beta, 0);
         const auto input = load_matrix<W>(x.type, x.values, x.size, 1, 1, 0);
         for (Int r = 0; r < rows.rows; ++r) {
             W sum(0);
-            for (Int at = rows.start[r]; at < rows.start[r + 1]; ++at)
-                sum += rows.value[at] * input[rows.column[at]];
+            for (Int at = rows.start[r]; at < rows.start[r + 1]; ++at) sum += rows.value[at] * input[rows.column[at]];
             store(y.type, y.values, r, a * sum + (b == W(0) ? W(0) : b * load<W>(y.type, y.values, r)));
         }
         return SparseOk;
     });
 }
 
-int multiply_matrix(int op_a, int op_b, const void *alpha, const SparseMatrix &A, const DenseMatrix &B, const void *beta,
-                    const DenseMatrix &C, int compute) {
+int multiply_matrix(int op_a, int op_b, const void *alpha, const SparseMatrix &A, const DenseMatrix &B,
+                    const void *beta, const DenseMatrix &C, int compute) {
     return with_width(compute, [&](auto zero) -> int {
         using W = decltype(zero);
         const W a = load<W>(compute, alpha, 0), b = load<W>(compute, beta, 0);
@@ -59,20 +54,17 @@ int multiply_matrix(int op_a, int op_b, const void *alpha, const SparseMatrix &A
             const void *from = B.batch(B.batches > 1 ? batch : 0);
             void *to = C.batch(batch);
             const Int inner = op_b == Plain ? B.rows : B.columns, width = op_b == Plain ? B.columns : B.rows;
-            if (rows.columns != inner || C.rows != rows.rows || C.columns != width)
-                return InvalidSparseValue;
+            if (rows.columns != inner || C.rows != rows.rows || C.columns != width) return InvalidSparseValue;
             // op(B) with its rows contiguous: one row of A then adds up whole rows.
             auto right = op_b == Plain ? load_matrix<W>(B.type, from, width, inner, B.column_step(), B.row_step())
                                        : load_matrix<W>(B.type, from, width, inner, B.row_step(), B.column_step());
             if (op_b == ConjugateFlipped)
-                for (W &value : right)
-                    value = conjugate(value);
+                for (W &value : right) value = conjugate(value);
             std::vector<W> sum(static_cast<size_t>(width));
             for (Int r = 0; r < rows.rows; ++r) {
                 std::fill(sum.begin(), sum.end(), W(0));
                 for (Int at = rows.start[r]; at < rows.start[r + 1]; ++at)
-                    for (Int c = 0; c < width; ++c)
-                        sum[c] += rows.value[at] * right[rows.column[at] * width + c];
+                    for (Int c = 0; c < width; ++c) sum[c] += rows.value[at] * right[rows.column[at] * width + c];
                 for (Int c = 0; c < width; ++c) {
                     const Int place = r * C.row_step() + c * C.column_step();
                     store(C.type, to, place, a * sum[c] + (b == W(0) ? W(0) : b * load<W>(C.type, to, place)));
@@ -89,8 +81,7 @@ int sampled_product(int op_a, int op_b, const void *alpha, const DenseMatrix &A,
         using W = decltype(zero);
         const W a = load<W>(compute, alpha, 0), b = load<W>(compute, beta, 0);
         const Int inner = op_a == Plain ? A.columns : A.rows;
-        if (inner != (op_b == Plain ? B.rows : B.columns))
-            return InvalidSparseValue;
+        if (inner != (op_b == Plain ? B.rows : B.columns)) return InvalidSparseValue;
         for (Int batch = 0; batch < C.batches; ++batch) {
             const Rows<W> pattern = read_rows<W>(C, batch);
             const void *left = A.batch(A.batches > 1 ? batch : 0), *right = B.batch(B.batches > 1 ? batch : 0);
@@ -118,12 +109,10 @@ template <class W> Rows<W> triangle_of(const SparseMatrix &A, int op, bool *lowe
 int to_dense(const SparseMatrix &A, const DenseMatrix &B) {
     return with_width(A.type, [&](auto zero) -> int {
         using W = decltype(zero);
-        if (A.rows != B.rows || A.columns != B.columns)
-            return InvalidSparseValue;
+        if (A.rows != B.rows || A.columns != B.columns) return InvalidSparseValue;
         const Rows<W> rows = read_rows<W>(A);
         for (Int r = 0; r < B.rows; ++r) {
-            for (Int c = 0; c < B.columns; ++c)
-                store(B.type, B.values, r * B.row_step() + c * B.column_step(), W(0));
+            for (Int c = 0; c < B.columns; ++c) store(B.type, B.values, r * B.row_step() + c * B.column_step(), W(0));
             for (Int at = rows.start[r]; at < rows.start[r + 1]; ++at)
                 store(B.type, B.values, r * B.row_step() + rows.column[at] * B.column_step(), rows.value[at]);
         }
@@ -139,24 +128,20 @@ int from_dense(const DenseMatrix &A, SparseMatrix &B, bool write) {
         const Int lines = by_column ? A.columns : A.rows, others = by_column ? A.rows : A.columns;
         Int at = 0;
         for (Int line = 0; line < lines; ++line) {
-            if (B.format != Coo && B.offsets)
-                store_index(B.offset_type, B.offsets, line, at + B.base);
+            if (B.format != Coo && B.offsets) store_index(B.offset_type, B.offsets, line, at + B.base);
             for (Int other = 0; other < others; ++other) {
                 const Int r = by_column ? other : line, c = by_column ? line : other;
                 const W value = load<W>(A.type, A.values, r * A.row_step() + c * A.column_step());
-                if (value == W(0))
-                    continue;
+                if (value == W(0)) continue;
                 if (write) {
-                    if (B.format == Coo)
-                        store_index(B.index_type, B.offsets, at, line + B.base);
+                    if (B.format == Coo) store_index(B.index_type, B.offsets, at, line + B.base);
                     store_index(B.index_type, B.indices, at, other + B.base);
                     store(B.type, B.values, at, value);
                 }
                 ++at;
             }
         }
-        if (B.format != Coo && B.offsets)
-            store_index(B.offset_type, B.offsets, lines, at + B.base);
+        if (B.format != Coo && B.offsets) store_index(B.offset_type, B.offsets, lines, at + B.base);
         B.count = at;
         return SparseOk;
     });
@@ -177,9 +162,8 @@ int hipsparseSpMV_preprocess(void *h, int, const void *alpha, const void *A, con
 }
 int hipsparseSpMV(void *h, int op, const void *alpha, const void *A, const void *x, const void *beta, const void *y,
                   int compute, int, void *) {
-    return run_sparse(h, {alpha, A, x, beta, y}, [&] {
-        return multiply_vector(op, alpha, *sparse(A), *vector(x), beta, *vector(y), compute);
-    });
+    return run_sparse(h, {alpha, A, x, beta, y},
+                      [&] { return multiply_vector(op, alpha, *sparse(A), *vector(x), beta, *vector(y), compute); });
 }
 
 int hipsparseSpMM_bufferSize(void *h, int, int, const void *alpha, const void *A, const void *B, const void *beta,
@@ -217,8 +201,7 @@ int hipsparseSDDMM(void *h, int op_a, int op_b, const void *alpha, const void *A
 // The analysis of a solve finds levels of parallelism on a GPU; here it has nothing to find.
 #define KPT_EMPTY_DESCRIPTION(NAME)                                                                                    \
     int hipsparse##NAME##_createDescr(void **description) {                                                            \
-        if (!description)                                                                                              \
-            return InvalidSparseValue;                                                                                 \
+        if (!description) return InvalidSparseValue;                                                                   \
         *description = new char;                                                                                       \
         return SparseOk;                                                                                               \
     }                                                                                                                  \
@@ -247,8 +230,7 @@ int hipsparseSpSV_solve(void *h, int op, const void *alpha, const void *A, const
             const Rows<W> rows = triangle_of<W>(*sparse(A), op, &lower);
             const DenseVector &in = *vector(x), &out = *vector(y);
             auto values = load_matrix<W>(in.type, in.values, in.size, 1, 1, 0);
-            for (W &value : values)
-                value *= load<W>(compute, alpha, 0);
+            for (W &value : values) value *= load<W>(compute, alpha, 0);
             solve_sparse(rows, lower, sparse(A)->diagonal == 1, values.data(), Int(1));
             store_matrix(out.type, out.values, out.size, 1, 1, 0, values.data());
             return SparseOk;
@@ -256,8 +238,8 @@ int hipsparseSpSV_solve(void *h, int op, const void *alpha, const void *A, const
     });
 }
 
-int hipsparseSpSM_bufferSize(void *h, int, int, const void *alpha, const void *A, const void *B, const void *C, int, int,
-                             void *d, size_t *bytes) {
+int hipsparseSpSM_bufferSize(void *h, int, int, const void *alpha, const void *A, const void *B, const void *C, int,
+                             int, void *d, size_t *bytes) {
     return size_query(h, bytes, {alpha, A, B, C, d});
 }
 int hipsparseSpSM_analysis(void *h, int, int, const void *alpha, const void *A, const void *B, const void *C, int, int,
@@ -277,8 +259,7 @@ int hipsparseSpSM_solve(void *h, int op_a, int op_b, const void *alpha, const vo
             const W factor = load<W>(compute, alpha, 0);
             std::vector<W> column(static_cast<size_t>(rows.rows));
             for (Int c = 0; c < width; ++c) {
-                for (Int r = 0; r < rows.rows; ++r)
-                    column[r] = factor * dense_at<W>(in, in.values, op_b, r, c);
+                for (Int r = 0; r < rows.rows; ++r) column[r] = factor * dense_at<W>(in, in.values, op_b, r, c);
                 solve_sparse(rows, lower, sparse(A)->diagonal == 1, column.data(), Int(1));
                 for (Int r = 0; r < rows.rows; ++r)
                     store(out.type, out.values, r * out.row_step() + c * out.column_step(), column[r]);
@@ -311,12 +292,10 @@ int hipsparseAxpby(void *h, const void *alpha, const void *x, const void *beta, 
         return with_width(out.type, [&](auto zero) -> int {
             using W = decltype(zero);
             const W a = load<W>(out.type, alpha, 0), b = load<W>(out.type, beta, 0);
-            for (Int i = 0; i < out.size; ++i)
-                store(out.type, out.values, i, b * load<W>(out.type, out.values, i));
+            for (Int i = 0; i < out.size; ++i) store(out.type, out.values, i, b * load<W>(out.type, out.values, i));
             for (Int i = 0; i < in.count; ++i) {
                 const Int at = load_index(in.index_type, in.indices, i) - in.base;
-                store(out.type, out.values, at,
-                      a * load<W>(in.type, in.values, i) + load<W>(out.type, out.values, at));
+                store(out.type, out.values, at, a * load<W>(in.type, in.values, i) + load<W>(out.type, out.values, at));
             }
             return SparseOk;
         });
@@ -373,8 +352,9 @@ int hipsparseSpVV(void *h, int op, const void *x, const void *y, void *result, i
         DoubleComplex sum(0);
         for (Int i = 0; i < left.count; ++i) {
             const auto value = load<DoubleComplex>(left.type, left.values, i);
-            sum += (op == ConjugateFlipped ? std::conj(value) : value) *
-                   load<DoubleComplex>(right.type, right.values, load_index(left.index_type, left.indices, i) - left.base);
+            sum +=
+                (op == ConjugateFlipped ? std::conj(value) : value) *
+                load<DoubleComplex>(right.type, right.values, load_index(left.index_type, left.indices, i) - left.base);
         }
         store(compute, result, 0, sum);
         return int(SparseOk);

@@ -10,7 +10,12 @@
 namespace kpt {
 
 enum SparseStatus : int {
-    SparseOk = 0, NotInitialized = 1, AllocFailed = 2, InvalidSparseValue = 3, SparseInternal = 7, ZeroPivot = 9,
+    SparseOk = 0,
+    NotInitialized = 1,
+    AllocFailed = 2,
+    InvalidSparseValue = 3,
+    SparseInternal = 7,
+    ZeroPivot = 9,
     SparseNotSupported = 10,
 };
 enum SparseOp : int { Plain = 0, Flipped = 1, ConjugateFlipped = 2 };
@@ -97,8 +102,7 @@ template <class W> struct Rows {
         Rows out;
         out.rows = rows, out.columns = columns;
         out.start.assign(static_cast<size_t>(rows + 1), 0);
-        for (const Int r : row)
-            ++out.start[r + 1];
+        for (const Int r : row) ++out.start[r + 1];
         std::partial_sum(out.start.begin(), out.start.end(), out.start.begin());
         out.column.resize(row.size()), out.value.resize(row.size()), out.place.resize(row.size());
         std::vector<Int> next(out.start.begin(), out.start.end());
@@ -110,15 +114,12 @@ template <class W> struct Rows {
     }
 
     Rows applied(int op) const {
-        if (op == Plain)
-            return *this;
+        if (op == Plain) return *this;
         std::vector<Int> row(column.size());
-        for (Int r = 0; r < rows; ++r)
-            std::fill(row.begin() + start[r], row.begin() + start[r + 1], r);
+        for (Int r = 0; r < rows; ++r) std::fill(row.begin() + start[r], row.begin() + start[r + 1], r);
         Rows out = from(columns, rows, column, row, value, place);
         if (op == ConjugateFlipped)
-            for (W &v : out.value)
-                v = conjugate(v);
+            for (W &v : out.value) v = conjugate(v);
         return out;
     }
 };
@@ -149,8 +150,8 @@ template <class W> Rows<W> read_rows(const SparseMatrix &m, Int batch = 0) {
             add(load_index(m.index_type, row_indices, at) - m.base, load_index(m.index_type, indices, at) - m.base, at);
     } else if (m.format == CooPairs) {
         for (Int at = 0; at < m.count; ++at)
-            add(load_index(m.index_type, offsets, 2 * at) - m.base, load_index(m.index_type, offsets, 2 * at + 1) - m.base,
-                at);
+            add(load_index(m.index_type, offsets, 2 * at) - m.base,
+                load_index(m.index_type, offsets, 2 * at + 1) - m.base, at);
     } else if (m.format == BlockedEll) {
         // Blocks of one block row lie side by side in a row-major array of rows x ell_columns values.
         const Int per_row = m.ell_columns / m.block;
@@ -168,8 +169,7 @@ template <class W> Rows<W> read_rows(const SparseMatrix &m, Int batch = 0) {
 
 // Runs body(W()) with a type wide enough for `type`: double precision, complex where needed.
 template <class Body> int with_width(int type, Body body) {
-    if (!size_of_type(type))
-        return SparseNotSupported;
+    if (!size_of_type(type)) return SparseNotSupported;
     return complex_type(type) ? body(DoubleComplex()) : body(double());
 }
 
@@ -187,8 +187,7 @@ Int solve_sparse(const Rows<W> &a, bool lower, bool unit, W *x, Int step) {
             else if (lower ? c < r : c > r)
                 sum -= a.value[at] * x[c * step];
         }
-        if (pivot == W(0))
-            return r;
+        if (pivot == W(0)) return r;
         x[r * step] = sum / pivot;
     }
     return -1;

@@ -23,7 +23,8 @@ int hipsparseDestroyDnMat(const void *);
 int hipsparseDestroyDnVec(const void *);
 int hipsparseDestroySpVec(const void *);
 int hipsparseSpMV(void *, int, const void *, const void *, const void *, const void *, const void *, int, int, void *);
-int hipsparseSpMM(void *, int, int, const void *, const void *, const void *, const void *, const void *, int, int, void *);
+int hipsparseSpMM(void *, int, int, const void *, const void *, const void *, const void *, const void *, int, int,
+                  void *);
 int hipsparseSDDMM(void *, int, int, const void *, const void *, const void *, const void *, void *, int, int, void *);
 int hipsparseSpSV_solve(void *, int, const void *, const void *, const void *, const void *, int, int, void *);
 int hipsparseSparseToDense(void *, const void *, void *, int, void *);
@@ -58,31 +59,13 @@ int status(int hip) {
 
 int op_of(int op) { return op - 111; }
 
-int type_of(int type) {
-    switch (type) {
-    case 150: return R16F;
-    case 151: return R32F;
-    case 152: return R64F;
-    case 154: return C32F;
-    case 155: return C64F;
-    case 160: return R8I;
-    case 161: return R8U;
-    case 162: return R32I;
-    case 163: return R32U;
-    case 168: return R16BF;
-    default: return -1;
-    }
-}
-
 int order_of(int order) { return order == 0 ? RowMajor : ColumnMajor; }
 
 // Generic calls come in stages: 1 asks for the buffer, 2 prepares, 3 computes.
 template <class Compute> int staged(void *handle, int stage, size_t *bytes, Compute compute) {
-    if (!handle)
-        return 1;
+    if (!handle) return 1;
     if (stage == 1) {
-        if (!bytes)
-            return 3;
+        if (!bytes) return 3;
         *bytes = 4;
         return 0;
     }
@@ -100,18 +83,26 @@ int rocsparse_get_stream(void *handle, void **stream) { return status(hipsparseG
 int rocsparse_set_pointer_mode(void *handle, int mode) { return status(hipsparseSetPointerMode(handle, mode)); }
 int rocsparse_get_pointer_mode(void *handle, int *mode) { return status(hipsparseGetPointerMode(handle, mode)); }
 int rocsparse_get_version(void *handle, int *version) {
-    if (!handle || !version)
-        return handle ? 3 : 1;
+    if (!handle || !version) return handle ? 3 : 1;
     *version = 400200;
     return 0;
 }
 const char *rocsparse_get_status_name(int code) {
-    static const char *const names[] = {
-        "rocsparse_status_success",         "rocsparse_status_invalid_handle",  "rocsparse_status_not_implemented",
-        "rocsparse_status_invalid_pointer", "rocsparse_status_invalid_size",    "rocsparse_status_memory_error",
-        "rocsparse_status_internal_error",  "rocsparse_status_invalid_value",   "rocsparse_status_arch_mismatch",
-        "rocsparse_status_zero_pivot",      "rocsparse_status_not_initialized", "rocsparse_status_type_mismatch",
-        "rocsparse_status_requires_sorted_storage", "rocsparse_status_thrown_exception", "rocsparse_status_continue"};
+    static const char *const names[] = {"rocsparse_status_success",
+                                        "rocsparse_status_invalid_handle",
+                                        "rocsparse_status_not_implemented",
+                                        "rocsparse_status_invalid_pointer",
+                                        "rocsparse_status_invalid_size",
+                                        "rocsparse_status_memory_error",
+                                        "rocsparse_status_internal_error",
+                                        "rocsparse_status_invalid_value",
+                                        "rocsparse_status_arch_mismatch",
+                                        "rocsparse_status_zero_pivot",
+                                        "rocsparse_status_not_initialized",
+                                        "rocsparse_status_type_mismatch",
+                                        "rocsparse_status_requires_sorted_storage",
+                                        "rocsparse_status_thrown_exception",
+                                        "rocsparse_status_continue"};
     return code >= 0 && code < 15 ? names[code] : "Unrecognized status code";
 }
 const char *rocsparse_get_status_description(int code) { return rocsparse_get_status_name(code); }
@@ -126,25 +117,25 @@ int rocsparse_set_mat_index_base(void *d, int value) { return status(hipsparseSe
 #define KPT_CREATE(CONST)                                                                                              \
     int rocsparse_create_##CONST##csr_descr(void **out, Int m, Int n, Int count, void *ro, void *co, void *v, int rt,  \
                                             int ct, int base, int type) {                                              \
-        return status(hipsparseCreateCsr(out, m, n, count, ro, co, v, rt, ct, base, type_of(type)));                   \
+        return status(hipsparseCreateCsr(out, m, n, count, ro, co, v, rt, ct, base, from_rocm_type(type)));            \
     }                                                                                                                  \
     int rocsparse_create_##CONST##csc_descr(void **out, Int m, Int n, Int count, void *co, void *ro, void *v, int ct,  \
                                             int rt, int base, int type) {                                              \
-        return status(hipsparseCreateCsc(out, m, n, count, co, ro, v, ct, rt, base, type_of(type)));                   \
+        return status(hipsparseCreateCsc(out, m, n, count, co, ro, v, ct, rt, base, from_rocm_type(type)));            \
     }                                                                                                                  \
     int rocsparse_create_##CONST##coo_descr(void **out, Int m, Int n, Int count, void *ro, void *co, void *v, int it,  \
                                             int base, int type) {                                                      \
-        return status(hipsparseCreateCoo(out, m, n, count, ro, co, v, it, base, type_of(type)));                       \
+        return status(hipsparseCreateCoo(out, m, n, count, ro, co, v, it, base, from_rocm_type(type)));                \
     }                                                                                                                  \
     int rocsparse_create_##CONST##dnvec_descr(void **out, Int n, void *v, int type) {                                  \
-        return status(hipsparseCreateDnVec(out, n, v, type_of(type)));                                                 \
+        return status(hipsparseCreateDnVec(out, n, v, from_rocm_type(type)));                                          \
     }                                                                                                                  \
     int rocsparse_create_##CONST##dnmat_descr(void **out, Int m, Int n, Int ld, void *v, int type, int order) {        \
-        return status(hipsparseCreateDnMat(out, m, n, ld, v, type_of(type), order_of(order)));                         \
+        return status(hipsparseCreateDnMat(out, m, n, ld, v, from_rocm_type(type), order_of(order)));                  \
     }                                                                                                                  \
     int rocsparse_create_##CONST##spvec_descr(void **out, Int n, Int count, void *i, void *v, int it, int base,        \
                                               int type) {                                                              \
-        return status(hipsparseCreateSpVec(out, n, count, i, v, it, base, type_of(type)));                             \
+        return status(hipsparseCreateSpVec(out, n, count, i, v, it, base, from_rocm_type(type)));                      \
     }
 KPT_CREATE()
 KPT_CREATE(const_)
@@ -155,19 +146,20 @@ int rocsparse_destroy_spvec_descr(const void *d) { return status(hipsparseDestro
 
 int rocsparse_spmv(void *h, int op, const void *alpha, const void *A, const void *x, const void *beta, const void *y,
                    int compute, int, int stage, size_t *bytes, void *buffer) {
-    return staged(h, stage, bytes,
-                  [&] { return hipsparseSpMV(h, op_of(op), alpha, A, x, beta, y, type_of(compute), 0, buffer); });
+    return staged(h, stage, bytes, [&] {
+        return hipsparseSpMV(h, op_of(op), alpha, A, x, beta, y, from_rocm_type(compute), 0, buffer);
+    });
 }
 int rocsparse_spmm(void *h, int op_a, int op_b, const void *alpha, const void *A, const void *B, const void *beta,
                    const void *C, int compute, int, int stage, size_t *bytes, void *buffer) {
     return staged(h, stage, bytes, [&] {
-        return hipsparseSpMM(h, op_of(op_a), op_of(op_b), alpha, A, B, beta, C, type_of(compute), 0, buffer);
+        return hipsparseSpMM(h, op_of(op_a), op_of(op_b), alpha, A, B, beta, C, from_rocm_type(compute), 0, buffer);
     });
 }
 int rocsparse_spsv(void *h, int op, const void *alpha, const void *A, const void *x, const void *y, int compute, int,
                    int stage, size_t *bytes, void *) {
     return staged(h, stage, bytes,
-                  [&] { return hipsparseSpSV_solve(h, op_of(op), alpha, A, x, y, type_of(compute), 0, h); });
+                  [&] { return hipsparseSpSV_solve(h, op_of(op), alpha, A, x, y, from_rocm_type(compute), 0, h); });
 }
 int rocsparse_sddmm_buffer_size(void *h, int, int, const void *, const void *, const void *, const void *, const void *,
                                 int, int, size_t *bytes) {
@@ -179,15 +171,15 @@ int rocsparse_sddmm_preprocess(void *h, int, int, const void *, const void *, co
 }
 int rocsparse_sddmm(void *h, int op_a, int op_b, const void *alpha, const void *A, const void *B, const void *beta,
                     void *C, int compute, int, void *buffer) {
-    return status(hipsparseSDDMM(h, op_of(op_a), op_of(op_b), alpha, A, B, beta, C, type_of(compute), 0, buffer));
+    return status(
+        hipsparseSDDMM(h, op_of(op_a), op_of(op_b), alpha, A, B, beta, C, from_rocm_type(compute), 0, buffer));
 }
 int rocsparse_sparse_to_dense(void *h, const void *A, void *B, int, size_t *bytes, void *buffer) {
     return staged(h, buffer ? 3 : 1, bytes, [&] { return hipsparseSparseToDense(h, A, B, 0, buffer); });
 }
 int rocsparse_dense_to_sparse(void *h, const void *A, void *B, int, size_t *bytes, void *buffer) {
     // Without a buffer it is the size query; with one the first call counts, the second, with arrays set, fills.
-    if (!buffer && bytes)
-        return staged(h, 1, bytes, [] { return 0; });
+    if (!buffer && bytes) return staged(h, 1, bytes, [] { return 0; });
     const bool ready = B && static_cast<SparseMatrix *>(B)->values;
     return status(ready ? hipsparseDenseToSparse_convert(h, A, B, 0, buffer)
                         : hipsparseDenseToSparse_analysis(h, A, B, 0, buffer));

@@ -9,13 +9,10 @@
 namespace kpt {
 
 template <class Work> int run_sparse(void *handle, std::initializer_list<const void *> needed, Work work) {
-    if (!handle)
-        return NotInitialized;
+    if (!handle) return NotInitialized;
     for (const void *pointer : needed)
-        if (!pointer)
-            return InvalidSparseValue;
-    if (wait_for(static_cast<SparseHandle *>(handle)->stream))
-        return SparseInternal;
+        if (!pointer) return InvalidSparseValue;
+    if (wait_for(static_cast<SparseHandle *>(handle)->stream)) return SparseInternal;
     return work();
 }
 

@@ -10,8 +10,17 @@ const MatrixDescription &described(const void *d) { return *static_cast<const Ma
 template <class T>
 SparseMatrix csr(Int m, Int n, Int count, const void *description, const T *values, const int *offsets,
                  const int *columns, int type) {
-    SparseMatrix matrix{Csr, m, n, count, const_cast<int *>(offsets), const_cast<int *>(columns), const_cast<T *>(values),
-                        Index32, Index32, described(description).base, type};
+    SparseMatrix matrix{Csr,
+                        m,
+                        n,
+                        count,
+                        const_cast<int *>(offsets),
+                        const_cast<int *>(columns),
+                        const_cast<T *>(values),
+                        Index32,
+                        Index32,
+                        described(description).base,
+                        type};
     matrix.fill = described(description).fill, matrix.diagonal = described(description).diagonal;
     return matrix;
 }
@@ -36,8 +45,7 @@ Rows<T> read_blocks(int direction, Int mb, Int nb, int base, const T *values, co
 template <class T> void times_vector(const Rows<T> &a, T alpha, const T *x, T beta, T *y) {
     for (Int r = 0; r < a.rows; ++r) {
         T sum(0);
-        for (Int at = a.start[r]; at < a.start[r + 1]; ++at)
-            sum += a.value[at] * x[a.column[at]];
+        for (Int at = a.start[r]; at < a.start[r + 1]; ++at) sum += a.value[at] * x[a.column[at]];
         y[r] = alpha * sum + (beta == T(0) ? T(0) : beta * y[r]);
     }
 }
@@ -69,27 +77,22 @@ template <class T> int ilu(Rows<T> a, T *values, FactorInfo *info, int base) {
     for (Int r = 0; r < a.rows; ++r) {
         for (Int at = a.start[r]; at < a.start[r + 1]; ++at) {
             where[a.column[at]] = at;
-            if (a.column[at] == r)
-                diagonal[r] = at;
+            if (a.column[at] == r) diagonal[r] = at;
         }
         for (Int at = a.start[r]; at < a.start[r + 1] && a.column[at] < r; ++at) {
             const Int pivot_row = a.column[at], pivot = diagonal[pivot_row];
-            if (pivot < 0 || a.value[pivot] == T(0))
-                continue;
+            if (pivot < 0 || a.value[pivot] == T(0)) continue;
             const T factor = a.value[at] /= a.value[pivot];
             for (Int i = pivot + 1; i < a.start[pivot_row + 1]; ++i)
-                if (where[a.column[i]] >= 0)
-                    a.value[where[a.column[i]]] -= factor * a.value[i];
+                if (where[a.column[i]] >= 0) a.value[where[a.column[i]]] -= factor * a.value[i];
         }
         if (info->boost && diagonal[r] >= 0 && std::abs(a.value[diagonal[r]]) <= info->tolerance)
             a.value[diagonal[r]] = convert<T>(info->boost_value);
         if ((diagonal[r] < 0 || a.value[diagonal[r]] == T(0)) && info->zero_pivot < 0)
             info->zero_pivot = static_cast<int>(r) + base;
-        for (Int at = a.start[r]; at < a.start[r + 1]; ++at)
-            where[a.column[at]] = -1;
+        for (Int at = a.start[r]; at < a.start[r + 1]; ++at) where[a.column[at]] = -1;
     }
-    for (size_t i = 0; i < a.value.size(); ++i)
-        values[a.place[i]] = a.value[i];
+    for (size_t i = 0; i < a.value.size(); ++i) values[a.place[i]] = a.value[i];
     return SparseOk;
 }
 
@@ -100,12 +103,10 @@ template <class T> int icholesky(Rows<T> a, T *values, FactorInfo *info, int bas
     for (Int r = 0; r < a.rows; ++r) {
         for (Int at = a.start[r]; at < a.start[r + 1]; ++at) {
             const Int c = a.column[at];
-            if (c > r)
-                continue;
+            if (c > r) continue;
             T sum = a.value[at];
             if (c == r) {
-                for (Int i = a.start[r]; i < at; ++i)
-                    sum -= a.value[i] * conjugate(a.value[i]);
+                for (Int i = a.start[r]; i < at; ++i) sum -= a.value[i] * conjugate(a.value[i]);
                 diagonal[r] = at;
                 if (real_part(sum) <= 0) {
                     info->zero_pivot = info->zero_pivot < 0 ? static_cast<int>(r) + base : info->zero_pivot;
@@ -114,20 +115,15 @@ template <class T> int icholesky(Rows<T> a, T *values, FactorInfo *info, int bas
                 a.value[at] = std::sqrt(sum);
             } else {
                 for (Int i = a.start[c]; i < a.start[c + 1] && a.column[i] < c; ++i)
-                    if (where[a.column[i]] >= 0)
-                        sum -= a.value[where[a.column[i]]] * conjugate(a.value[i]);
-                if (diagonal[c] >= 0 && a.value[diagonal[c]] != T(0))
-                    a.value[at] = sum / a.value[diagonal[c]];
+                    if (where[a.column[i]] >= 0) sum -= a.value[where[a.column[i]]] * conjugate(a.value[i]);
+                if (diagonal[c] >= 0 && a.value[diagonal[c]] != T(0)) a.value[at] = sum / a.value[diagonal[c]];
             }
             where[c] = at;
         }
-        if (diagonal[r] < 0 && info->zero_pivot < 0)
-            info->zero_pivot = static_cast<int>(r) + base;
-        for (Int at = a.start[r]; at < a.start[r + 1]; ++at)
-            where[a.column[at]] = -1;
+        if (diagonal[r] < 0 && info->zero_pivot < 0) info->zero_pivot = static_cast<int>(r) + base;
+        for (Int at = a.start[r]; at < a.start[r + 1]; ++at) where[a.column[at]] = -1;
     }
-    for (size_t i = 0; i < a.value.size(); ++i)
-        values[a.place[i]] = a.value[i];
+    for (size_t i = 0; i < a.value.size(); ++i) values[a.place[i]] = a.value[i];
     return SparseOk;
 }
 
@@ -148,23 +144,19 @@ void tridiagonal(Int m, const T *lower, const T *diagonal, const T *upper, Int s
     }
     for (Int i = m - 1; i >= 0; --i) {
         T sum = x[i * step_x];
-        if (i + 1 < m)
-            sum -= u[i] * x[(i + 1) * step_x];
-        if (i + 2 < m)
-            sum -= u2[i] * x[(i + 2) * step_x];
+        if (i + 1 < m) sum -= u[i] * x[(i + 1) * step_x];
+        if (i + 2 < m) sum -= u2[i] * x[(i + 2) * step_x];
         x[i * step_x] = sum / d[i];
     }
 }
 
 int small_buffer(void *handle, int *bytes) {
-    if (!handle || !bytes)
-        return handle ? InvalidSparseValue : NotInitialized;
+    if (!handle || !bytes) return handle ? InvalidSparseValue : NotInitialized;
     *bytes = 4;
     return SparseOk;
 }
 int small_buffer(void *handle, size_t *bytes) {
-    if (!handle || !bytes)
-        return handle ? InvalidSparseValue : NotInitialized;
+    if (!handle || !bytes) return handle ? InvalidSparseValue : NotInitialized;
     *bytes = 4;
     return SparseOk;
 }
@@ -182,8 +174,7 @@ extern "C" {
 
 #define KPT_INFO(NAME, ROUTINE)                                                                                        \
     int hipsparseCreate##NAME##Info(void **info) {                                                                     \
-        if (!info)                                                                                                     \
-            return InvalidSparseValue;                                                                                 \
+        if (!info) return InvalidSparseValue;                                                                          \
         *info = new FactorInfo;                                                                                        \
         return SparseOk;                                                                                               \
     }                                                                                                                  \
@@ -265,11 +256,10 @@ KPT_INFO(Csrsm2, csrsm2)
     int hipsparse##L##csrsv2_solve(void *h, int op, int m, int count, const T *alpha, const void *d, const T *v,       \
                                    const int *ro, const int *co, void *info, const T *f, T *x, int, void *) {          \
         return run_sparse(h, {alpha, d, v, ro, co, info, f, x}, [&] {                                                  \
-            for (Int i = 0; i < m; ++i)                                                                                \
-                x[i] = *alpha * f[i];                                                                                  \
-            const Int bad = solve_sparse(read_rows<T>(csr(m, m, count, d, v, ro, co, TYPE)).applied(op),               \
-                                         (described(d).fill == 0) == (op == Plain), described(d).diagonal == 1, x,     \
-                                         Int(1));                                                                      \
+            for (Int i = 0; i < m; ++i) x[i] = *alpha * f[i];                                                          \
+            const Int bad =                                                                                            \
+                solve_sparse(read_rows<T>(csr(m, m, count, d, v, ro, co, TYPE)).applied(op),                           \
+                             (described(d).fill == 0) == (op == Plain), described(d).diagonal == 1, x, Int(1));        \
             static_cast<FactorInfo *>(info)->zero_pivot = bad < 0 ? -1 : static_cast<int>(bad) + described(d).base;    \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
@@ -291,8 +281,7 @@ KPT_INFO(Csrsm2, csrsm2)
             for (Int c = 0; c < n; ++c) {                                                                              \
                 T *x = op_b == Plain ? B + c * ldb : B + c;                                                            \
                 const Int step = op_b == Plain ? 1 : ldb;                                                              \
-                for (Int i = 0; i < m; ++i)                                                                            \
-                    x[i * step] *= *alpha;                                                                             \
+                for (Int i = 0; i < m; ++i) x[i * step] *= *alpha;                                                     \
                 const Int at = solve_sparse(rows, (described(d).fill == 0) == (op_a == Plain),                         \
                                             described(d).diagonal == 1, x, step);                                      \
                 bad = bad < 0 ? at : bad;                                                                              \
@@ -307,8 +296,7 @@ KPT_INFO(Csrsm2, csrsm2)
         return run_sparse(h, {info}, [&] {                                                                             \
             auto &factor = *static_cast<FactorInfo *>(info);                                                           \
             factor.boost = enable != 0;                                                                                \
-            if (enable)                                                                                                \
-                factor.tolerance = *tolerance, factor.boost_value = convert<DoubleComplex>(*value);                    \
+            if (enable) factor.tolerance = *tolerance, factor.boost_value = convert<DoubleComplex>(*value);            \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
@@ -336,8 +324,7 @@ KPT_INFO(Csrsm2, csrsm2)
     }                                                                                                                  \
     int hipsparse##L##gtsv2(void *h, int m, int n, const T *dl, const T *d, const T *du, T *B, int ldb, void *) {      \
         return run_sparse(h, {dl, d, du, B}, [&] {                                                                     \
-            for (Int c = 0; c < n; ++c)                                                                                \
-                tridiagonal(Int(m), dl, d, du, Int(1), B + c * ldb, Int(1));                                           \
+            for (Int c = 0; c < n; ++c) tridiagonal(Int(m), dl, d, du, Int(1), B + c * ldb, Int(1));                   \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }                                                                                                                  \
@@ -363,8 +350,7 @@ KPT_INFO(Csrsm2, csrsm2)
     }                                                                                                                  \
     int hipsparse##L##gtsvInterleavedBatch(void *h, int, int m, T *dl, T *d, T *du, T *x, int count, void *) {         \
         return run_sparse(h, {dl, d, du, x}, [&] {                                                                     \
-            for (Int b = 0; b < count; ++b)                                                                            \
-                tridiagonal(Int(m), dl + b, d + b, du + b, Int(count), x + b, Int(count));                             \
+            for (Int b = 0; b < count; ++b) tridiagonal(Int(m), dl + b, d + b, du + b, Int(count), x + b, Int(count)); \
             return int(SparseOk);                                                                                      \
         });                                                                                                            \
     }

@@ -20,14 +20,12 @@ extern "C" {
 int rsmi_init(uint64_t) { return Success; }
 int rsmi_shut_down() { return Success; }
 int rsmi_num_monitor_devices(uint32_t *devices) {
-    if (!devices)
-        return InvalidArguments;
+    if (!devices) return InvalidArguments;
     *devices = device_count();
     return Success;
 }
 int rsmi_status_string(int status, const char **text) {
-    if (!text)
-        return InvalidArguments;
+    if (!text) return InvalidArguments;
     *text = status == Success ? "RSMI_STATUS_SUCCESS: The function has been executed successfully."
                               : "the emulated GPU does not have this";
     return Success;

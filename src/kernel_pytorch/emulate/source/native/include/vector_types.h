@@ -1,14 +1,14 @@
 /* CUDA's vector types, with its alignments. */
 #pragma once
 
-#define KPT_VECTOR(T, name, a2, a4)                                                                   \
-    struct name##1 { T x; };                                                                          \
-    struct __attribute__((aligned(a2))) name##2 { T x, y; };                                          \
-    struct name##3 { T x, y, z; };                                                                    \
-    struct __attribute__((aligned(a4))) name##4 { T x, y, z, w; };                                    \
-    static inline name##1 make_##name##1(T x) { return {x}; }                                         \
-    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                 \
-    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                         \
+#define KPT_VECTOR(T, name, a2, a4)                                                                                    \
+    struct name##1 { T x; };                                                                                           \
+    struct __attribute__((aligned(a2))) name##2 { T x, y; };                                                           \
+    struct name##3 { T x, y, z; };                                                                                     \
+    struct __attribute__((aligned(a4))) name##4 { T x, y, z, w; };                                                     \
+    static inline name##1 make_##name##1(T x) { return {x}; }                                                          \
+    static inline name##2 make_##name##2(T x, T y) { return {x, y}; }                                                  \
+    static inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }                                          \
     static inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 
 KPT_VECTOR(signed char, char, 2, 4)

@@ -86,7 +86,7 @@ int copy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     return 0;
 }
 
-}  // namespace
+} // namespace
 
 extern "C" {
 
@@ -149,17 +149,21 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *of, const voi
     const Allocation *a = allocation_at(uintptr_t(memory));
     *of = cudaPointerAttributes();
     if (!a || !a->live) return done(0);
-    of->type = a->kind == Kind::device ? cudaMemoryTypeDevice : a->kind == Kind::managed ? cudaMemoryTypeManaged : cudaMemoryTypeHost;
+    of->type = a->kind == Kind::device    ? cudaMemoryTypeDevice
+               : a->kind == Kind::managed ? cudaMemoryTypeManaged
+                                          : cudaMemoryTypeHost;
     of->devicePointer = const_cast<void *>(memory);
     of->hostPointer = a->kind == Kind::device ? nullptr : const_cast<void *>(memory);
     return done(0);
 }
-cudaError_t kpt_symbol_copy(void *symbol, size_t symbol_bytes, void *host, const void *from, size_t bytes, size_t offset,
-                            int to_symbol) {
+cudaError_t kpt_symbol_copy(void *symbol, size_t symbol_bytes, void *host, const void *from, size_t bytes,
+                            size_t offset, int to_symbol) {
     if (offset + bytes > symbol_bytes) return done(ERROR_INVALID_VALUE);
     char *at = static_cast<char *>(symbol) + offset;
-    if (to_symbol) memcpy(at, from, bytes);
-    else memcpy(host, at, bytes);
+    if (to_symbol)
+        memcpy(at, from, bytes);
+    else
+        memcpy(host, at, bytes);
     return done(0);
 }
 
@@ -217,30 +221,33 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     cudaDeviceProp p;
     if (cudaError_t error = cudaGetDeviceProperties(&p, device)) return error;
     switch (attribute) {
-        case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
-        case cudaDevAttrMaxBlockDimX: *value = p.maxThreadsDim[0]; break;
-        case cudaDevAttrMaxBlockDimY: *value = p.maxThreadsDim[1]; break;
-        case cudaDevAttrMaxBlockDimZ: *value = p.maxThreadsDim[2]; break;
-        case cudaDevAttrMaxGridDimX: *value = p.maxGridSize[0]; break;
-        case cudaDevAttrMaxGridDimY: *value = p.maxGridSize[1]; break;
-        case cudaDevAttrMaxGridDimZ: *value = p.maxGridSize[2]; break;
-        case cudaDevAttrMaxSharedMemoryPerBlock: *value = int(p.sharedMemPerBlock); break;
-        case cudaDevAttrTotalConstantMemory: *value = int(p.totalConstMem); break;
-        case cudaDevAttrWarpSize: *value = p.warpSize; break;
-        case cudaDevAttrMaxRegistersPerBlock: *value = p.regsPerBlock; break;
-        case cudaDevAttrClockRate: *value = p.clockRate; break;
-        case cudaDevAttrMemoryClockRate: *value = p.memoryClockRate; break;
-        case cudaDevAttrGlobalMemoryBusWidth: *value = p.memoryBusWidth; break;
-        case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
-        case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
-        case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
-        case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = int(p.sharedMemPerMultiprocessor); break;
-        case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int(p.sharedMemPerBlockOptin); break;
-        case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
-        case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
-        case cudaDevAttrConcurrentKernels: case cudaDevAttrUnifiedAddressing: case cudaDevAttrManagedMemory:
-        case cudaDevAttrCooperativeLaunch: case cudaDevAttrConcurrentManagedAccess: *value = 1; break;
-        default: return done(ERROR_INVALID_VALUE);
+    case cudaDevAttrMaxThreadsPerBlock: *value = p.maxThreadsPerBlock; break;
+    case cudaDevAttrMaxBlockDimX: *value = p.maxThreadsDim[0]; break;
+    case cudaDevAttrMaxBlockDimY: *value = p.maxThreadsDim[1]; break;
+    case cudaDevAttrMaxBlockDimZ: *value = p.maxThreadsDim[2]; break;
+    case cudaDevAttrMaxGridDimX: *value = p.maxGridSize[0]; break;
+    case cudaDevAttrMaxGridDimY: *value = p.maxGridSize[1]; break;
+    case cudaDevAttrMaxGridDimZ: *value = p.maxGridSize[2]; break;
+    case cudaDevAttrMaxSharedMemoryPerBlock: *value = int(p.sharedMemPerBlock); break;
+    case cudaDevAttrTotalConstantMemory: *value = int(p.totalConstMem); break;
+    case cudaDevAttrWarpSize: *value = p.warpSize; break;
+    case cudaDevAttrMaxRegistersPerBlock: *value = p.regsPerBlock; break;
+    case cudaDevAttrClockRate: *value = p.clockRate; break;
+    case cudaDevAttrMemoryClockRate: *value = p.memoryClockRate; break;
+    case cudaDevAttrGlobalMemoryBusWidth: *value = p.memoryBusWidth; break;
+    case cudaDevAttrL2CacheSize: *value = p.l2CacheSize; break;
+    case cudaDevAttrMultiProcessorCount: *value = p.multiProcessorCount; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = p.maxThreadsPerMultiProcessor; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = int(p.sharedMemPerMultiprocessor); break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = int(p.sharedMemPerBlockOptin); break;
+    case cudaDevAttrComputeCapabilityMajor: *value = p.major; break;
+    case cudaDevAttrComputeCapabilityMinor: *value = p.minor; break;
+    case cudaDevAttrConcurrentKernels:
+    case cudaDevAttrUnifiedAddressing:
+    case cudaDevAttrManagedMemory:
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrConcurrentManagedAccess: *value = 1; break;
+    default: return done(ERROR_INVALID_VALUE);
     }
     return done(0);
 }
@@ -301,7 +308,8 @@ const char *cudaGetErrorString(cudaError_t error) {
 
 /* What a launch's end means to the program: a fault stays with the device, a wrong configuration does not. */
 cudaError_t kpt_launched(int error) {
-    if (error == ERROR_ILLEGAL_ADDRESS || error == ERROR_LAUNCH_TIMEOUT || error == ERROR_ASSERT || error == ERROR_LAUNCH_FAILURE)
+    if (error == ERROR_ILLEGAL_ADDRESS || error == ERROR_LAUNCH_TIMEOUT || error == ERROR_ASSERT ||
+        error == ERROR_LAUNCH_FAILURE)
         sticky = error;
     return done(error);
 }
@@ -316,7 +324,9 @@ unsigned kpt_warp_index(void) { return kpt_current ? kpt_current->warp : 0; }
 int kpt_is_cooperative(void) { return kpt_current ? worker_of(kpt_current)->launch->what.cooperative : 0; }
 uint64_t kpt_clock(void) { return kpt_globaltimer(); }
 uint64_t kpt_globaltimer(void) {
-    return uint64_t(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+    return uint64_t(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
 }
 void kpt_sleep(unsigned) {
     if (kpt_current) yield(kpt_current);
@@ -327,7 +337,12 @@ void kpt_round(int mode) {
 }
 void kpt_trap(const char *what, const char *file, int line) {
     if (!kpt_current) abort();
-    report_fault({"trap", {file, uint32_t(line)}, what, "the kernel ends and the device must be reset", kpt_current, {nullptr, 0}});
+    report_fault({"trap",
+                  {file, uint32_t(line)},
+                  what,
+                  "the kernel ends and the device must be reset",
+                  kpt_current,
+                  {nullptr, 0}});
     stop_launch(ERROR_LAUNCH_FAILURE);
 }
 void kpt_assert_failed(const char *text, const char *file, int line, const char *function) {
@@ -339,8 +354,12 @@ void kpt_assert_failed(const char *text, const char *file, int line, const char 
     const Thread &t = *kpt_current;
     fprintf(stderr, "%s:%d: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file, line, function,
             t.block->index[0], t.block->index[1], t.block->index[2], t.index[0], t.index[1], t.index[2], text);
-    report_fault({"trap", {file, uint32_t(line)}, std::string("assert(") + text + ") failed",
-                  "the kernel ends and the device must be reset", &t, {nullptr, 0}});
+    report_fault({"trap",
+                  {file, uint32_t(line)},
+                  std::string("assert(") + text + ") failed",
+                  "the kernel ends and the device must be reset",
+                  &t,
+                  {nullptr, 0}});
     stop_launch(ERROR_ASSERT);
 }
 void kpt_not_supported(const char *what, const char *file, int line) {

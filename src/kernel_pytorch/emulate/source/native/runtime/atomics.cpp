@@ -42,20 +42,21 @@ template <class F> F floating(int operation, F old, F value) {
 uint64_t changed(int operation, int bytes, uint64_t old, uint64_t value, uint64_t compare) {
     int64_t a = bytes == 8 ? int64_t(old) : int32_t(old), b = bytes == 8 ? int64_t(value) : int32_t(value);
     switch (operation) {
-        case KPT_ATOMIC_ADD: return old + value;
-        case KPT_ATOMIC_SUB: return old - value;
-        case KPT_ATOMIC_EXCHANGE: case KPT_ATOMIC_STORE: return value;
-        case KPT_ATOMIC_MIN_S: return a < b ? old : value;
-        case KPT_ATOMIC_MAX_S: return a > b ? old : value;
-        case KPT_ATOMIC_MIN_U: return old < value ? old : value;
-        case KPT_ATOMIC_MAX_U: return old > value ? old : value;
-        case KPT_ATOMIC_AND: return old & value;
-        case KPT_ATOMIC_OR: return old | value;
-        case KPT_ATOMIC_XOR: return old ^ value;
-        case KPT_ATOMIC_INC: return old >= value ? 0 : old + 1;
-        case KPT_ATOMIC_DEC: return old == 0 || old > value ? value : old - 1;
-        case KPT_ATOMIC_CAS: return old == compare ? value : old;
-        case KPT_ATOMIC_LOAD: return old;
+    case KPT_ATOMIC_ADD: return old + value;
+    case KPT_ATOMIC_SUB: return old - value;
+    case KPT_ATOMIC_EXCHANGE:
+    case KPT_ATOMIC_STORE: return value;
+    case KPT_ATOMIC_MIN_S: return a < b ? old : value;
+    case KPT_ATOMIC_MAX_S: return a > b ? old : value;
+    case KPT_ATOMIC_MIN_U: return old < value ? old : value;
+    case KPT_ATOMIC_MAX_U: return old > value ? old : value;
+    case KPT_ATOMIC_AND: return old & value;
+    case KPT_ATOMIC_OR: return old | value;
+    case KPT_ATOMIC_XOR: return old ^ value;
+    case KPT_ATOMIC_INC: return old >= value ? 0 : old + 1;
+    case KPT_ATOMIC_DEC: return old == 0 || old > value ? value : old - 1;
+    case KPT_ATOMIC_CAS: return old == compare ? value : old;
+    case KPT_ATOMIC_LOAD: return old;
     }
     if (bytes == 8) return bits<uint64_t>(floating(operation, bits<double>(old), bits<double>(value)));
     if (bytes == 2) {
@@ -85,10 +86,10 @@ uint64_t atomic(int operation, int bytes, void *address, uint64_t value, uint64_
     }
     uint64_t old;
     switch (bytes) {
-        case 1: old = apply<uint8_t>(operation, address, value, compare); break;
-        case 2: old = apply<uint16_t>(operation, address, value, compare); break;
-        case 4: old = apply<uint32_t>(operation, address, value, compare); break;
-        default: old = apply<uint64_t>(operation, address, value, compare);
+    case 1: old = apply<uint8_t>(operation, address, value, compare); break;
+    case 2: old = apply<uint16_t>(operation, address, value, compare); break;
+    case 4: old = apply<uint32_t>(operation, address, value, compare); break;
+    default: old = apply<uint64_t>(operation, address, value, compare);
     }
     if (t && settings.memory && operation == KPT_ATOMIC_STORE) mark_written(uintptr_t(address), uint64_t(bytes));
     if (t && settings.memory && operation == KPT_ATOMIC_EXCHANGE) mark_written(uintptr_t(address), uint64_t(bytes));
@@ -96,10 +97,10 @@ uint64_t atomic(int operation, int bytes, void *address, uint64_t value, uint64_
     return old;
 }
 
-}  // namespace
+} // namespace
 
-extern "C" uint64_t kpt_atomic(int operation, int bytes, void *address, uint64_t value, uint64_t compare, int, const char *file,
-                               int line) {
+extern "C" uint64_t kpt_atomic(int operation, int bytes, void *address, uint64_t value, uint64_t compare, int,
+                               const char *file, int line) {
     return atomic(operation, bytes, address, value, compare, {file, uint32_t(line)}, false);
 }
 
@@ -111,39 +112,40 @@ extern "C" void kpt_fence(int) {
     t->fence_clock = t->clock++;
 }
 
-#define KPT_PC Place{nullptr, offset_of(uintptr_t(__builtin_return_address(0)) - 1)}
+#define KPT_PC                                                                                                         \
+    Place { nullptr, offset_of(uintptr_t(__builtin_return_address(0)) - 1) }
 #define KPT_ORDERS(order) ((order) != __ATOMIC_RELAXED)
-#define KPT_RMW(T, bits, name, operation)                                                                      \
-    T __tsan_atomic##bits##_##name(volatile T *a, T v, int order) {                                                     \
-        return T(atomic(operation, sizeof(T), const_cast<T *>(a), v, 0, KPT_PC, KPT_ORDERS(order)));                      \
+#define KPT_RMW(T, bits, name, operation)                                                                              \
+    T __tsan_atomic##bits##_##name(volatile T *a, T v, int order) {                                                    \
+        return T(atomic(operation, sizeof(T), const_cast<T *>(a), v, 0, KPT_PC, KPT_ORDERS(order)));                   \
     }
-#define KPT_ATOMICS(T, bits)                                                                                          \
-    T __tsan_atomic##bits##_load(const volatile T *a, int) {                                                            \
-        return T(atomic(KPT_ATOMIC_LOAD, sizeof(T), const_cast<T *>(a), 0, 0, KPT_PC, false));                            \
-    }                                                                                                                 \
-    void __tsan_atomic##bits##_store(volatile T *a, T v, int order) {                                                   \
-        atomic(KPT_ATOMIC_STORE, sizeof(T), const_cast<T *>(a), v, 0, KPT_PC, KPT_ORDERS(order));                         \
-    }                                                                                                                 \
-    KPT_RMW(T, bits, exchange, KPT_ATOMIC_EXCHANGE)                                                                     \
-    KPT_RMW(T, bits, fetch_add, KPT_ATOMIC_ADD)                                                                         \
-    KPT_RMW(T, bits, fetch_sub, KPT_ATOMIC_SUB)                                                                         \
-    KPT_RMW(T, bits, fetch_and, KPT_ATOMIC_AND)                                                                         \
-    KPT_RMW(T, bits, fetch_or, KPT_ATOMIC_OR)                                                                           \
-    KPT_RMW(T, bits, fetch_xor, KPT_ATOMIC_XOR)                                                                         \
-    int __tsan_atomic##bits##_compare_exchange_strong(volatile T *a, T *expected, T v, int order, int) {                \
-        T old = T(atomic(KPT_ATOMIC_CAS, sizeof(T), const_cast<T *>(a), v, *expected, KPT_PC, KPT_ORDERS(order)));        \
-        bool same = old == *expected;                                                                                 \
-        *expected = old;                                                                                              \
-        return same;                                                                                                  \
-    }                                                                                                                 \
-    int __tsan_atomic##bits##_compare_exchange_weak(volatile T *a, T *expected, T v, int order, int) {                  \
-        T old = T(atomic(KPT_ATOMIC_CAS, sizeof(T), const_cast<T *>(a), v, *expected, KPT_PC, KPT_ORDERS(order)));        \
-        bool same = old == *expected;                                                                                 \
-        *expected = old;                                                                                              \
-        return same;                                                                                                  \
-    }                                                                                                                 \
-    T __tsan_atomic##bits##_compare_exchange_val(volatile T *a, T expected, T v, int order, int) {                      \
-        return T(atomic(KPT_ATOMIC_CAS, sizeof(T), const_cast<T *>(a), v, expected, KPT_PC, KPT_ORDERS(order)));          \
+#define KPT_ATOMICS(T, bits)                                                                                           \
+    T __tsan_atomic##bits##_load(const volatile T *a, int) {                                                           \
+        return T(atomic(KPT_ATOMIC_LOAD, sizeof(T), const_cast<T *>(a), 0, 0, KPT_PC, false));                         \
+    }                                                                                                                  \
+    void __tsan_atomic##bits##_store(volatile T *a, T v, int order) {                                                  \
+        atomic(KPT_ATOMIC_STORE, sizeof(T), const_cast<T *>(a), v, 0, KPT_PC, KPT_ORDERS(order));                      \
+    }                                                                                                                  \
+    KPT_RMW(T, bits, exchange, KPT_ATOMIC_EXCHANGE)                                                                    \
+    KPT_RMW(T, bits, fetch_add, KPT_ATOMIC_ADD)                                                                        \
+    KPT_RMW(T, bits, fetch_sub, KPT_ATOMIC_SUB)                                                                        \
+    KPT_RMW(T, bits, fetch_and, KPT_ATOMIC_AND)                                                                        \
+    KPT_RMW(T, bits, fetch_or, KPT_ATOMIC_OR)                                                                          \
+    KPT_RMW(T, bits, fetch_xor, KPT_ATOMIC_XOR)                                                                        \
+    int __tsan_atomic##bits##_compare_exchange_strong(volatile T *a, T *expected, T v, int order, int) {               \
+        T old = T(atomic(KPT_ATOMIC_CAS, sizeof(T), const_cast<T *>(a), v, *expected, KPT_PC, KPT_ORDERS(order)));     \
+        bool same = old == *expected;                                                                                  \
+        *expected = old;                                                                                               \
+        return same;                                                                                                   \
+    }                                                                                                                  \
+    int __tsan_atomic##bits##_compare_exchange_weak(volatile T *a, T *expected, T v, int order, int) {                 \
+        T old = T(atomic(KPT_ATOMIC_CAS, sizeof(T), const_cast<T *>(a), v, *expected, KPT_PC, KPT_ORDERS(order)));     \
+        bool same = old == *expected;                                                                                  \
+        *expected = old;                                                                                               \
+        return same;                                                                                                   \
+    }                                                                                                                  \
+    T __tsan_atomic##bits##_compare_exchange_val(volatile T *a, T expected, T v, int order, int) {                     \
+        return T(atomic(KPT_ATOMIC_CAS, sizeof(T), const_cast<T *>(a), v, expected, KPT_PC, KPT_ORDERS(order)));       \
     }
 
 extern "C" {

@@ -89,7 +89,7 @@ Thread *make_thread() {
     return thread;
 }
 
-}  // namespace
+} // namespace
 
 void take_threads(std::vector<Thread *> &into, size_t count) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -115,7 +115,7 @@ void prepare_stack(Thread *thread, void (*entry)()) {
     auto *slots = reinterpret_cast<uintptr_t *>(top);
 #if defined(__x86_64__)
     slots -= 2;
-    slots[0] = reinterpret_cast<uintptr_t>(entry);  // 16-byte aligned: the entry sees its stack as after a call
+    slots[0] = reinterpret_cast<uintptr_t>(entry); // 16-byte aligned: the entry sees its stack as after a call
     slots[1] = 0;
     slots -= 6;
     for (int i = 0; i < 6; i++) slots[i] = 0;
@@ -127,4 +127,4 @@ void prepare_stack(Thread *thread, void (*entry)()) {
     thread->stack_pointer = slots;
 }
 
-}  // namespace kpt
+} // namespace kpt

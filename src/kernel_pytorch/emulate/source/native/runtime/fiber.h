@@ -10,4 +10,4 @@ void take_threads(std::vector<Thread *> &into, size_t count);
 void give_threads(std::vector<Thread *> &from);
 void prepare_stack(Thread *thread, void (*entry)());
 
-}  // namespace kpt
+} // namespace kpt

@@ -32,16 +32,22 @@ std::string access_text(bool write, unsigned bytes) {
 }
 
 [[noreturn]] void bad_address(Thread *t, uintptr_t address, unsigned bytes, bool write, Place place) {
-    Fault fault{"bounds", place, access_text(write, bytes), "the access hits other data, or the kernel ends with an illegal address",
-                t, {nullptr, 0}};
+    Fault fault{"bounds",
+                place,
+                access_text(write, bytes),
+                "the access hits other data, or the kernel ends with an illegal address",
+                t,
+                {nullptr, 0}};
     if (address - ARENAS < ARENAS_BYTES) {
         fault.kind = "shared-bounds";
         uintptr_t own = address - uintptr_t(t->block->arena);
-        if (own >= ARENA_BYTES) fault.detail += " of shared memory of another block";
+        if (own >= ARENA_BYTES)
+            fault.detail += " of shared memory of another block";
         else if (own < ARENA_SLOTS)
             fault.detail += " of shared memory at byte " + std::to_string(own) + " of " +
                             std::to_string(worker_of(t)->launch->what.shared_bytes) + " bytes of dynamic shared memory";
-        else fault.detail += " of shared memory outside every __shared__ variable";
+        else
+            fault.detail += " of shared memory outside every __shared__ variable";
         fault.hardware = "it reads or overwrites the block's other shared variables, or the kernel ends with an error";
     } else if (in_space(address)) {
         const Allocation *near = nearest_allocation(address);
@@ -49,14 +55,17 @@ std::string access_text(bool write, unsigned bytes) {
         bool inside = near && address >= near->base && address < near->base + near->bytes;
         if (inside && !near->live) {
             fault.kind = "freed";
-            fault.detail += " at byte " + std::to_string(address - near->base) + " of allocation " + std::to_string(near->id) +
-                            " (" + std::to_string(near->bytes) + " bytes), which is freed";
+            fault.detail += " at byte " + std::to_string(address - near->base) + " of allocation " +
+                            std::to_string(near->id) + " (" + std::to_string(near->bytes) + " bytes), which is freed";
             fault.hardware = "it reads or overwrites whatever got the memory next";
         } else if (near) {
             bool behind = address >= near->base;
             uint64_t away = behind ? address - near->base - near->bytes : near->base - address;
-            if (inside) fault.detail += " across the end of allocation ";
-            else fault.detail += ", " + std::to_string(away) + " bytes " + (behind ? "behind" : "before") + " allocation ";
+            if (inside)
+                fault.detail += " across the end of allocation ";
+            else
+                fault.detail +=
+                    ", " + std::to_string(away) + " bytes " + (behind ? "behind" : "before") + " allocation ";
             fault.detail += std::to_string(near->id) + " (" + std::to_string(near->bytes) + " bytes)";
         }
     } else if (address < 65536) {
@@ -78,7 +87,7 @@ bool is_valid(uintptr_t address, unsigned bytes) {
     for (uintptr_t granule = at / 8; granule * 8 < end; granule++) {
         uint8_t state = valid[granule];
         if (!state) continue;
-        uintptr_t last = end - granule * 8 < 8 ? end - granule * 8 : 8;  // bytes needed of this granule, from its start
+        uintptr_t last = end - granule * 8 < 8 ? end - granule * 8 : 8; // bytes needed of this granule, from its start
         if (state > 7 || last > state) return false;
     }
     return true;
@@ -96,17 +105,31 @@ void check_written(Thread *t, uintptr_t address, unsigned bytes, Place place) {
     if (const Allocation *a = shared ? nullptr : allocation_at(address))
         where = "byte " + std::to_string(address - a->base) + " of allocation " + std::to_string(a->id) + " (" +
                 std::to_string(a->bytes) + " bytes)";
-    report_fault({"unwritten", place, "read of " + std::to_string(bytes) + " bytes that nobody wrote: " + where,
-                  "the value is whatever was there before", t, {nullptr, 0}});
+    report_fault({"unwritten",
+                  place,
+                  "read of " + std::to_string(bytes) + " bytes that nobody wrote: " + where,
+                  "the value is whatever was there before",
+                  t,
+                  {nullptr, 0}});
 }
 
 void host_access(uintptr_t address, unsigned bytes, bool write, Place place) {
     const Allocation *a = allocation_at(address);
     if (a && a->live && a->kind != Kind::device) return;
     if (!a && nearest_allocation(address) && nearest_allocation(address)->kind == Kind::parameter) return;
-    if (a && !a->live) host_died({"freed", place, access_text(write, bytes) + " on the host, of freed memory", "the program may crash", nullptr, {nullptr, 0}});
-    host_died({"host-access", place, access_text(write, bytes) + " on the host, of device memory",
-               "the program crashes: device memory is reached by kernels and cudaMemcpy only", nullptr, {nullptr, 0}});
+    if (a && !a->live)
+        host_died({"freed",
+                   place,
+                   access_text(write, bytes) + " on the host, of freed memory",
+                   "the program may crash",
+                   nullptr,
+                   {nullptr, 0}});
+    host_died({"host-access",
+               place,
+               access_text(write, bytes) + " on the host, of device memory",
+               "the program crashes: device memory is reached by kernels and cudaMemcpy only",
+               nullptr,
+               {nullptr, 0}});
 }
 
 /* Some compilers show us reads of threadIdx and the like: variables of the OS thread that stand for registers. */
@@ -130,8 +153,10 @@ __attribute__((noinline)) void looked_at(Thread *t, uintptr_t address, unsigned 
         if (address - ARENAS < ARENAS_BYTES && address - uintptr_t(t->block->arena) >= ARENA_BYTES)
             bad_address(t, address, bytes, write, place);
         if (settings.memory) {
-            if (write && !atomic) mark_written(address, bytes);
-            else check_written(t, address, bytes, place);
+            if (write && !atomic)
+                mark_written(address, bytes);
+            else
+                check_written(t, address, bytes, place);
         }
     } else if (is_index(address)) {
         return;
@@ -148,8 +173,8 @@ __attribute__((noinline)) void looked_at(Thread *t, uintptr_t address, unsigned 
     }
 }
 
-inline __attribute__((always_inline)) void access(uintptr_t address, unsigned bytes, bool write, bool atomic, bool is_volatile,
-                                                  Place place) {
+inline __attribute__((always_inline)) void access(uintptr_t address, unsigned bytes, bool write, bool atomic,
+                                                  bool is_volatile, Place place) {
     Thread *t = kpt_current;
     if (__builtin_expect(!t, 0)) {
         if (__builtin_expect(address - HEAP < HEAP_BYTES, 0)) host_access(address, bytes, write, place);
@@ -179,13 +204,13 @@ void range(uintptr_t address, uint64_t bytes, bool write, Place place) {
     }
 }
 
-}  // namespace
+} // namespace
 
 void check_access(uintptr_t address, unsigned bytes, bool write, bool atomic, bool is_volatile, Place place) {
     access(address, bytes, write, atomic, is_volatile, place);
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -205,22 +230,22 @@ void __tsan_func_exit() {
     if (t && t->depth) t->depth--;
 }
 
-#define KPT_ACCESS(n)                                                                                                 \
-    void __tsan_read##n(void *a) { access(uintptr_t(a), n, false, false, false, KPT_PC); }                              \
-    void __tsan_write##n(void *a) { access(uintptr_t(a), n, true, false, false, KPT_PC); }                              \
-    void __tsan_unaligned_read##n(void *a) { access(uintptr_t(a), n, false, false, false, KPT_PC); }                    \
-    void __tsan_unaligned_write##n(void *a) { access(uintptr_t(a), n, true, false, false, KPT_PC); }                    \
-    void __tsan_volatile_read##n(void *a) { access(uintptr_t(a), n, false, false, true, KPT_PC); }                      \
-    void __tsan_volatile_write##n(void *a) { access(uintptr_t(a), n, true, false, true, KPT_PC); }                      \
-    void __tsan_unaligned_volatile_read##n(void *a) { access(uintptr_t(a), n, false, false, true, KPT_PC); }            \
-    void __tsan_unaligned_volatile_write##n(void *a) { access(uintptr_t(a), n, true, false, true, KPT_PC); }            \
-    void __tsan_read_write##n(void *a) {                                                                              \
-        access(uintptr_t(a), n, false, false, false, KPT_PC);                                                           \
-        access(uintptr_t(a), n, true, false, false, KPT_PC);                                                            \
-    }                                                                                                                 \
-    void __tsan_unaligned_read_write##n(void *a) {                                                                    \
-        access(uintptr_t(a), n, false, false, false, KPT_PC);                                                           \
-        access(uintptr_t(a), n, true, false, false, KPT_PC);                                                            \
+#define KPT_ACCESS(n)                                                                                                  \
+    void __tsan_read##n(void *a) { access(uintptr_t(a), n, false, false, false, KPT_PC); }                             \
+    void __tsan_write##n(void *a) { access(uintptr_t(a), n, true, false, false, KPT_PC); }                             \
+    void __tsan_unaligned_read##n(void *a) { access(uintptr_t(a), n, false, false, false, KPT_PC); }                   \
+    void __tsan_unaligned_write##n(void *a) { access(uintptr_t(a), n, true, false, false, KPT_PC); }                   \
+    void __tsan_volatile_read##n(void *a) { access(uintptr_t(a), n, false, false, true, KPT_PC); }                     \
+    void __tsan_volatile_write##n(void *a) { access(uintptr_t(a), n, true, false, true, KPT_PC); }                     \
+    void __tsan_unaligned_volatile_read##n(void *a) { access(uintptr_t(a), n, false, false, true, KPT_PC); }           \
+    void __tsan_unaligned_volatile_write##n(void *a) { access(uintptr_t(a), n, true, false, true, KPT_PC); }           \
+    void __tsan_read_write##n(void *a) {                                                                               \
+        access(uintptr_t(a), n, false, false, false, KPT_PC);                                                          \
+        access(uintptr_t(a), n, true, false, false, KPT_PC);                                                           \
+    }                                                                                                                  \
+    void __tsan_unaligned_read_write##n(void *a) {                                                                     \
+        access(uintptr_t(a), n, false, false, false, KPT_PC);                                                          \
+        access(uintptr_t(a), n, true, false, false, KPT_PC);                                                           \
     }
 KPT_ACCESS(1)
 KPT_ACCESS(2)
@@ -272,7 +297,9 @@ void *kpt_calloc(size_t count, size_t bytes) {
 }
 void kpt_free(void *memory) {
     if (!memory) return;
-    if (in_space(uintptr_t(memory))) release(memory, Kind::managed);
-    else free(memory);
+    if (in_space(uintptr_t(memory)))
+        release(memory, Kind::managed);
+    else
+        free(memory);
 }
 }

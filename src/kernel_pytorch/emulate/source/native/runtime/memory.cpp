@@ -1,4 +1,4 @@
-/* Device memory: one reserved range in which every allocation lies between redzones and freed ones are not used again. */
+/* Device memory: one reserved range. Every allocation lies between redzones; a freed one is not used again. */
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -24,7 +24,7 @@ std::mutex mutex;
 auto &allocations = *new std::map<uintptr_t, Allocation>;
 auto &registered = *new std::map<uintptr_t, uint64_t>;
 auto &arenas = *new std::vector<uint8_t *>;
-auto &spare_parameters = *new std::map<uint64_t, std::vector<uintptr_t>>;  // by padded size: a launch each
+auto &spare_parameters = *new std::map<uint64_t, std::vector<uintptr_t>>; // by padded size: a launch each
 uintptr_t next_base = HEAP + 4096, next_arena = ARENAS;
 uint64_t count = 0, used = 0, guarded = 0;
 
@@ -45,7 +45,7 @@ void fill(uintptr_t base, uint64_t bytes) {
     memset(reinterpret_cast<void *>(base), 0xcb, head);
 }
 
-}  // namespace
+} // namespace
 
 void start_memory() {
     /* Code that no check sees, such as the C library's, runs into unmapped pages instead. */
@@ -73,10 +73,14 @@ void mark_written(uintptr_t address, uint64_t bytes) {
     uintptr_t at = address - HEAP, end = at + bytes;
     if (bytes <= 8 && at % 8 + bytes <= 8) {
         uint8_t mask = uint8_t(((1u << bytes) - 1) << at % 8);
-        if ((__atomic_load_n(&bits[at / 8], __ATOMIC_RELAXED) & mask) != mask) __atomic_fetch_or(&bits[at / 8], mask, __ATOMIC_RELAXED);
+        if ((__atomic_load_n(&bits[at / 8], __ATOMIC_RELAXED) & mask) != mask)
+            __atomic_fetch_or(&bits[at / 8], mask, __ATOMIC_RELAXED);
         return;
     }
-    while (at < end && at % 8) { __atomic_fetch_or(&bits[at / 8], uint8_t(1u << at % 8), __ATOMIC_RELAXED); at++; }
+    while (at < end && at % 8) {
+        __atomic_fetch_or(&bits[at / 8], uint8_t(1u << at % 8), __ATOMIC_RELAXED);
+        at++;
+    }
     uint64_t whole = (end - at) / 8;
     if (at < end) memset(&bits[at / 8], 0xff, whole);
     for (at += whole * 8; at < end; at++) __atomic_fetch_or(&bits[at / 8], uint8_t(1u << at % 8), __ATOMIC_RELAXED);
@@ -94,7 +98,7 @@ void *allocate(uint64_t bytes, Kind kind) {
         return reinterpret_cast<void *>(again);
     }
     uintptr_t base = next_base + REDZONE_BYTES;
-    if (bytes >= PAGE) base = (base + 2 * PAGE - 1) / PAGE * PAGE;  // a whole page before it stays unmapped
+    if (bytes >= PAGE) base = (base + 2 * PAGE - 1) / PAGE * PAGE; // a whole page before it stays unmapped
     if (base + padded + REDZONE_BYTES > HEAP + HEAP_BYTES) return nullptr;
     next_base = base + padded;
     uintptr_t first = base / PAGE * PAGE, last = (base + padded + PAGE - 1) / PAGE * PAGE;
@@ -105,7 +109,7 @@ void *allocate(uint64_t bytes, Kind kind) {
     if (kind != Kind::parameter) {
         used += bytes;
         fill(base, bytes);
-        if (kind != Kind::device) mark_written(base, bytes);  // the host writes there unseen
+        if (kind != Kind::device) mark_written(base, bytes); // the host writes there unseen
     }
     allocations[base] = {base, bytes, kind == Kind::parameter ? 0 : ++count, kind, true};
     return reinterpret_cast<void *>(base);
@@ -166,8 +170,10 @@ bool is_registered(uintptr_t address) {
 
 void register_host(void *memory, uint64_t bytes, bool on) {
     std::lock_guard<std::mutex> lock(mutex);
-    if (on) registered[uintptr_t(memory)] = bytes;
-    else registered.erase(uintptr_t(memory));
+    if (on)
+        registered[uintptr_t(memory)] = bytes;
+    else
+        registered.erase(uintptr_t(memory));
 }
 
 void each_live(void (*visit)(const Allocation &)) {
@@ -192,7 +198,8 @@ uint8_t *take_arena(uint64_t bytes) {
     }
     if (bytes) {
         set_valid(uintptr_t(arena), bytes);
-        if (settings.memory) memset(reinterpret_cast<uint8_t *>(WRITTEN) + (uintptr_t(arena) - HEAP) / 8, 0, (bytes + 7) / 8);
+        if (settings.memory)
+            memset(reinterpret_cast<uint8_t *>(WRITTEN) + (uintptr_t(arena) - HEAP) / 8, 0, (bytes + 7) / 8);
     }
     return arena;
 }
@@ -203,7 +210,7 @@ void give_arena(uint8_t *arena, uint64_t bytes) {
     arenas.push_back(arena);
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -215,19 +222,19 @@ uint64_t offsets[MOST_SLOTS];
 int slot_count = 0;
 uint64_t next_slot = ARENA_SLOTS;
 
-}  // namespace
+} // namespace
 
 extern "C" void *kpt_shared(int *slot, size_t bytes, size_t align, const char *name) {
     Thread *t = kpt_current;
-    if (!t) return calloc(1, bytes);  // a host pass over code that only kernels run
+    if (!t) return calloc(1, bytes); // a host pass over code that only kernels run
     if (!__atomic_load_n(slot, __ATOMIC_ACQUIRE)) {
         std::lock_guard<std::mutex> lock(slots_mutex);
         if (!*slot) {
             uint64_t wanted = align > 128 ? align : 128;
             next_slot = (next_slot + 127 + wanted) / wanted * wanted;
             if (next_slot + bytes + 256 > ARENA_BYTES || slot_count + 1 == MOST_SLOTS) {
-                fprintf(stderr, "kpt: with %s the program's __shared__ variables take more than %llu bytes together\n", name,
-                        (unsigned long long)(ARENA_BYTES - ARENA_SLOTS));
+                fprintf(stderr, "kpt: with %s the program's __shared__ variables take more than %llu bytes together\n",
+                        name, (unsigned long long)(ARENA_BYTES - ARENA_SLOTS));
                 _Exit(2);
             }
             offsets[++slot_count] = next_slot;
@@ -243,14 +250,17 @@ extern "C" void *kpt_shared(int *slot, size_t bytes, size_t align, const char *n
         block.declared[number] = 1;
         set_valid(uintptr_t(block.arena) + offset, bytes);
         if (settings.memory)
-            memset(reinterpret_cast<uint8_t *>(WRITTEN) + (uintptr_t(block.arena) + offset - HEAP) / 8, 0, (bytes + 7) / 8);
+            memset(reinterpret_cast<uint8_t *>(WRITTEN) + (uintptr_t(block.arena) + offset - HEAP) / 8, 0,
+                   (bytes + 7) / 8);
         memset(block.arena + offset, 0xcb, bytes);
     }
     return block.arena + offset;
 }
 
 extern "C" void *kpt_dynamic_shared(void) { return kpt_current ? kpt_current->block->arena : nullptr; }
-extern "C" size_t kpt_dynamic_shared_bytes(void) { return kpt_current ? worker_of(kpt_current)->launch->what.shared_bytes : 0; }
+extern "C" size_t kpt_dynamic_shared_bytes(void) {
+    return kpt_current ? worker_of(kpt_current)->launch->what.shared_bytes : 0;
+}
 extern "C" void *kpt_parameters(size_t bytes, size_t align) {
     (void)align;
     void *memory = allocate(bytes ? bytes : 1, Kind::parameter);

@@ -1,7 +1,7 @@
 /* Data races: two accesses to one byte by two threads, one a write, that nothing puts in order.
 
-   Order comes from a launch's end, grid.sync(), __syncthreads(), __syncwarp() of lanes of one warp, and from fences: what
-   a thread did before a fence is released by its next atomic or volatile write, and acquired by who reads that.
+   Order comes from a launch's end, grid.sync(), __syncthreads(), __syncwarp() of lanes of one warp, and from fences.
+   A thread's next atomic or volatile write releases what it did before a fence; whoever reads that value acquires it.
    Shuffles and votes give no order between memory accesses: CUDA says so. */
 #include <sys/mman.h>
 
@@ -50,7 +50,8 @@ bool acquired(const std::vector<Acquired> &known, const Access &before, int dept
             for (uint32_t index : found->second) {
                 if (index >= one.version) break;
                 const Released &r = one.log->entries[index];
-                if (before.clock < r.barrier_clock || (before.thread == r.thread && before.clock <= r.clock)) return true;
+                if (before.clock < r.barrier_clock || (before.thread == r.thread && before.clock <= r.clock))
+                    return true;
             }
         }
         if (depth > 0) {
@@ -78,13 +79,14 @@ bool ordered(const Thread *t, const Access &before, bool shared) {
     return acquired(t->acquired, before, 3) || acquired(block->acquired, before, 3);
 }
 
-void found(Thread *t, unsigned bytes, const Access &before, bool wrote_before, bool write,
-           bool is_volatile, Place place, bool shared) {
+void found(Thread *t, unsigned bytes, const Access &before, bool wrote_before, bool write, bool is_volatile,
+           Place place, bool shared) {
     bool one_warp = before.serial == t->block->serial && before.thread / WARP == t->warp;
     bool one_block = before.serial == t->block->serial;
     std::string detail = std::string(write ? "write" : "read") + " of " + std::to_string(bytes) + " bytes of " +
                          (shared ? "shared" : "global") + " memory, " + (wrote_before ? "written" : "read") + " by " +
-                         thread_text(before.serial, before.thread) + " at {other}, with nothing in between that orders them";
+                         thread_text(before.serial, before.thread) +
+                         " at {other}, with nothing in between that orders them";
     const char *hardware =
         one_warp && is_volatile
             ? "lanes of a warp are not in lockstep since Volta, and volatile orders nothing between them: __syncwarp()"
@@ -106,8 +108,7 @@ void learn(std::vector<Acquired> &known, const Acquired &news) {
 struct Locked {
     explicit Locked(Word *w) : word(reinterpret_cast<std::atomic<uint32_t> *>(w)), on(settings.threads > 1) {
         if (!on) return;
-        while (word->fetch_or(1, std::memory_order_acquire) & 1) {
-        }
+        while (word->fetch_or(1, std::memory_order_acquire) & 1) {}
     }
     ~Locked() {
         if (on) word->fetch_and(~1u, std::memory_order_release);
@@ -120,7 +121,7 @@ struct Locked {
 bool harmless(const Access &first, bool atomic, bool is_volatile, bool one_warp) {
     bool was_strong = first.atomic || first.is_volatile, strong = atomic || is_volatile;
     if (!was_strong || !strong) return false;
-    /* Volatile accesses are single and fresh, which makes flags between warps work; within a warp they stand for lockstep. */
+    /* Volatile accesses are single and fresh: flags between warps work. Within a warp they stand for lockstep. */
     return first.atomic || atomic || !one_warp;
 }
 
@@ -157,13 +158,16 @@ void touch(Thread *t, Word &word, uintptr_t address, unsigned bytes, bool write,
     auto replaceable = [&](const Access &r) {
         return !r.serial || (r.serial == now.serial && r.thread == now.thread) || ordered(t, r, shared);
     };
-    if (replaceable(reads[0])) reads[0] = now;
-    else if (replaceable(reads[1])) reads[1] = now;
+    if (replaceable(reads[0]))
+        reads[0] = now;
+    else if (replaceable(reads[1]))
+        reads[1] = now;
     else if (reads[0].serial == reads[1].serial && reads[0].thread / WARP == reads[1].thread / WARP &&
-             (now.serial != reads[0].serial || now.thread / WARP != reads[0].thread / WARP)) reads[1] = now;
+             (now.serial != reads[0].serial || now.thread / WARP != reads[0].thread / WARP))
+        reads[1] = now;
 }
 
-}  // namespace
+} // namespace
 
 void start_races() {
     image_first = uintptr_t(&__executable_start) & ~uintptr_t(3);
@@ -281,4 +285,4 @@ void forget_launch() {
     logs.clear();
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -51,8 +51,12 @@ std::string quoted(const std::string &text) {
     return out + "\"";
 }
 
-std::string member(const char *name, const std::string &text) { return std::string(",\"") + name + "\":" + quoted(text); }
-std::string member(const char *name, uint64_t value) { return std::string(",\"") + name + "\":" + std::to_string(value); }
+std::string member(const char *name, const std::string &text) {
+    return std::string(",\"") + name + "\":" + quoted(text);
+}
+std::string member(const char *name, uint64_t value) {
+    return std::string(",\"") + name + "\":" + std::to_string(value);
+}
 std::string triple(const char *name, const uint32_t *of) {
     return std::string(",\"") + name + "\":[" + std::to_string(of[0]) + "," + std::to_string(of[1]) + "," +
            std::to_string(of[2]) + "]";
@@ -108,7 +112,7 @@ __attribute__((constructor(101))) void start() {
 
 __attribute__((destructor)) void at_the_end() { report_end(); }
 
-}  // namespace
+} // namespace
 
 uint64_t fault_count() { return faults; }
 void set_current_launch(Launch *launch) { launch_now = launch; }
@@ -146,7 +150,8 @@ std::string thread_text(uint32_t serial, uint32_t number) {
     const uint32_t *g = what.grid, *b = what.block;
     char text[160];
     snprintf(text, sizeof text, "thread (%u,%u,%u) of block (%u,%u,%u)", number % b[0], number / b[0] % b[1],
-             number / b[0] / b[1], unsigned(block % g[0]), unsigned(block / g[0] % g[1]), unsigned(block / g[0] / g[1]));
+             number / b[0] / b[1], unsigned(block % g[0]), unsigned(block / g[0] % g[1]),
+             unsigned(block / g[0] / g[1]));
     return text;
 }
 
@@ -169,7 +174,8 @@ void report_fault(const Fault &fault) {
     }
     out += place_members("", fault.place) + place_members("other_", fault.other);
     line(out + member("detail", fault.detail) + member("hardware", fault.hardware) + "}");
-    if (output < 0) fprintf(stderr, "kpt: %s %s: %s\n", fault.kind, place_text(fault.place).c_str(), fault.detail.c_str());
+    if (output < 0)
+        fprintf(stderr, "kpt: %s %s: %s\n", fault.kind, place_text(fault.place).c_str(), fault.detail.c_str());
 }
 
 void report_launch(const KptLaunch &launch, double seconds) {
@@ -180,7 +186,9 @@ void report_launch(const KptLaunch &launch, double seconds) {
          triple("block", launch.block) + member("lds", launch.shared_bytes) + ",\"seconds\":" + time + "}");
 }
 
-void report_unsupported(const char *function) { line("{\"event\":\"unsupported\"" + member("function", function) + "}"); }
+void report_unsupported(const char *function) {
+    line("{\"event\":\"unsupported\"" + member("function", function) + "}");
+}
 
 void report_buffer(const Allocation &a) {
     if (output < 0 || a.kind != Kind::device || !a.bytes) return;
@@ -196,4 +204,4 @@ void report_end() {
     line("{\"event\":\"end\"" + member("launches", launches) + member("faults", faults) + "}");
 }
 
-}  // namespace kpt
+} // namespace kpt

@@ -17,19 +17,19 @@ constexpr size_t STACK_BYTES = 512 << 10;
 constexpr uintptr_t HEAP = 0x100000000000, HEAP_BYTES = uintptr_t(1) << 38;
 constexpr uintptr_t ARENAS = HEAP + HEAP_BYTES, ARENAS_BYTES = uintptr_t(1) << 34;
 constexpr uintptr_t SPACE_BYTES = HEAP_BYTES + ARENAS_BYTES;
-constexpr uintptr_t VALID = 0x180000000000;    // one byte per 8: 0 all of them, 1 to 7 the first ones, else a State
-constexpr uintptr_t WRITTEN = 0x190000000000;  // one bit per byte
-constexpr uintptr_t WORDS = 0x200000000000;    // a Word per 4 bytes
-constexpr uintptr_t BYTES = 0x300000000000;    // a Word per byte, where bytes of a word were touched one by one
+constexpr uintptr_t VALID = 0x180000000000;   // one byte per 8: 0 all of them, 1 to 7 the first ones, else a State
+constexpr uintptr_t WRITTEN = 0x190000000000; // one bit per byte
+constexpr uintptr_t WORDS = 0x200000000000;   // a Word per 4 bytes
+constexpr uintptr_t BYTES = 0x300000000000;   // a Word per byte, where bytes of a word were touched one by one
 
 constexpr uintptr_t STACKS = 0x400000000000, STACKS_BYTES = uintptr_t(65536) * STACK_BYTES;
-constexpr uint64_t ARENA_BYTES = 4 << 20, ARENA_SLOTS = 1 << 20;  // extern __shared__ first, then the others
+constexpr uint64_t ARENA_BYTES = 4 << 20, ARENA_SLOTS = 1 << 20; // extern __shared__ first, then the others
 
 enum State : uint8_t { UNUSED = 0xf8, REDZONE = 0xf9, FREED = 0xfa };
 enum class Kind : uint8_t { device, managed, pinned, parameter };
 
 struct Place {
-    const char *file;  // null: `line` is an offset into the program, to be looked up in its debug information
+    const char *file; // null: `line` is an offset into the program, to be looked up in its debug information
     uint32_t line;
 };
 
@@ -67,16 +67,16 @@ struct Thread {
     uint8_t *stack;
     Block *block;
     uint32_t index[3];
-    uint16_t number;  // in its block
+    uint16_t number; // in its block
     uint8_t lane;
     At at;
     bool fenced;
     uint32_t warp;
     uint32_t clock, fence_clock;
-    uint32_t known[WARP];  // by lane of this warp: clocks that __syncwarp has ordered before us
+    uint32_t known[WARP]; // by lane of this warp: clocks that __syncwarp has ordered before us
     std::vector<Acquired> acquired;
-    uintptr_t flag_read;  // a volatile read whose value may have been released since: acquired at the next step
-    Overwrite overwrite;  // a second write without order: a race unless it turns out to have written the same value
+    uintptr_t flag_read; // a volatile read whose value may have been released since: acquired at the next step
+    Overwrite overwrite; // a second write without order: a race unless it turns out to have written the same value
     /* What it waits for. */
     Place place;
     int kind, argument, width, predicate;
@@ -88,7 +88,7 @@ struct Thread {
     uintptr_t calls[64];
 };
 
-struct Group {  // lanes that wait for each other
+struct Group { // lanes that wait for each other
     int kind;
     uint32_t mask, arrived;
     bool lenient;
@@ -109,7 +109,7 @@ struct Block {
     uint32_t live, arrived, at_grid;
     uint32_t barrier_clock;
     uint8_t *arena;
-    std::vector<uint8_t> declared;  // by slot
+    std::vector<uint8_t> declared; // by slot
     std::vector<Acquired> acquired;
     Worker *worker;
 };
@@ -127,7 +127,7 @@ struct Worker {
     std::vector<Thread *> ready;
     std::vector<Block *> resident;
     uint64_t random;
-    uint64_t slices, moved;  // moved: the slice in which a thread last ended or passed a barrier
+    uint64_t slices, moved; // moved: the slice in which a thread last ended or passed a barrier
     uint32_t grid_live, grid_arrived;
 };
 
@@ -142,13 +142,13 @@ struct Fault {
     const char *kind;
     Place place;
     std::string detail, hardware;
-    const Thread *thread;      // null: nobody in particular
-    Place other;               // a second place, named {other} in detail; file null and line 0: none
+    const Thread *thread; // null: nobody in particular
+    Place other;          // a second place, named {other} in detail; file null and line 0: none
 };
 
 extern Settings settings;
 extern "C" __thread Thread *kpt_current;
-extern __thread int64_t budget;  // accesses until the running thread gives way
+extern __thread int64_t budget; // accesses until the running thread gives way
 
 inline Worker *worker_of(const Thread *thread) { return thread->block->worker; }
 inline uint64_t next_random(uint64_t &state) {
@@ -168,7 +168,7 @@ void report_buffer(const struct Allocation &allocation);
 uint64_t fault_count();
 std::string place_text(Place place);
 uint32_t offset_of(uintptr_t address);
-uint32_t place_number(Place place);  // for Access
+uint32_t place_number(Place place); // for Access
 Place place_of(uint32_t number);
 std::string thread_text(uint32_t serial, uint32_t number);
 void set_current_launch(Launch *launch);
@@ -186,7 +186,7 @@ void *allocate(uint64_t bytes, Kind kind);
 int release(void *memory, Kind kind);
 const Allocation *allocation_at(uintptr_t address);
 const Allocation *nearest_allocation(uintptr_t address);
-bool covers(const void *memory, uint64_t bytes);  // inside one live allocation
+bool covers(const void *memory, uint64_t bytes); // inside one live allocation
 void mark_written(uintptr_t address, uint64_t bytes);
 void set_valid(uintptr_t address, uint64_t bytes);
 void set_invalid(uintptr_t address, uint64_t bytes, State state);
@@ -209,19 +209,24 @@ void race_access(Thread *thread, uintptr_t address, unsigned bytes, bool write, 
                  Place place);
 void release_to(Thread *thread, uintptr_t address);
 void acquire_from(Thread *thread, uintptr_t address);
-void settle(Thread *thread);  // before a thread's next step: what its last access turned out to be
+void settle(Thread *thread); // before a thread's next step: what its last access turned out to be
 void order_warp(Warp &warp, Block &block, uint32_t warp_index, uint32_t lanes);
 void order_block(Block &block);
 void order_grid(Worker &worker);
-void forget_launch();    // what fences ordered within it
-void forget_accesses();  // serial numbers begin again
+void forget_launch();   // what fences ordered within it
+void forget_accesses(); // serial numbers begin again
 
 /* scheduler.cpp */
 void yield(Thread *thread);
+void note_progress(Worker &worker);
 void make_ready(Thread *thread);
 [[noreturn]] void stop_launch(int error);
 bool stopping();
 Thread *thread_at(Block &block, uint32_t warp, uint32_t lane);
+
+/* barriers.cpp */
+void open_barrier(Block &block); // all its threads have come: they go on
+void open_grid(Worker &worker);
 
 /* warp.cpp */
 void lane_exited(Thread *thread);
@@ -231,4 +236,4 @@ std::string waiting_text(const Block &block);
 /* signals.cpp */
 void catch_signals();
 
-}  // namespace kpt
+} // namespace kpt

@@ -34,11 +34,6 @@ uint64_t launch_number = 0;
 const uint64_t PATIENCE = 20000;
 const uint32_t MOST_THREADS = 65536;
 
-void note_progress(Worker &worker) {
-    worker.moved = worker.slices;
-    progress.store(progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 void fiber_main() {
     Thread *thread = kpt_current;
     const KptLaunch &what = worker_of(thread)->launch->what;
@@ -52,7 +47,14 @@ uint64_t block_at(const Launch &launch, uint64_t order) {
     /* A walk with a step that has no factor in common with the number of blocks meets each one once. */
     uint64_t state = settings.seed * 77 + 5;
     uint64_t step = next_random(state) % launch.blocks | 1, start = next_random(state) % launch.blocks;
-    auto common = [](uint64_t a, uint64_t b) { while (b) { uint64_t c = a % b; a = b; b = c; } return a; };
+    auto common = [](uint64_t a, uint64_t b) {
+        while (b) {
+            uint64_t c = a % b;
+            a = b;
+            b = c;
+        }
+        return a;
+    };
     while (common(step, launch.blocks) != 1) step++;
     return (start + (__uint128_t)order * step) % launch.blocks;
 }
@@ -111,43 +113,6 @@ void retire(Worker &worker, Block *block) {
     delete block;
 }
 
-void open_barrier(Block &block) {
-    int count = 0, all = 1, any = 0;
-    Thread *first = nullptr, *other = nullptr;
-    for (Thread *t : block.threads) {
-        if (t->at != At::barrier) continue;
-        if (!first) first = t;
-        else if (!other && (t->place.line != first->place.line || strcmp(t->place.file, first->place.file) != 0)) other = t;
-        count += t->predicate != 0;
-        all &= t->predicate != 0;
-        any |= t->predicate != 0;
-    }
-    if (other)
-        report_fault({"barrier", first->place,
-                      "threads of one block met at different calls of __syncthreads(): " + std::to_string(first->number) +
-                          " here, " + std::to_string(other->number) + " at {other}",
-                      "undefined by CUDA, whose rule is one call that all threads reach; the barrier counts arrivals, so "
-                      "it may pass by chance, and a compiler may place the two calls so that it does not",
-                      other, other->place});
-    if (settings.races) order_block(block);
-    block.arrived = 0;
-    for (Thread *t : block.threads) {
-        if (t->at != At::barrier) continue;
-        t->result = t->kind == 1 ? count : t->kind == 2 ? all : any;
-        make_ready(t);
-    }
-    note_progress(*block.worker);
-}
-
-void open_grid(Worker &worker) {
-    if (settings.races) order_grid(worker);
-    worker.grid_arrived = 0;
-    for (Block *block : worker.resident)
-        for (Thread *t : block->threads)
-            if (t->at == At::grid) make_ready(t);
-    note_progress(worker);
-}
-
 void ended(Worker &worker, Thread *thread) {
     if (settings.races) settle(thread);
     Block *block = thread->block;
@@ -180,9 +145,13 @@ void deadlock(Worker &worker) {
             at_barrier |= t->at != At::warp;
         }
         if (!first) continue;
-        report_fault({at_barrier ? "barrier" : "collective", first->place,
-                      "no thread of the block can go on: " + waiting_text(*block), "the kernel hangs, or goes on with "
-                      "undefined results where the hardware does not wait", first, {nullptr, 0}});
+        report_fault({at_barrier ? "barrier" : "collective",
+                      first->place,
+                      "no thread of the block can go on: " + waiting_text(*block),
+                      "the kernel hangs, or goes on with "
+                      "undefined results where the hardware does not wait",
+                      first,
+                      {nullptr, 0}});
         break;
     }
     stop_error = ERROR_LAUNCH_TIMEOUT;
@@ -204,8 +173,7 @@ void work(Launch &launch) {
     memcpy(blockDim, launch.what.block, sizeof blockDim);
     memcpy(gridDim, launch.what.grid, sizeof gridDim);
     if (launch.what.cooperative)
-        while (one_more(worker)) {
-        }
+        while (one_more(worker)) {}
     while (!stop_error.load(std::memory_order_relaxed)) {
         if (worker.ready.empty()) {
             if (worker.resident.empty()) {
@@ -249,9 +217,11 @@ void watch() {
         double waited = std::chrono::duration<double>(now - since).count();
         if (waited < settings.watchdog_s) continue;
         if (!stop_error) {
-            report_fault({"watchdog", {nullptr, 0},
+            report_fault({"watchdog",
+                          {nullptr, 0},
                           "no thread ended and no barrier was passed for the watchdog's time (--watchdog)",
-                          "the kernel hangs, or is slow: raise the watchdog's time if it should run longer", nullptr,
+                          "the kernel hangs, or is slow: raise the watchdog's time if it should run longer",
+                          nullptr,
                           {nullptr, 0}});
             stop_error = ERROR_LAUNCH_TIMEOUT;
         } else if (waited > settings.watchdog_s + 3) {
@@ -266,13 +236,19 @@ int check(const KptLaunch &what) {
     for (int i = 0; i < 3; i++)
         if (!what.grid[i] || !what.block[i]) return ERROR_INVALID_CONFIGURATION;
     uint64_t threads = uint64_t(what.block[0]) * what.block[1] * what.block[2];
-    if (threads > 1024 || what.block[2] > 64 || what.grid[1] > 65535 || what.grid[2] > 65535 || what.grid[0] > 0x7fffffff)
+    if (threads > 1024 || what.block[2] > 64 || what.grid[1] > 65535 || what.grid[2] > 65535 ||
+        what.grid[0] > 0x7fffffff)
         return ERROR_INVALID_CONFIGURATION;
     if (what.shared_bytes > 232448) return ERROR_INVALID_VALUE;
     return 0;
 }
 
-}  // namespace
+} // namespace
+
+void note_progress(Worker &worker) {
+    worker.moved = worker.slices;
+    progress.store(progress.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 Thread *thread_at(Block &block, uint32_t warp, uint32_t lane) { return block.threads[warp * WARP + lane]; }
 
@@ -283,31 +259,32 @@ void make_ready(Thread *thread) {
 
 bool stopping() { return stop_error.load(std::memory_order_relaxed) != 0; }
 
-void yield(Thread *thread) {
-    kpt_switch(&thread->stack_pointer, worker_of(thread)->stack_pointer);
-}
+void yield(Thread *thread) { kpt_switch(&thread->stack_pointer, worker_of(thread)->stack_pointer); }
 
 void stop_launch(int error) {
     int none = 0;
     stop_error.compare_exchange_strong(none, error);
     Thread *thread = kpt_current;
-    thread->at = At::barrier;  // never made ready again
+    thread->at = At::barrier; // never made ready again
     for (;;) yield(thread);
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
 extern "C" int kpt_launch(const KptLaunch *what) {
     if (int error = check(*what)) {
         if (error == ERROR_INVALID_CONFIGURATION || error == ERROR_INVALID_VALUE)
-            report_fault({"resources", {what->file, uint32_t(what->line)},
+            report_fault({"resources",
+                          {what->file, uint32_t(what->line)},
                           "block (" + std::to_string(what->block[0]) + "," + std::to_string(what->block[1]) + "," +
                               std::to_string(what->block[2]) + "), grid (" + std::to_string(what->grid[0]) + "," +
                               std::to_string(what->grid[1]) + "," + std::to_string(what->grid[2]) + "), " +
                               std::to_string(what->shared_bytes) + " bytes of dynamic shared memory",
-                          "the launch fails and the kernel does not run", nullptr, {nullptr, 0}});
+                          "the launch fails and the kernel does not run",
+                          nullptr,
+                          {nullptr, 0}});
         return error;
     }
     static std::mutex one_at_a_time;
@@ -316,7 +293,8 @@ extern "C" int kpt_launch(const KptLaunch *what) {
     launch.what = *what;
     launch.blocks = uint64_t(what->grid[0]) * what->grid[1] * what->grid[2];
     launch.threads_per_block = what->block[0] * what->block[1] * what->block[2];
-    if (what->cooperative && launch.blocks * launch.threads_per_block > MOST_THREADS) return ERROR_COOPERATIVE_TOO_LARGE;
+    if (what->cooperative && launch.blocks * launch.threads_per_block > MOST_THREADS)
+        return ERROR_COOPERATIVE_TOO_LARGE;
     if (uint64_t(next_serial) + launch.blocks > 0xfffffff0u) {
         if (settings.races) forget_accesses();
         next_serial = 1;
@@ -346,38 +324,4 @@ extern "C" int kpt_launch(const KptLaunch *what) {
     if (!error) report_launch(*what, seconds);
     set_current_launch(nullptr);
     return error;
-}
-
-extern "C" int kpt_syncthreads(int mode, int predicate, const char *file, int line) {
-    Thread *t = kpt_current;
-    if (!t) return predicate;
-    if (settings.races) settle(t);
-    Block *block = t->block;
-    t->place = {file, uint32_t(line)};
-    t->kind = mode;
-    t->predicate = predicate;
-    t->at = At::barrier;
-    if (++block->arrived == block->live) {
-        open_barrier(*block);
-    }
-    yield(t);
-    return int(t->result);
-}
-
-extern "C" void kpt_syncgrid(const char *file, int line) {
-    Thread *t = kpt_current;
-    if (!t) return;
-    if (settings.races) settle(t);
-    Worker *worker = worker_of(t);
-    if (!worker->launch->what.cooperative) {
-        report_fault({"barrier", {file, uint32_t(line)}, "grid.sync() in a kernel that was not launched cooperatively",
-                      "undefined: the launch needs cudaLaunchCooperativeKernel", t, {nullptr, 0}});
-        stop_launch(ERROR_LAUNCH_FAILURE);
-    }
-    t->place = {file, uint32_t(line)};
-    t->at = At::grid;
-    if (++worker->grid_arrived == worker->grid_live) {
-        open_grid(*worker);
-    }
-    yield(t);
 }

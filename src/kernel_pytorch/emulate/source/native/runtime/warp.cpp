@@ -9,11 +9,11 @@
 namespace kpt {
 namespace {
 
-const char *const NAMES[] = {"__syncwarp", "__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync",
-                             "__ballot_sync", "__any_sync", "__all_sync", "__uni_sync", "__match_any_sync",
-                             "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
-                             "__reduce_min_sync", "__reduce_max_sync", "__reduce_and_sync", "__reduce_or_sync",
-                             "__reduce_xor_sync", "__activemask"};
+const char *const NAMES[] = {"__syncwarp",        "__shfl_sync",       "__shfl_up_sync",    "__shfl_down_sync",
+                             "__shfl_xor_sync",   "__ballot_sync",     "__any_sync",        "__all_sync",
+                             "__uni_sync",        "__match_any_sync",  "__match_all_sync",  "__reduce_add_sync",
+                             "__reduce_min_sync", "__reduce_max_sync", "__reduce_min_sync", "__reduce_max_sync",
+                             "__reduce_and_sync", "__reduce_or_sync",  "__reduce_xor_sync", "__activemask"};
 
 std::string hex(uint32_t value) {
     char text[16];
@@ -25,10 +25,10 @@ int source_lane(const Thread &t) {
     int lane = t.lane, width = t.width > 0 && t.width <= 32 ? t.width : 32, first = lane & ~(width - 1);
     int last = first | (width - 1), from;
     switch (t.kind) {
-        case KPT_SHFL: return first | (t.argument & (width - 1));
-        case KPT_SHFL_UP: from = lane - t.argument; return from < first ? lane : from;
-        case KPT_SHFL_DOWN: from = lane + t.argument; return from > last ? lane : from;
-        default: from = lane ^ (t.argument & 31); return from > last ? lane : from;
+    case KPT_SHFL: return first | (t.argument & (width - 1));
+    case KPT_SHFL_UP: from = lane - t.argument; return from < first ? lane : from;
+    case KPT_SHFL_DOWN: from = lane + t.argument; return from > last ? lane : from;
+    default: from = lane ^ (t.argument & 31); return from > last ? lane : from;
     }
 }
 
@@ -41,24 +41,27 @@ void shuffle(Block &block, uint32_t warp, uint32_t lanes, uint32_t exited) {
             continue;
         }
         bool gone = exited >> from & 1;
-        report_fault({"inactive-lane", t->place,
+        report_fault({"inactive-lane",
+                      t->place,
                       std::string(NAMES[t->kind]) + " reads lane " + std::to_string(from) + ", which " +
                           (gone ? "has exited or does not exist" : "is not in the mask " + hex(t->mask)),
-                      "the value is undefined: stale register contents, or what the lane last had there", t, {nullptr, 0}});
+                      "the value is undefined: stale register contents, or what the lane last had there",
+                      t,
+                      {nullptr, 0}});
         t->result = 0xbad0bad0bad0bad0ull ^ block.worker->random;
     }
 }
 
 uint64_t combine(int kind, uint64_t a, uint64_t b) {
     switch (kind) {
-        case KPT_ADD_U: return uint32_t(a + b);
-        case KPT_MIN_U: return uint32_t(a) < uint32_t(b) ? a : b;
-        case KPT_MAX_U: return uint32_t(a) > uint32_t(b) ? a : b;
-        case KPT_MIN_S: return int32_t(a) < int32_t(b) ? a : b;
-        case KPT_MAX_S: return int32_t(a) > int32_t(b) ? a : b;
-        case KPT_AND: return a & b;
-        case KPT_OR: return a | b;
-        default: return a ^ b;
+    case KPT_ADD_U: return uint32_t(a + b);
+    case KPT_MIN_U: return uint32_t(a) < uint32_t(b) ? a : b;
+    case KPT_MAX_U: return uint32_t(a) > uint32_t(b) ? a : b;
+    case KPT_MIN_S: return int32_t(a) < int32_t(b) ? a : b;
+    case KPT_MAX_S: return int32_t(a) > int32_t(b) ? a : b;
+    case KPT_AND: return a & b;
+    case KPT_OR: return a | b;
+    default: return a ^ b;
     }
 }
 
@@ -78,22 +81,25 @@ void vote(Block &block, uint32_t warp, int kind, uint32_t lanes) {
     for (uint32_t left = lanes; left; left &= left - 1) {
         Thread *t = thread_at(block, warp, __builtin_ctz(left));
         switch (kind) {
-            case KPT_BALLOT: t->result = set; break;
-            case KPT_ANY: t->result = set != 0; break;
-            case KPT_ALL: t->result = set == lanes; break;
-            case KPT_UNI: t->result = set == 0 || set == lanes; break;
-            case KPT_ACTIVE: t->result = lanes; break;
-            case KPT_MATCH_ALL: t->result = same ? lanes : 0; t->other = same; break;
-            case KPT_MATCH_ANY: {
-                uint32_t equal = 0;
-                for (uint32_t others = lanes; others; others &= others - 1) {
-                    unsigned lane = __builtin_ctz(others);
-                    if (thread_at(block, warp, lane)->value == t->value) equal |= 1u << lane;
-                }
-                t->result = equal;
-                break;
+        case KPT_BALLOT: t->result = set; break;
+        case KPT_ANY: t->result = set != 0; break;
+        case KPT_ALL: t->result = set == lanes; break;
+        case KPT_UNI: t->result = set == 0 || set == lanes; break;
+        case KPT_ACTIVE: t->result = lanes; break;
+        case KPT_MATCH_ALL:
+            t->result = same ? lanes : 0;
+            t->other = same;
+            break;
+        case KPT_MATCH_ANY: {
+            uint32_t equal = 0;
+            for (uint32_t others = lanes; others; others &= others - 1) {
+                unsigned lane = __builtin_ctz(others);
+                if (thread_at(block, warp, lane)->value == t->value) equal |= 1u << lane;
             }
-            default: t->result = reduced;
+            t->result = equal;
+            break;
+        }
+        default: t->result = reduced;
         }
     }
 }
@@ -119,7 +125,7 @@ bool complete(const Warp &warp, const Group &group) {
     return ((group.lenient ? present : group.mask & present) & ~group.arrived) == 0;
 }
 
-}  // namespace
+} // namespace
 
 void lane_exited(Thread *thread) {
     Block &block = *thread->block;
@@ -167,13 +173,12 @@ std::string waiting_text(const Block &block) {
         gone += t->at == At::done;
     }
     std::string text;
-    for (auto &one : waiting)
-        text += (text.empty() ? "" : "; ") + std::to_string(one.second) + " at " + one.first;
+    for (auto &one : waiting) text += (text.empty() ? "" : "; ") + std::to_string(one.second) + " at " + one.first;
     if (gone) text += "; " + std::to_string(gone) + " have ended";
     return text;
 }
 
-}  // namespace kpt
+} // namespace kpt
 
 using namespace kpt;
 
@@ -192,15 +197,19 @@ extern "C" uint64_t kpt_warp(int kind, uint32_t mask, int lenient, uint64_t valu
     t->mask = mask;
     t->value = value;
     if (!lenient && !(mask & own)) {
-        report_fault({"inactive-lane", t->place,
+        report_fault({"inactive-lane",
+                      t->place,
                       std::string(NAMES[kind]) + " is called by lane " + std::to_string(t->lane) + ", which its mask " +
                           hex(mask) + " leaves out",
-                      "undefined: the result is not defined, and later collectives may hang", t, {nullptr, 0}});
+                      "undefined: the result is not defined, and later collectives may hang",
+                      t,
+                      {nullptr, 0}});
         return value;
     }
     Group *group = nullptr;
     for (Group &g : warp.groups) {
-        bool same = lenient ? g.lenient && g.place.line == uint32_t(line) && g.place.file == file : !g.lenient && g.mask == mask;
+        bool same = lenient ? g.lenient && g.place.line == uint32_t(line) && g.place.file == file
+                            : !g.lenient && g.mask == mask;
         if (same && g.kind == kind) group = &g;
     }
     if (!group) {

@@ -7,11 +7,11 @@
 typedef _Float16 _Float16_2 __attribute__((ext_vector_type(2)));
 
 struct __half_raw {
-  unsigned short x;
+    unsigned short x;
 };
 struct __half2_raw {
-  unsigned short x;
-  unsigned short y;
+    unsigned short x;
+    unsigned short y;
 };
 
 KPT_SMALL_FLOAT(__half, __half_raw, _Float16)
@@ -22,16 +22,16 @@ typedef __half2 half2;
 // On the host a double holds the product exactly.
 KPT_HD __half kpt_fma(__half x, __half y, __half z) {
 #if __HIP_DEVICE_COMPILE__
-  return __half(__builtin_elementwise_fma(x.data, y.data, z.data));
+    return __half(__builtin_elementwise_fma(x.data, y.data, z.data));
 #else
-  return __half(__builtin_fma(double(x), double(y), double(z)));
+    return __half(__builtin_fma(double(x), double(y), double(z)));
 #endif
 }
 KPT_HD __half2 kpt_fma(__half2 a, __half2 b, __half2 c) {
 #if __HIP_DEVICE_COMPILE__
-  return __half2(_Float16_2(__builtin_elementwise_fma(a.data, b.data, c.data)));
+    return __half2(_Float16_2(__builtin_elementwise_fma(a.data, b.data, c.data)));
 #else
-  return __half2(kpt_fma(a.x, b.x, c.x), kpt_fma(a.y, b.y, c.y));
+    return __half2(kpt_fma(a.x, b.x, c.x), kpt_fma(a.y, b.y, c.y));
 #endif
 }
 
@@ -48,12 +48,12 @@ KPT_SMALL_MAP2(__half2, __hadd2_sat, __hadd_sat)
 KPT_SMALL_MAP2(__half2, __hsub2_sat, __hsub_sat)
 KPT_SMALL_MAP2(__half2, __hmul2_sat, __hmul_sat)
 KPT_HD __half2 __hfma2_sat(__half2 a, __half2 b, __half2 c) {
-  return __half2(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));
+    return __half2(__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y));
 }
-#define KPT_HALF_UNORDERED(OP)                                                                              \
-  KPT_HD __half2 __h##OP##2(__half2 a, __half2 b) {                                                         \
-    return __half2(__half(__h##OP(a.x, b.x) ? 1.0f : 0.0f), __half(__h##OP(a.y, b.y) ? 1.0f : 0.0f));       \
-  }
+#define KPT_HALF_UNORDERED(OP)                                                                                         \
+    KPT_HD __half2 __h##OP##2(__half2 a, __half2 b) {                                                                  \
+        return __half2(__half(__h##OP(a.x, b.x) ? 1.0f : 0.0f), __half(__h##OP(a.y, b.y) ? 1.0f : 0.0f));              \
+    }
 KPT_HALF_UNORDERED(equ)
 KPT_HALF_UNORDERED(neu)
 KPT_HALF_UNORDERED(ltu)
@@ -62,9 +62,9 @@ KPT_HALF_UNORDERED(gtu)
 KPT_HALF_UNORDERED(geu)
 #undef KPT_HALF_UNORDERED
 
-#define KPT_HALF_MATH(NAME)                                                                                 \
-  KPT_DEV __half h##NAME(__half x) { return __half(__ocml_##NAME##_f16(x.data)); }                          \
-  KPT_DEV __half2 h2##NAME(__half2 v) { return __half2(_Float16_2(__ocml_##NAME##_2f16(v.data))); }
+#define KPT_HALF_MATH(NAME)                                                                                            \
+    KPT_DEV __half h##NAME(__half x) { return __half(__ocml_##NAME##_f16(x.data)); }                                   \
+    KPT_DEV __half2 h2##NAME(__half2 v) { return __half2(_Float16_2(__ocml_##NAME##_2f16(v.data))); }
 KPT_HALF_MATH(ceil)
 KPT_HALF_MATH(cos)
 KPT_HALF_MATH(exp)
@@ -88,28 +88,22 @@ KPT_SMALL_LOADS(__half2)
 KPT_SMALL_ATOMICS(__half)
 KPT_SMALL_ATOMICS(__half2)
 
-KPT_HD __half __float2half(float x) { return __half(x); }
+KPT_SMALL_CONVERSIONS(__half, __half2, __half_raw, half)
 KPT_HD __half __float2half_rn(float x) { return __half(x); }
 KPT_DEV __half __float2half_rz(float x) { return __half(__ocml_cvtrtz_f16_f32(x)); }
 KPT_DEV __half __float2half_rd(float x) { return __half(__ocml_cvtrtn_f16_f32(x)); }
 KPT_DEV __half __float2half_ru(float x) { return __half(__ocml_cvtrtp_f16_f32(x)); }
-KPT_HD float __half2float(__half x) { return float(x); }
-
-KPT_HD short __half_as_short(__half x) { return short(x.__x); }
-KPT_HD unsigned short __half_as_ushort(__half x) { return x.__x; }
-KPT_HD __half __short_as_half(short x) { return __half(__half_raw{(unsigned short)x}); }
-KPT_HD __half __ushort_as_half(unsigned short x) { return __half(__half_raw{x}); }
 
 // Integers: the suffix is the rounding of the conversion to an integer.
-#define KPT_HALF_INTEGER(NAME, __I)                                                                           \
-  KPT_HD __I __half2##NAME##_rn(__half x) { return kpt::saturated<__I>(__builtin_rintf(float(x))); }            \
-  KPT_HD __I __half2##NAME##_rz(__half x) { return kpt::saturated<__I>(__builtin_truncf(float(x))); }           \
-  KPT_HD __I __half2##NAME##_rd(__half x) { return kpt::saturated<__I>(__builtin_floorf(float(x))); }           \
-  KPT_HD __I __half2##NAME##_ru(__half x) { return kpt::saturated<__I>(__builtin_ceilf(float(x))); }            \
-  KPT_HD __half __##NAME##2half_rn(__I x) { return __half(x); }                                               \
-  KPT_DEV __half __##NAME##2half_rz(__I x) { return __float2half_rz(float(x)); }                              \
-  KPT_DEV __half __##NAME##2half_rd(__I x) { return __float2half_rd(float(x)); }                              \
-  KPT_DEV __half __##NAME##2half_ru(__I x) { return __float2half_ru(float(x)); }
+#define KPT_HALF_INTEGER(NAME, __I)                                                                                    \
+    KPT_HD __I __half2##NAME##_rn(__half x) { return kpt::saturated<__I>(__builtin_rintf(float(x))); }                 \
+    KPT_HD __I __half2##NAME##_rz(__half x) { return kpt::saturated<__I>(__builtin_truncf(float(x))); }                \
+    KPT_HD __I __half2##NAME##_rd(__half x) { return kpt::saturated<__I>(__builtin_floorf(float(x))); }                \
+    KPT_HD __I __half2##NAME##_ru(__half x) { return kpt::saturated<__I>(__builtin_ceilf(float(x))); }                 \
+    KPT_HD __half __##NAME##2half_rn(__I x) { return __half(x); }                                                      \
+    KPT_DEV __half __##NAME##2half_rz(__I x) { return __float2half_rz(float(x)); }                                     \
+    KPT_DEV __half __##NAME##2half_rd(__I x) { return __float2half_rd(float(x)); }                                     \
+    KPT_DEV __half __##NAME##2half_ru(__I x) { return __float2half_ru(float(x)); }
 KPT_HALF_INTEGER(int, int)
 KPT_HALF_INTEGER(uint, unsigned int)
 KPT_HALF_INTEGER(short, short)
@@ -119,21 +113,8 @@ KPT_HALF_INTEGER(ull, unsigned long long)
 #undef KPT_HALF_INTEGER
 
 KPT_HD __half2 make_half2(__half x, __half y) { return __half2(x, y); }
-KPT_HD __half2 __halves2half2(__half x, __half y) { return __half2(x, y); }
-KPT_HD __half2 __half2half2(__half x) { return __half2(x, x); }
 KPT_HD __half2 __float2half2_rn(float x) { return __half2(__half(x), __half(x)); }
 KPT_HD __half2 __floats2half2_rn(float x, float y) { return __half2(__half(x), __half(y)); }
-KPT_HD __half2 __float22half2_rn(float2 v) { return __half2(__half(v.x), __half(v.y)); }
-KPT_HD float2 __half22float2(__half2 v) { return float2{float(v.x), float(v.y)}; }
-KPT_HD float __low2float(__half2 v) { return float(v.x); }
-KPT_HD float __high2float(__half2 v) { return float(v.y); }
-KPT_HD __half __low2half(__half2 v) { return v.x; }
-KPT_HD __half __high2half(__half2 v) { return v.y; }
-KPT_HD __half2 __low2half2(__half2 v) { return __half2(v.x, v.x); }
-KPT_HD __half2 __high2half2(__half2 v) { return __half2(v.y, v.y); }
-KPT_HD __half2 __lows2half2(__half2 a, __half2 b) { return __half2(a.x, b.x); }
-KPT_HD __half2 __highs2half2(__half2 a, __half2 b) { return __half2(a.y, b.y); }
-KPT_HD __half2 __lowhigh2highlow(__half2 v) { return __half2(v.y, v.x); }
 
 #define HIPRT_INF_FP16 __ushort_as_half((unsigned short)0x7C00U)
 #define HIPRT_NAN_FP16 __ushort_as_half((unsigned short)0x7FFFU)
@@ -144,7 +125,7 @@ KPT_HD __half2 __lowhigh2highlow(__half2 v) { return __half2(v.y, v.x); }
 #define HIPRT_ZERO_FP16 __ushort_as_half((unsigned short)0x0000U)
 
 KPT_DEV float amd_mixed_dot(__half2 a, __half2 b, float c, bool saturate) {
-  return __ockl_fdot2(a.data, b.data, c, saturate);
+    return __ockl_fdot2(a.data, b.data, c, saturate);
 }
 
-#endif  // HIP_INCLUDE_HIP_HIP_FP16_H
+#endif // HIP_INCLUDE_HIP_HIP_FP16_H

@@ -65,4 +65,4 @@
 #define HIP_TWO_TO_M54 0x1p-54
 #define HIP_TWO_TO_M1022 0x1p-1022
 
-#endif  // HIP_MATH_CONSTANTS_H
+#endif // HIP_MATH_CONSTANTS_H

@@ -6,4 +6,4 @@
 #define HIP_BEGIN_MARKER(name, group)
 #define HIP_END_MARKER()
 
-#endif  // HIP_INCLUDE_HIP_HIP_PROFILE_H
+#endif // HIP_INCLUDE_HIP_HIP_PROFILE_H

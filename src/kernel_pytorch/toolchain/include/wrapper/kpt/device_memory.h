@@ -9,18 +9,18 @@ __device__ unsigned long __ockl_dm_alloc(unsigned long bytes);
 __device__ void __ockl_dm_dealloc(unsigned long address);
 }
 
-static __device__ inline void* malloc(kpt_size_t bytes) { return (void*)__ockl_dm_alloc(bytes); }
-static __device__ inline void free(void* __p) { __ockl_dm_dealloc((unsigned long)__p); }
+static __device__ inline void *malloc(kpt_size_t bytes) { return (void *)__ockl_dm_alloc(bytes); }
+static __device__ inline void free(void *__p) { __ockl_dm_dealloc((unsigned long)__p); }
 
-__device__ inline void* operator new(kpt_size_t bytes) { return ::malloc(bytes); }
-__device__ inline void* operator new[](kpt_size_t bytes) { return ::malloc(bytes); }
-__device__ inline void operator delete(void* __p) noexcept { ::free(__p); }
-__device__ inline void operator delete[](void* __p) noexcept { ::free(__p); }
-__device__ inline void operator delete(void* __p, kpt_size_t) noexcept { ::free(__p); }
-__device__ inline void operator delete[](void* __p, kpt_size_t) noexcept { ::free(__p); }
-__device__ inline void* operator new(kpt_size_t, void* __p) noexcept { return __p; }
-__device__ inline void* operator new[](kpt_size_t, void* __p) noexcept { return __p; }
-__device__ inline void operator delete(void*, void*) noexcept {}
-__device__ inline void operator delete[](void*, void*) noexcept {}
+__device__ inline void *operator new(kpt_size_t bytes) { return ::malloc(bytes); }
+__device__ inline void *operator new[](kpt_size_t bytes) { return ::malloc(bytes); }
+__device__ inline void operator delete(void *__p) noexcept { ::free(__p); }
+__device__ inline void operator delete[](void *__p) noexcept { ::free(__p); }
+__device__ inline void operator delete(void *__p, kpt_size_t) noexcept { ::free(__p); }
+__device__ inline void operator delete[](void *__p, kpt_size_t) noexcept { ::free(__p); }
+__device__ inline void *operator new(kpt_size_t, void *__p) noexcept { return __p; }
+__device__ inline void *operator new[](kpt_size_t, void *__p) noexcept { return __p; }
+__device__ inline void operator delete(void *, void *) noexcept {}
+__device__ inline void operator delete[](void *, void *) noexcept {}
 
-#endif  // KPT_DEVICE_MEMORY_H
+#endif // KPT_DEVICE_MEMORY_H

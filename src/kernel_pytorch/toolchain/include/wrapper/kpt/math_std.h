@@ -129,6 +129,6 @@ using ::tgamma;
 using ::tgammaf;
 using ::trunc;
 using ::truncf;
-}  // namespace std
+} // namespace std
 
-#endif  // KPT_MATH_STD_H
+#endif // KPT_MATH_STD_H

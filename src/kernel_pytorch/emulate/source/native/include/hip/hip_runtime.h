@@ -8,7 +8,8 @@
 #define __HIP__ 1
 #define __HIP_PLATFORM_AMD__ 1
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
-#define hipLaunchKernelGGL(kernel, grid, block, bytes, stream, ...) kernel<<<(grid), (block), (bytes), (stream)>>>(__VA_ARGS__)
+#define hipLaunchKernelGGL(kernel, grid, block, bytes, stream, ...)                                                    \
+    kernel<<<(grid), (block), (bytes), (stream)>>>(__VA_ARGS__)
 #define hipThreadIdx_x threadIdx.x
 #define hipThreadIdx_y threadIdx.y
 #define hipThreadIdx_z threadIdx.z
@@ -25,9 +26,9 @@
 #define HIP_SYMBOL(x) x
 static inline unsigned __lane_id() { return (unsigned)kpt_lane(); }
 
-#define KPT_OPERATOR(V, op)                                                                                  \
-    static inline V##2 operator op(V##2 a, V##2 b) { return {a.x op b.x, a.y op b.y}; }                      \
-    static inline V##3 operator op(V##3 a, V##3 b) { return {a.x op b.x, a.y op b.y, a.z op b.z}; }          \
+#define KPT_OPERATOR(V, op)                                                                                            \
+    static inline V##2 operator op(V##2 a, V##2 b) { return {a.x op b.x, a.y op b.y}; }                                \
+    static inline V##3 operator op(V##3 a, V##3 b) { return {a.x op b.x, a.y op b.y, a.z op b.z}; }                    \
     static inline V##4 operator op(V##4 a, V##4 b) { return {a.x op b.x, a.y op b.y, a.z op b.z, a.w op b.w}; }
 #define KPT_OPERATORS(V) KPT_OPERATOR(V, +) KPT_OPERATOR(V, -) KPT_OPERATOR(V, *) KPT_OPERATOR(V, /)
 KPT_OPERATORS(float)

@@ -11,15 +11,47 @@
 extern "C" {
 
 enum KptWarpKind {
-    KPT_SYNCWARP, KPT_SHFL, KPT_SHFL_UP, KPT_SHFL_DOWN, KPT_SHFL_XOR, KPT_BALLOT, KPT_ANY, KPT_ALL, KPT_UNI,
-    KPT_MATCH_ANY, KPT_MATCH_ALL, KPT_ADD_U, KPT_MIN_U, KPT_MAX_U, KPT_MIN_S, KPT_MAX_S, KPT_AND, KPT_OR, KPT_XOR,
+    KPT_SYNCWARP,
+    KPT_SHFL,
+    KPT_SHFL_UP,
+    KPT_SHFL_DOWN,
+    KPT_SHFL_XOR,
+    KPT_BALLOT,
+    KPT_ANY,
+    KPT_ALL,
+    KPT_UNI,
+    KPT_MATCH_ANY,
+    KPT_MATCH_ALL,
+    KPT_ADD_U,
+    KPT_MIN_U,
+    KPT_MAX_U,
+    KPT_MIN_S,
+    KPT_MAX_S,
+    KPT_AND,
+    KPT_OR,
+    KPT_XOR,
     KPT_ACTIVE
 };
 
 enum KptAtomic {
-    KPT_ATOMIC_ADD, KPT_ATOMIC_SUB, KPT_ATOMIC_EXCHANGE, KPT_ATOMIC_MIN_S, KPT_ATOMIC_MIN_U, KPT_ATOMIC_MAX_S,
-    KPT_ATOMIC_MAX_U, KPT_ATOMIC_AND, KPT_ATOMIC_OR, KPT_ATOMIC_XOR, KPT_ATOMIC_INC, KPT_ATOMIC_DEC, KPT_ATOMIC_CAS,
-    KPT_ATOMIC_ADD_F, KPT_ATOMIC_MIN_F, KPT_ATOMIC_MAX_F, KPT_ATOMIC_LOAD, KPT_ATOMIC_STORE
+    KPT_ATOMIC_ADD,
+    KPT_ATOMIC_SUB,
+    KPT_ATOMIC_EXCHANGE,
+    KPT_ATOMIC_MIN_S,
+    KPT_ATOMIC_MIN_U,
+    KPT_ATOMIC_MAX_S,
+    KPT_ATOMIC_MAX_U,
+    KPT_ATOMIC_AND,
+    KPT_ATOMIC_OR,
+    KPT_ATOMIC_XOR,
+    KPT_ATOMIC_INC,
+    KPT_ATOMIC_DEC,
+    KPT_ATOMIC_CAS,
+    KPT_ATOMIC_ADD_F,
+    KPT_ATOMIC_MIN_F,
+    KPT_ATOMIC_MAX_F,
+    KPT_ATOMIC_LOAD,
+    KPT_ATOMIC_STORE
 };
 
 /* Rendezvous of the lanes in `mask` that have not exited. `lenient`: no mask was given, so whoever is there takes part.
@@ -35,7 +67,7 @@ void kpt_fence(int scope);
 uint64_t kpt_atomic(int operation, int bytes, void *address, uint64_t value, uint64_t compare, int block_scope,
                     const char *file, int line);
 
-/* The block's storage of one __shared__ variable (`*slot` is its number, 0 before its first use), and of extern ones. */
+/* The block's storage of one __shared__ variable (`*slot` is its number, 0 before its first use), and extern ones. */
 void *kpt_shared(int *slot, size_t bytes, size_t align, const char *name);
 void *kpt_dynamic_shared(void);
 size_t kpt_dynamic_shared_bytes(void);
@@ -47,7 +79,7 @@ int kpt_is_cooperative(void);
 uint64_t kpt_clock(void);
 uint64_t kpt_globaltimer(void);
 void kpt_sleep(unsigned nanoseconds);
-void kpt_round(int mode);  // 0 to nearest, 1 towards zero, 2 up, 3 down
+void kpt_round(int mode); // 0 to nearest, 1 towards zero, 2 up, 3 down
 [[noreturn]] void kpt_trap(const char *what, const char *file, int line);
 [[noreturn]] void kpt_assert_failed(const char *text, const char *file, int line, const char *function);
 [[noreturn]] void kpt_not_supported(const char *what, const char *file, int line);

@@ -1,4 +1,4 @@
-/* The CUDA runtime API, as far as the source-level mode has it. Work is done when it is asked for: streams keep order. */
+/* The CUDA runtime API, as far as the source-level mode has it. Work is done at once, so streams keep their order. */
 #pragma once
 
 #include "api_types.h"
@@ -42,8 +42,8 @@ const char *cudaGetErrorString(cudaError_t error);
 
 cudaError_t kpt_cuda_malloc(void **memory, size_t bytes, int kind);
 cudaError_t kpt_event_record(cudaEvent_t event);
-cudaError_t kpt_symbol_copy(void *symbol, size_t symbol_bytes, void *host, const void *from, size_t bytes, size_t offset,
-                            int to_symbol);
+cudaError_t kpt_symbol_copy(void *symbol, size_t symbol_bytes, void *host, const void *from, size_t bytes,
+                            size_t offset, int to_symbol);
 cudaError_t kpt_launched(int error);
 }
 
@@ -81,8 +81,12 @@ KPT_API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t fr
                           enum cudaMemcpyKind kind, cudaStream_t = nullptr) {
     return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
 }
-KPT_API cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t = nullptr) { return cudaMemset(to, value, bytes); }
-static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) { return {width, height, depth}; }
+KPT_API cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t = nullptr) {
+    return cudaMemset(to, value, bytes);
+}
+static inline struct cudaExtent make_cudaExtent(size_t width, size_t height, size_t depth) {
+    return {width, height, depth};
+}
 static inline struct cudaPos make_cudaPos(size_t x, size_t y, size_t z) { return {x, y, z}; }
 static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *memory, size_t pitch, size_t width, size_t height) {
     return {memory, pitch, width, height};
@@ -93,15 +97,19 @@ KPT_API cudaMalloc3D(struct cudaPitchedPtr *memory, struct cudaExtent extent) {
 }
 KPT_API cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent) {
     for (size_t z = 0; z < extent.depth; z++)
-        if (cudaError_t error = cudaMemset2D((char *)to.ptr + z * to.ysize * to.pitch, to.pitch, value, extent.width, extent.height))
+        if (cudaError_t error =
+                cudaMemset2D((char *)to.ptr + z * to.ysize * to.pitch, to.pitch, value, extent.width, extent.height))
             return error;
     return cudaSuccess;
 }
 KPT_API cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
     for (size_t z = 0; z < p->extent.depth; z++) {
-        char *to = (char *)p->dstPtr.ptr + ((z + p->dstPos.z) * p->dstPtr.ysize + p->dstPos.y) * p->dstPtr.pitch + p->dstPos.x;
-        char *from = (char *)p->srcPtr.ptr + ((z + p->srcPos.z) * p->srcPtr.ysize + p->srcPos.y) * p->srcPtr.pitch + p->srcPos.x;
-        if (cudaError_t error = cudaMemcpy2D(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind))
+        char *to =
+            (char *)p->dstPtr.ptr + ((z + p->dstPos.z) * p->dstPtr.ysize + p->dstPos.y) * p->dstPtr.pitch + p->dstPos.x;
+        char *from =
+            (char *)p->srcPtr.ptr + ((z + p->srcPos.z) * p->srcPtr.ysize + p->srcPos.y) * p->srcPtr.pitch + p->srcPos.x;
+        if (cudaError_t error =
+                cudaMemcpy2D(to, p->dstPtr.pitch, from, p->srcPtr.pitch, p->extent.width, p->extent.height, p->kind))
             return error;
     }
     return cudaSuccess;
@@ -135,7 +143,10 @@ template <class T> KPT_API cudaGetSymbolSize(size_t *bytes, const T &) {
 
 KPT_API cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return cudaStreamCreate(stream); }
 KPT_API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) { return cudaStreamCreate(stream); }
-KPT_API cudaDeviceGetStreamPriorityRange(int *least, int *greatest) { *least = *greatest = 0; return cudaSuccess; }
+KPT_API cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+    *least = *greatest = 0;
+    return cudaSuccess;
+}
 KPT_API cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
 KPT_API cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
 KPT_API cudaEventCreate(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
@@ -149,10 +160,19 @@ KPT_API cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 KPT_API cudaDeviceSetCacheConfig(enum cudaFuncCache) { return cudaSuccess; }
 KPT_API cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig) { return cudaSuccess; }
 KPT_API cudaDeviceSetLimit(enum cudaLimit, size_t) { return cudaSuccess; }
-KPT_API cudaDeviceGetLimit(size_t *value, enum cudaLimit) { *value = 8 << 20; return cudaSuccess; }
+KPT_API cudaDeviceGetLimit(size_t *value, enum cudaLimit) {
+    *value = 8 << 20;
+    return cudaSuccess;
+}
 KPT_API cudaDeviceEnablePeerAccess(int, unsigned) { return cudaErrorInvalidDevice; }
-KPT_API cudaDriverGetVersion(int *version) { *version = CUDART_VERSION; return cudaSuccess; }
-KPT_API cudaRuntimeGetVersion(int *version) { *version = CUDART_VERSION; return cudaSuccess; }
+KPT_API cudaDriverGetVersion(int *version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+KPT_API cudaRuntimeGetVersion(int *version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
 KPT_API cudaProfilerStart() { return cudaSuccess; }
 KPT_API cudaProfilerStop() { return cudaSuccess; }
 template <class F> KPT_API cudaFuncSetCacheConfig(F, enum cudaFuncCache) { return cudaSuccess; }

@@ -3,21 +3,21 @@
 
 #include "warp.h"
 
-#define KPT_ATOMIC(name, T, operation)                                                                                   \
-    KPT_DEVICE T name(T *at, T value, KPT_HERE) {                                                                          \
-        return kpt::from_bits<T>(kpt_atomic(operation, sizeof(T), (void *)at, kpt::to_bits(value), 0, 0, KPT_PLACE));         \
-    }                                                                                                                    \
-    KPT_DEVICE T name##_block(T *at, T value, KPT_HERE) {                                                                  \
-        return kpt::from_bits<T>(kpt_atomic(operation, sizeof(T), (void *)at, kpt::to_bits(value), 0, 1, KPT_PLACE));         \
-    }                                                                                                                    \
-    KPT_DEVICE T name##_system(T *at, T value, KPT_HERE) {                                                                 \
-        return kpt::from_bits<T>(kpt_atomic(operation, sizeof(T), (void *)at, kpt::to_bits(value), 0, 0, KPT_PLACE));         \
+#define KPT_ATOMIC(name, T, operation)                                                                                 \
+    KPT_DEVICE T name(T *at, T value, KPT_HERE) {                                                                      \
+        return kpt::from_bits<T>(kpt_atomic(operation, sizeof(T), (void *)at, kpt::to_bits(value), 0, 0, KPT_PLACE));  \
+    }                                                                                                                  \
+    KPT_DEVICE T name##_block(T *at, T value, KPT_HERE) {                                                              \
+        return kpt::from_bits<T>(kpt_atomic(operation, sizeof(T), (void *)at, kpt::to_bits(value), 0, 1, KPT_PLACE));  \
+    }                                                                                                                  \
+    KPT_DEVICE T name##_system(T *at, T value, KPT_HERE) {                                                             \
+        return kpt::from_bits<T>(kpt_atomic(operation, sizeof(T), (void *)at, kpt::to_bits(value), 0, 0, KPT_PLACE));  \
     }
-#define KPT_INTEGERS(name, with_sign, without_sign)                                                                      \
-    KPT_ATOMIC(name, int, with_sign)                                                                                     \
-    KPT_ATOMIC(name, unsigned, without_sign)                                                                             \
-    KPT_ATOMIC(name, unsigned long, without_sign)                                                                        \
-    KPT_ATOMIC(name, unsigned long long, without_sign)                                                                   \
+#define KPT_INTEGERS(name, with_sign, without_sign)                                                                    \
+    KPT_ATOMIC(name, int, with_sign)                                                                                   \
+    KPT_ATOMIC(name, unsigned, without_sign)                                                                           \
+    KPT_ATOMIC(name, unsigned long, without_sign)                                                                      \
+    KPT_ATOMIC(name, unsigned long long, without_sign)                                                                 \
     KPT_ATOMIC(name, long long, with_sign)
 
 KPT_INTEGERS(atomicAdd, KPT_ATOMIC_ADD, KPT_ATOMIC_ADD)
@@ -44,9 +44,10 @@ KPT_ATOMIC(unsafeAtomicAdd, double, KPT_ATOMIC_ADD_F)
 #undef KPT_INTEGERS
 #undef KPT_ATOMIC
 
-#define KPT_CAS_NAMED(name, T)                                                                                             \
+#define KPT_CAS_NAMED(name, T)                                                                                         \
     KPT_DEVICE T name(T *at, T compare, T value, KPT_HERE) {                                                           \
-        return kpt::from_bits<T>(kpt_atomic(KPT_ATOMIC_CAS, sizeof(T), (void *)at, kpt::to_bits(value), kpt::to_bits(compare), 0, KPT_PLACE)); \
+        return kpt::from_bits<T>(kpt_atomic(KPT_ATOMIC_CAS, sizeof(T), (void *)at, kpt::to_bits(value),                \
+                                            kpt::to_bits(compare), 0, KPT_PLACE));                                     \
     }
 #define KPT_CAS(T) KPT_CAS_NAMED(atomicCAS, T) KPT_CAS_NAMED(atomicCAS_block, T) KPT_CAS_NAMED(atomicCAS_system, T)
 KPT_CAS(int)

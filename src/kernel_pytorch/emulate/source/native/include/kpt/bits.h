@@ -18,18 +18,30 @@ KPT_DEVICE unsigned __brev(unsigned x) {
 KPT_DEVICE unsigned long long __brevll(unsigned long long x) {
     return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
 }
-KPT_DEVICE int __mul24(int a, int b) { return (int)((unsigned)((int)((unsigned)a << 8) >> 8) * (unsigned)((int)((unsigned)b << 8) >> 8)); }
+KPT_DEVICE int __mul24(int a, int b) {
+    return (int)((unsigned)((int)((unsigned)a << 8) >> 8) * (unsigned)((int)((unsigned)b << 8) >> 8));
+}
 KPT_DEVICE unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffffu) * (b & 0xffffffu); }
 KPT_DEVICE int __mulhi(int a, int b) { return (int)((long long)a * b >> 32); }
 KPT_DEVICE unsigned __umulhi(unsigned a, unsigned b) { return (unsigned)((unsigned long long)a * b >> 32); }
-KPT_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) { return (unsigned long long)((unsigned __int128)a * b >> 64); }
+KPT_DEVICE unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 KPT_DEVICE long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
 KPT_DEVICE int __hadd(int a, int b) { return (int)(((long long)a + b) >> 1); }
 KPT_DEVICE int __rhadd(int a, int b) { return (int)(((long long)a + b + 1) >> 1); }
-KPT_DEVICE unsigned __sad(int a, int b, unsigned c) { return (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a) + c; }
+KPT_DEVICE unsigned __sad(int a, int b, unsigned c) {
+    return (a > b ? (unsigned)a - (unsigned)b : (unsigned)b - (unsigned)a) + c;
+}
 KPT_DEVICE unsigned __usad(unsigned a, unsigned b, unsigned c) { return (a > b ? a - b : b - a) + c; }
-KPT_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned n) { n &= 31; return n ? high << n | low >> (32 - n) : high; }
-KPT_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned n) { n &= 31; return n ? low >> n | high << (32 - n) : low; }
+KPT_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned n) {
+    n &= 31;
+    return n ? high << n | low >> (32 - n) : high;
+}
+KPT_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned n) {
+    n &= 31;
+    return n ? low >> n | high << (32 - n) : low;
+}
 KPT_DEVICE unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
     unsigned long long both = (unsigned long long)b << 32 | a;
     unsigned out = 0;

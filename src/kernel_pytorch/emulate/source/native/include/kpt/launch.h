@@ -45,8 +45,16 @@ template <class F, class... A> struct Call {
 };
 
 inline int start(const Site &site, const Config &config, bool cooperative, void (*invoke)(void *), void *arguments) {
-    KptLaunch what = {{config.grid.x, config.grid.y, config.grid.z}, {config.block.x, config.block.y, config.block.z},
-                      config.shared_bytes, config.stream, cooperative, site.kernel, invoke, arguments, site.file, site.line};
+    KptLaunch what = {{config.grid.x, config.grid.y, config.grid.z},
+                      {config.block.x, config.block.y, config.block.z},
+                      config.shared_bytes,
+                      config.stream,
+                      cooperative,
+                      site.kernel,
+                      invoke,
+                      arguments,
+                      site.file,
+                      site.line};
     return kpt_launch(&what);
 }
 
@@ -91,10 +99,12 @@ inline std::map<void *, Known> &known_kernels() {
 }
 template <class... P> struct Erased {
     template <size_t... I>
-    static int go(const Site &site, const Config &config, bool cooperative, void *kernel, void **given, std::index_sequence<I...>) {
+    static int go(const Site &site, const Config &config, bool cooperative, void *kernel, void **given,
+                  std::index_sequence<I...>) {
         using C = Call<void (*)(P...), std::remove_cv_t<P>...>;
         void *memory = kpt_parameters(sizeof(C), alignof(C));
-        C *call = new (memory) C{(void (*)(P...))kernel, std::tuple<std::remove_cv_t<P>...>(*(std::remove_cv_t<P> *)given[I]...)};
+        C *call = new (memory)
+            C{(void (*)(P...))kernel, std::tuple<std::remove_cv_t<P>...>(*(std::remove_cv_t<P> *)given[I]...)};
         int error = start(site, config, cooperative, C::run, call);
         call->~C();
         kpt_free(memory);
@@ -105,24 +115,28 @@ template <class... P> struct Erased {
     }
 };
 template <class T> struct Kernel {
-    static void know(T *, const char *) {}  // a variable that has a kernel's name
+    static void know(T *, const char *) {} // a variable that has a kernel's name
 };
 template <class... P> struct Kernel<void(P...)> {
-    static void know(void (*kernel)(P...), const char *name) { known_kernels()[(void *)kernel] = {name, &Erased<P...>::start_all}; }
+    static void know(void (*kernel)(P...), const char *name) {
+        known_kernels()[(void *)kernel] = {name, &Erased<P...>::start_all};
+    }
 };
 template <class T> T &known(T &value, const char *name) {
     Kernel<T>::know(&value, name);
     return value;
 }
 
-template <class T> T &shared(int *slot, const char *name) { return *static_cast<T *>(kpt_shared(slot, sizeof(T), alignof(T), name)); }
+template <class T> T &shared(int *slot, const char *name) {
+    return *static_cast<T *>(kpt_shared(slot, sizeof(T), alignof(T), name));
+}
 template <class T> T &dynamic_shared() { return *static_cast<T *>(kpt_dynamic_shared()); }
 /* An extern __shared__ array at namespace scope. */
 template <class T> struct DynamicArray {
     operator T *() const { return static_cast<T *>(kpt_dynamic_shared()); }
 };
 
-}  // namespace kpt
+} // namespace kpt
 
 template <class F>
 static inline cudaError_t cudaLaunchKernel(F kernel, dim3 grid, dim3 block, void **arguments, size_t bytes = 0,
@@ -130,15 +144,15 @@ static inline cudaError_t cudaLaunchKernel(F kernel, dim3 grid, dim3 block, void
     if (!kpt_host_launch_allowed(KPT_PLACE)) return cudaGetLastError();
     auto found = kpt::known_kernels().find((void *)kernel);
     if (found == kpt::known_kernels().end()) return kpt_launched(98);
-    return kpt_launched(found->second.start({found->second.name, KPT_PLACE}, kpt::Config(grid, block, bytes, stream), false,
-                                            (void *)kernel, arguments));
+    return kpt_launched(found->second.start({found->second.name, KPT_PLACE}, kpt::Config(grid, block, bytes, stream),
+                                            false, (void *)kernel, arguments));
 }
 template <class F>
-static inline cudaError_t cudaLaunchCooperativeKernel(F kernel, dim3 grid, dim3 block, void **arguments, size_t bytes = 0,
-                                                      cudaStream_t stream = nullptr, KPT_HERE) {
+static inline cudaError_t cudaLaunchCooperativeKernel(F kernel, dim3 grid, dim3 block, void **arguments,
+                                                      size_t bytes = 0, cudaStream_t stream = nullptr, KPT_HERE) {
     if (!kpt_host_launch_allowed(KPT_PLACE)) return cudaGetLastError();
     auto found = kpt::known_kernels().find((void *)kernel);
     if (found == kpt::known_kernels().end()) return kpt_launched(98);
-    return kpt_launched(found->second.start({found->second.name, KPT_PLACE}, kpt::Config(grid, block, bytes, stream), true,
-                                            (void *)kernel, arguments));
+    return kpt_launched(found->second.start({found->second.name, KPT_PLACE}, kpt::Config(grid, block, bytes, stream),
+                                            true, (void *)kernel, arguments));
 }

@@ -19,8 +19,14 @@ KPT_DEVICE float sinpif(float x) { return (float)::sin(3.14159265358979323846 * 
 KPT_DEVICE float cospif(float x) { return (float)::cos(3.14159265358979323846 * (double)x); }
 KPT_DEVICE double sinpi(double x) { return ::sin(3.14159265358979323846 * x); }
 KPT_DEVICE double cospi(double x) { return ::cos(3.14159265358979323846 * x); }
-KPT_DEVICE void sincospif(float x, float *s, float *c) { *s = sinpif(x); *c = cospif(x); }
-KPT_DEVICE void sincospi(double x, double *s, double *c) { *s = sinpi(x); *c = cospi(x); }
+KPT_DEVICE void sincospif(float x, float *s, float *c) {
+    *s = sinpif(x);
+    *c = cospif(x);
+}
+KPT_DEVICE void sincospi(double x, double *s, double *c) {
+    *s = sinpi(x);
+    *c = cospi(x);
+}
 KPT_DEVICE float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678118654752440f); }
 KPT_DEVICE double normcdf(double x) { return 0.5 * ::erfc(-x * 0.70710678118654752440); }
 KPT_DEVICE float norm3df(float a, float b, float c) { return sqrtf(a * a + b * b + c * c); }
@@ -38,7 +44,8 @@ KPT_DEVICE double kpt_exp10(double x) { return ::pow(10.0, x); }
 #define exp10 kpt_exp10
 
 /* The C library declares some of these names for itself. */
-#define KPT_FAST1(name) KPT_DEVICE float kpt_fast_##name(float x) { return ::name(x); }
+#define KPT_FAST1(name)                                                                                                \
+    KPT_DEVICE float kpt_fast_##name(float x) { return ::name(x); }
 KPT_FAST1(expf)
 KPT_FAST1(logf)
 KPT_FAST1(log2f)
@@ -48,7 +55,10 @@ KPT_FAST1(cosf)
 KPT_FAST1(tanf)
 #undef KPT_FAST1
 KPT_DEVICE float kpt_fast_powf(float x, float y) { return powf(x, y); }
-KPT_DEVICE void kpt_fast_sincosf(float x, float *s, float *c) { *s = sinf(x); *c = cosf(x); }
+KPT_DEVICE void kpt_fast_sincosf(float x, float *s, float *c) {
+    *s = sinf(x);
+    *c = cosf(x);
+}
 #define __expf kpt_fast_expf
 #define __logf kpt_fast_logf
 #define __log2f kpt_fast_log2f
@@ -63,18 +73,18 @@ KPT_DEVICE float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
 
 /* Directed rounding: operands and result are held in memory, so that the operation stays between the two calls. */
 #define KPT_HOLD(x) asm volatile("" : "+m"(x));
-#define KPT_IN_MODE(name, mode, result, parameters, hold, value)                                                  \
-    KPT_DEVICE result name parameters {                                                                           \
-        kpt_round(mode);                                                                                          \
-        hold result rounded = value;                                                                              \
-        KPT_HOLD(rounded)                                                                                         \
-        kpt_round(0);                                                                                             \
-        return rounded;                                                                                           \
+#define KPT_IN_MODE(name, mode, result, parameters, hold, value)                                                       \
+    KPT_DEVICE result name parameters {                                                                                \
+        kpt_round(mode);                                                                                               \
+        hold result rounded = value;                                                                                   \
+        KPT_HOLD(rounded)                                                                                              \
+        kpt_round(0);                                                                                                  \
+        return rounded;                                                                                                \
     }
-#define KPT_ROUNDED(name, result, parameters, hold, value)                                                        \
-    KPT_DEVICE result name##_rn parameters { return value; }                                                      \
-    KPT_IN_MODE(name##_rz, 1, result, parameters, hold, value)                                                    \
-    KPT_IN_MODE(name##_ru, 2, result, parameters, hold, value)                                                    \
+#define KPT_ROUNDED(name, result, parameters, hold, value)                                                             \
+    KPT_DEVICE result name##_rn parameters { return value; }                                                           \
+    KPT_IN_MODE(name##_rz, 1, result, parameters, hold, value)                                                         \
+    KPT_IN_MODE(name##_ru, 2, result, parameters, hold, value)                                                         \
     KPT_IN_MODE(name##_rd, 3, result, parameters, hold, value)
 #define KPT_A KPT_HOLD(a)
 #define KPT_AB KPT_HOLD(a) KPT_HOLD(b)
@@ -112,14 +122,17 @@ namespace kpt {
 template <class I, class F> inline I converted(F value, F rounded) {
     const F low = sizeof(I) == 8 ? (F)LLONG_MIN : (F)INT_MIN;
     if (value != value) return 0;
-    if ((I)-1 < 0) return rounded <= low ? (I)((I)1 << (sizeof(I) * 8 - 1)) : rounded >= -low ? (I) ~((I)1 << (sizeof(I) * 8 - 1)) : (I)rounded;
+    if ((I)-1 < 0)
+        return rounded <= low    ? (I)((I)1 << (sizeof(I) * 8 - 1))
+               : rounded >= -low ? (I) ~((I)1 << (sizeof(I) * 8 - 1))
+                                 : (I)rounded;
     return rounded <= 0 ? 0 : rounded >= -2 * low ? (I)-1 : (I)rounded;
 }
-}  // namespace kpt
-#define KPT_TO_INTEGER(name, I, F)                                                                \
-    KPT_DEVICE I name##_rn(F x) { return kpt::converted<I, F>(x, std::nearbyint(x)); }            \
-    KPT_DEVICE I name##_rz(F x) { return kpt::converted<I, F>(x, std::trunc(x)); }                \
-    KPT_DEVICE I name##_ru(F x) { return kpt::converted<I, F>(x, std::ceil(x)); }                 \
+} // namespace kpt
+#define KPT_TO_INTEGER(name, I, F)                                                                                     \
+    KPT_DEVICE I name##_rn(F x) { return kpt::converted<I, F>(x, std::nearbyint(x)); }                                 \
+    KPT_DEVICE I name##_rz(F x) { return kpt::converted<I, F>(x, std::trunc(x)); }                                     \
+    KPT_DEVICE I name##_ru(F x) { return kpt::converted<I, F>(x, std::ceil(x)); }                                      \
     KPT_DEVICE I name##_rd(F x) { return kpt::converted<I, F>(x, std::floor(x)); }
 KPT_TO_INTEGER(__float2int, int, float)
 KPT_TO_INTEGER(__float2uint, unsigned, float)
@@ -131,7 +144,8 @@ KPT_TO_INTEGER(__double2ll, long long, double)
 KPT_TO_INTEGER(__double2ull, unsigned long long, double)
 #undef KPT_TO_INTEGER
 
-#define KPT_AS(name, To, From) KPT_DEVICE To name(From x) { return kpt::from_bits<To>(kpt::to_bits(x)); }
+#define KPT_AS(name, To, From)                                                                                         \
+    KPT_DEVICE To name(From x) { return kpt::from_bits<To>(kpt::to_bits(x)); }
 KPT_AS(__int_as_float, float, int)
 KPT_AS(__uint_as_float, float, unsigned)
 KPT_AS(__float_as_int, int, float)
@@ -141,11 +155,13 @@ KPT_AS(__double_as_longlong, long long, double)
 #undef KPT_AS
 KPT_DEVICE int __double2hiint(double x) { return (int)(kpt::to_bits(x) >> 32); }
 KPT_DEVICE int __double2loint(double x) { return (int)kpt::to_bits(x); }
-KPT_DEVICE double __hiloint2double(int high, int low) { return kpt::from_bits<double>((uint64_t)(unsigned)high << 32 | (unsigned)low); }
+KPT_DEVICE double __hiloint2double(int high, int low) {
+    return kpt::from_bits<double>((uint64_t)(unsigned)high << 32 | (unsigned)low);
+}
 
 /* min and max by value for every pair of types that CUDA takes. */
-#define KPT_MINMAX(T, A, B)                                                                      \
-    KPT_DEVICE T min(A a, B b) { return (T)a < (T)b ? (T)a : (T)b; }                             \
+#define KPT_MINMAX(T, A, B)                                                                                            \
+    KPT_DEVICE T min(A a, B b) { return (T)a < (T)b ? (T)a : (T)b; }                                                   \
     KPT_DEVICE T max(A a, B b) { return (T)a > (T)b ? (T)a : (T)b; }
 KPT_MINMAX(int, int, int)
 KPT_MINMAX(unsigned, unsigned, unsigned)
@@ -176,10 +192,40 @@ using std::isinf;
 using std::isnan;
 using std::signbit;
 #define KPT_FLOAT1(name) using std::name;
-KPT_FLOAT1(acos) KPT_FLOAT1(asin) KPT_FLOAT1(atan) KPT_FLOAT1(ceil) KPT_FLOAT1(cos) KPT_FLOAT1(cosh) KPT_FLOAT1(exp)
-KPT_FLOAT1(fabs) KPT_FLOAT1(floor) KPT_FLOAT1(log) KPT_FLOAT1(log10) KPT_FLOAT1(sin) KPT_FLOAT1(sinh) KPT_FLOAT1(sqrt)
-KPT_FLOAT1(tan) KPT_FLOAT1(tanh) KPT_FLOAT1(pow) KPT_FLOAT1(atan2) KPT_FLOAT1(fmod) KPT_FLOAT1(cbrt) KPT_FLOAT1(erf)
-KPT_FLOAT1(erfc) KPT_FLOAT1(exp2) KPT_FLOAT1(expm1) KPT_FLOAT1(fma) KPT_FLOAT1(fmax) KPT_FLOAT1(fmin) KPT_FLOAT1(hypot)
-KPT_FLOAT1(log1p) KPT_FLOAT1(log2) KPT_FLOAT1(round) KPT_FLOAT1(rint) KPT_FLOAT1(trunc) KPT_FLOAT1(tgamma)
-KPT_FLOAT1(lgamma) KPT_FLOAT1(copysign)
+KPT_FLOAT1(acos)
+KPT_FLOAT1(asin)
+KPT_FLOAT1(atan)
+KPT_FLOAT1(ceil)
+KPT_FLOAT1(cos)
+KPT_FLOAT1(cosh)
+KPT_FLOAT1(exp)
+KPT_FLOAT1(fabs)
+KPT_FLOAT1(floor)
+KPT_FLOAT1(log)
+KPT_FLOAT1(log10)
+KPT_FLOAT1(sin)
+KPT_FLOAT1(sinh)
+KPT_FLOAT1(sqrt)
+KPT_FLOAT1(tan)
+KPT_FLOAT1(tanh)
+KPT_FLOAT1(pow)
+KPT_FLOAT1(atan2)
+KPT_FLOAT1(fmod)
+KPT_FLOAT1(cbrt)
+KPT_FLOAT1(erf)
+KPT_FLOAT1(erfc)
+KPT_FLOAT1(exp2)
+KPT_FLOAT1(expm1)
+KPT_FLOAT1(fma)
+KPT_FLOAT1(fmax)
+KPT_FLOAT1(fmin)
+KPT_FLOAT1(hypot)
+KPT_FLOAT1(log1p)
+KPT_FLOAT1(log2)
+KPT_FLOAT1(round)
+KPT_FLOAT1(rint)
+KPT_FLOAT1(trunc)
+KPT_FLOAT1(tgamma)
+KPT_FLOAT1(lgamma)
+KPT_FLOAT1(copysign)
 #undef KPT_FLOAT1

@@ -17,7 +17,9 @@ KPT_DEVICE void __syncwarp(unsigned mask = 0xffffffffu, KPT_HERE) {
 KPT_DEVICE void __threadfence() { kpt_fence(1); }
 KPT_DEVICE void __threadfence_block() { kpt_fence(0); }
 KPT_DEVICE void __threadfence_system() { kpt_fence(2); }
-KPT_DEVICE unsigned __activemask(KPT_HERE) { return (unsigned)kpt_warp(KPT_ACTIVE, ~0u, 1, 1, 0, 32, nullptr, KPT_PLACE); }
+KPT_DEVICE unsigned __activemask(KPT_HERE) {
+    return (unsigned)kpt_warp(KPT_ACTIVE, ~0u, 1, 1, 0, 32, nullptr, KPT_PLACE);
+}
 
 namespace kpt {
 template <class T> inline uint64_t to_bits(T value) {
@@ -31,14 +33,14 @@ template <class T> inline T from_bits(uint64_t bits) {
     __builtin_memcpy(&value, &bits, sizeof(T));
     return value;
 }
-}  // namespace kpt
+} // namespace kpt
 
-#define KPT_SHUFFLE(name, kind, argument)                                                                       \
-    template <class T> KPT_DEVICE T __##name##_sync(unsigned mask, T value, argument at, int width = 32, KPT_HERE) { \
-        return kpt::from_bits<T>(kpt_warp(kind, mask, 0, kpt::to_bits(value), (int)at, width, nullptr, KPT_PLACE));  \
-    }                                                                                                           \
-    template <class T> KPT_DEVICE T __##name(T value, argument at, int width = 32, KPT_HERE) {                      \
-        return kpt::from_bits<T>(kpt_warp(kind, ~0u, 1, kpt::to_bits(value), (int)at, width, nullptr, KPT_PLACE));   \
+#define KPT_SHUFFLE(name, kind, argument)                                                                              \
+    template <class T> KPT_DEVICE T __##name##_sync(unsigned mask, T value, argument at, int width = 32, KPT_HERE) {   \
+        return kpt::from_bits<T>(kpt_warp(kind, mask, 0, kpt::to_bits(value), (int)at, width, nullptr, KPT_PLACE));    \
+    }                                                                                                                  \
+    template <class T> KPT_DEVICE T __##name(T value, argument at, int width = 32, KPT_HERE) {                         \
+        return kpt::from_bits<T>(kpt_warp(kind, ~0u, 1, kpt::to_bits(value), (int)at, width, nullptr, KPT_PLACE));     \
     }
 KPT_SHUFFLE(shfl, KPT_SHFL, int)
 KPT_SHUFFLE(shfl_up, KPT_SHFL_UP, unsigned)
@@ -59,9 +61,13 @@ KPT_DEVICE int __uni_sync(unsigned mask, int p, KPT_HERE) {
     return (int)kpt_warp(KPT_UNI, mask, 0, p != 0, 0, 32, nullptr, KPT_PLACE);
 }
 #ifdef KPT_HIP
-KPT_DEVICE unsigned long long __ballot(int p, KPT_HERE) { return kpt_warp(KPT_BALLOT, ~0u, 1, p != 0, 0, 32, nullptr, KPT_PLACE); }
+KPT_DEVICE unsigned long long __ballot(int p, KPT_HERE) {
+    return kpt_warp(KPT_BALLOT, ~0u, 1, p != 0, 0, 32, nullptr, KPT_PLACE);
+}
 #else
-KPT_DEVICE unsigned __ballot(int p, KPT_HERE) { return (unsigned)kpt_warp(KPT_BALLOT, ~0u, 1, p != 0, 0, 32, nullptr, KPT_PLACE); }
+KPT_DEVICE unsigned __ballot(int p, KPT_HERE) {
+    return (unsigned)kpt_warp(KPT_BALLOT, ~0u, 1, p != 0, 0, 32, nullptr, KPT_PLACE);
+}
 #endif
 KPT_DEVICE int __any(int p, KPT_HERE) { return (int)kpt_warp(KPT_ANY, ~0u, 1, p != 0, 0, 32, nullptr, KPT_PLACE); }
 KPT_DEVICE int __all(int p, KPT_HERE) { return (int)kpt_warp(KPT_ALL, ~0u, 1, p != 0, 0, 32, nullptr, KPT_PLACE); }
@@ -75,9 +81,9 @@ template <class T> KPT_DEVICE unsigned __match_all_sync(unsigned mask, T value, 
     *same = equal;
     return lanes;
 }
-#define KPT_REDUCE(name, T, kind)                                                       \
-    KPT_DEVICE T __reduce_##name##_sync(unsigned mask, T value, KPT_HERE) {             \
-        return (T)kpt_warp(kind, mask, 0, (unsigned)value, 0, 32, nullptr, KPT_PLACE);  \
+#define KPT_REDUCE(name, T, kind)                                                                                      \
+    KPT_DEVICE T __reduce_##name##_sync(unsigned mask, T value, KPT_HERE) {                                            \
+        return (T)kpt_warp(kind, mask, 0, (unsigned)value, 0, 32, nullptr, KPT_PLACE);                                 \
     }
 KPT_REDUCE(add, unsigned, KPT_ADD_U)
 KPT_REDUCE(min, unsigned, KPT_MIN_U)

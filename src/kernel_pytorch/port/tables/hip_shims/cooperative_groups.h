@@ -1,0 +1,86 @@
+// Functions of cooperative groups.
+
+//: cg::reduce < hip/hip_cooperative_groups.h
+#if HIP_VERSION < 71300000  // later ones have it
+namespace cooperative_groups {
+// HIP shuffles arithmetic types only, CUDA whatever can be copied: word by word here.
+template <typename T, typename Shuffle> __device__ inline T kpt_by_words(T value, Shuffle shuffle) {
+  int words[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (int& word : words) word = shuffle(word);
+  __builtin_memcpy(&value, words, sizeof(T));
+  return value;
+}
+template <typename T> struct plus { __device__ T operator()(T a, T b) const { return a + b; } };
+template <typename T> struct less { __device__ T operator()(T a, T b) const { return b < a ? b : a; } };
+template <typename T> struct greater { __device__ T operator()(T a, T b) const { return a < b ? b : a; } };
+template <typename T> struct bit_and { __device__ T operator()(T a, T b) const { return a & b; } };
+template <typename T> struct bit_or { __device__ T operator()(T a, T b) const { return a | b; } };
+template <typename T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
+template <unsigned int N, typename Parent, typename T, typename Op>
+__device__ inline T reduce(const thread_block_tile<N, Parent>& group, T value, Op op) {
+  for (unsigned int o = N / 2; o > 0; o /= 2) {
+    value = op(value, kpt_by_words(value, [&](int word) { return group.shfl_xor(word, o); }));
+  }
+  return value;
+}
+template <typename T, typename Op>
+__device__ inline T reduce(const coalesced_group& group, T value, Op op) {
+  T result = kpt_by_words(value, [&](int word) { return group.shfl(word, 0); });
+  for (unsigned int i = 1; i < group.size(); ++i) {
+    result = op(result, kpt_by_words(value, [&](int word) { return group.shfl(word, i); }));
+  }
+  return result;
+}
+}  // namespace cooperative_groups
+#endif
+//: cg::labeled_partition < hip/hip_cooperative_groups.h
+#if HIP_VERSION < 71300000  // later ones have it
+namespace cooperative_groups {
+// One turn for each label that is left: the lanes that have the first one's leave together. HIP's own partitions of a
+// tile want all of its lanes; here some may have returned.
+__device__ inline coalesced_group kpt_labeled(int part, long long label) {
+  while (true) {
+    const coalesced_group left = coalesced_threads();
+    const int first_part = left.shfl(part, 0);
+    const long long first_label = left.shfl(label, 0);
+    const bool is_first = first_part == part && first_label == label;
+    const coalesced_group same = binary_partition(left, is_first);
+    if (is_first) return same;
+  }
+}
+template <unsigned int N, typename Parent>
+__device__ inline coalesced_group labeled_partition(const thread_block_tile<N, Parent>&, long long label) {
+  return kpt_labeled(__lane_id() / N, label);
+}
+__device__ inline coalesced_group labeled_partition(const coalesced_group& group, long long label) {
+  return kpt_labeled(group.shfl(int(__lane_id()), 0), label);
+}
+}  // namespace cooperative_groups
+#endif
+//: cg::scan < hip/hip_cooperative_groups.h
+#if HIP_VERSION < 71400000  // later ones have it
+namespace cooperative_groups {
+template <unsigned int N, typename Parent, typename T, typename Op>
+__device__ inline T inclusive_scan(const thread_block_tile<N, Parent>& group, T value, Op op) {
+  for (unsigned int o = 1; o < N; o *= 2) {
+    T below = group.shfl_up(value, o);
+    if (group.thread_rank() >= o) value = op(below, value);
+  }
+  return value;
+}
+template <unsigned int N, typename Parent, typename T>
+__device__ inline T inclusive_scan(const thread_block_tile<N, Parent>& group, T value) {
+  return inclusive_scan(group, value, [](T a, T b) { return a + b; });
+}
+template <unsigned int N, typename Parent, typename T, typename Op>
+__device__ inline T exclusive_scan(const thread_block_tile<N, Parent>& group, T value, Op op) {
+  T below = group.shfl_up(inclusive_scan(group, value, op), 1);
+  return group.thread_rank() == 0 ? T() : below;
+}
+template <unsigned int N, typename Parent, typename T>
+__device__ inline T exclusive_scan(const thread_block_tile<N, Parent>& group, T value) {
+  return exclusive_scan(group, value, [](T a, T b) { return a + b; });
+}
+}  // namespace cooperative_groups
+#endif

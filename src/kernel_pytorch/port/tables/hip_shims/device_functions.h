@@ -1,0 +1,137 @@
+// Integer dot products, 16-bit functions, cache hints, atomics of a block, minima and maxima of three.
+
+//: __grid_constant__
+#define __grid_constant__
+//: __dp4a
+static __device__ inline int __dp4a(int a, int b, int c) {
+#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+  return __builtin_amdgcn_sdot4(a, b, c, false);
+#else
+  for (int i = 0; i < 32; i += 8) c += static_cast<signed char>(a >> i) * static_cast<signed char>(b >> i);
+  return c;
+#endif
+}
+static __device__ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
+#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+  return __builtin_amdgcn_udot4(a, b, c, false);
+#else
+  for (int i = 0; i < 32; i += 8) c += ((a >> i) & 0xffu) * ((b >> i) & 0xffu);
+  return c;
+#endif
+}
+static __device__ inline int __dp4a(char4 a, char4 b, int c) {
+  return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+static __device__ inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c) {
+  return c + a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
+}
+//: __dp2a_lo
+static __device__ inline int __dp2a_lo(int a, int b, int c) {
+  return c + static_cast<short>(a) * static_cast<signed char>(b) + static_cast<short>(a >> 16) * static_cast<signed char>(b >> 8);
+}
+static __device__ inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
+  return c + (a & 0xffffu) * (b & 0xffu) + (a >> 16) * ((b >> 8) & 0xffu);
+}
+//: __dp2a_hi
+static __device__ inline int __dp2a_hi(int a, int b, int c) {
+  return c + static_cast<short>(a) * static_cast<signed char>(b >> 16) + static_cast<short>(a >> 16) * static_cast<signed char>(b >> 24);
+}
+static __device__ inline unsigned __dp2a_hi(unsigned a, unsigned b, unsigned c) {
+  return c + (a & 0xffffu) * ((b >> 16) & 0xffu) + (a >> 16) * (b >> 24);
+}
+//: __nanosleep
+static __device__ inline void __nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
+//: htanh_approx < hip/hip_fp16.h
+static __device__ inline __half htanh_approx(__half x) { return __float2half(tanhf(__half2float(x))); }
+//: h2tanh_approx < hip/hip_fp16.h
+static __device__ inline __half2 h2tanh_approx(__half2 x) {
+  return __floats2half2_rn(tanhf(__low2float(x)), tanhf(__high2float(x)));
+}
+//: htanh < hip/hip_fp16.h
+static __device__ inline __half htanh(__half x) { return __float2half(tanhf(__half2float(x))); }
+//: h2tanh < hip/hip_fp16.h
+static __device__ inline __half2 h2tanh(__half2 x) {
+  return __floats2half2_rn(tanhf(__low2float(x)), tanhf(__high2float(x)));
+}
+//: __float2bfloat16_rn < hip/hip_bf16.h
+static __host__ __device__ inline __hip_bfloat16 __float2bfloat16_rn(float x) { return __float2bfloat16(x); }
+//: __float2bfloat162_rn < hip/hip_bf16.h
+static __host__ __device__ inline __hip_bfloat162 __float2bfloat162_rn(float x) {
+  return __hip_bfloat162{__float2bfloat16(x), __float2bfloat16(x)};
+}
+//: __floats2bfloat162_rn < hip/hip_bf16.h
+static __host__ __device__ inline __hip_bfloat162 __floats2bfloat162_rn(float x, float y) {
+  return __hip_bfloat162{__float2bfloat16(x), __float2bfloat16(y)};
+}
+//: make_bfloat162 < hip/hip_bf16.h
+static __host__ __device__ inline __hip_bfloat162 make_bfloat162(__hip_bfloat16 x, __hip_bfloat16 y) {
+  return __hip_bfloat162{x, y};
+}
+//: __double2half < hip/hip_fp16.h
+static __host__ __device__ inline __half __double2half(double x) { return static_cast<__half>(static_cast<_Float16>(x)); }
+//: __stcs __stcg __stwb __stwt
+template <typename T> static __device__ inline void __stcs(T* p, T v) {
+  if constexpr (__is_arithmetic(T)) {
+    __builtin_nontemporal_store(v, p);
+  } else {
+    *p = v;
+  }
+}
+template <typename T> static __device__ inline void __stcg(T* p, T v) { *p = v; }
+template <typename T> static __device__ inline void __stwb(T* p, T v) { *p = v; }
+template <typename T> static __device__ inline void __stwt(T* p, T v) { *p = v; }
+//: __ldlu
+template <typename T> static __device__ inline T __ldlu(const T* p) { return *p; }
+//: __cvta_generic_to_shared
+static __device__ inline size_t __cvta_generic_to_shared(const void* p) {
+  return (size_t)(unsigned)(unsigned long long)(const __attribute__((address_space(3))) void*)p;
+}
+//: atomicAdd_block
+template <typename T> static __device__ inline T atomicAdd_block(T* p, T v) {
+  return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicMin_block
+template <typename T> static __device__ inline T atomicMin_block(T* p, T v) {
+  return __hip_atomic_fetch_min(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicMax_block
+template <typename T> static __device__ inline T atomicMax_block(T* p, T v) {
+  return __hip_atomic_fetch_max(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicAnd_block
+template <typename T> static __device__ inline T atomicAnd_block(T* p, T v) {
+  return __hip_atomic_fetch_and(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicOr_block
+template <typename T> static __device__ inline T atomicOr_block(T* p, T v) {
+  return __hip_atomic_fetch_or(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicXor_block
+template <typename T> static __device__ inline T atomicXor_block(T* p, T v) {
+  return __hip_atomic_fetch_xor(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicExch_block
+template <typename T> static __device__ inline T atomicExch_block(T* p, T v) {
+  return __hip_atomic_exchange(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+//: atomicCAS_block
+template <typename T> static __device__ inline T atomicCAS_block(T* p, T compare, T v) {
+  __hip_atomic_compare_exchange_strong(p, &compare, v, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  return compare;
+}
+//: __vimax3_s32
+static __host__ __device__ inline int __vimax3_s32(int a, int b, int c) { int m = a > b ? a : b; return m > c ? m : c; }
+//: __vimin3_s32
+static __host__ __device__ inline int __vimin3_s32(int a, int b, int c) { int m = a < b ? a : b; return m < c ? m : c; }
+//: __vimax3_u32
+static __host__ __device__ inline unsigned __vimax3_u32(unsigned a, unsigned b, unsigned c) { unsigned m = a > b ? a : b; return m > c ? m : c; }
+//: __vimin3_u32
+static __host__ __device__ inline unsigned __vimin3_u32(unsigned a, unsigned b, unsigned c) { unsigned m = a < b ? a : b; return m < c ? m : c; }
+//: __viaddmax_s32
+static __host__ __device__ inline int __viaddmax_s32(int a, int b, int c) { int s = a + b; return s > c ? s : c; }
+//: __viaddmin_s32
+static __host__ __device__ inline int __viaddmin_s32(int a, int b, int c) { int s = a + b; return s < c ? s : c; }
+//: __viaddmax_u32
+static __host__ __device__ inline unsigned __viaddmax_u32(unsigned a, unsigned b, unsigned c) { unsigned s = a + b; return s > c ? s : c; }
+//: __viaddmin_u32
+static __host__ __device__ inline unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { unsigned s = a + b; return s < c ? s : c; }

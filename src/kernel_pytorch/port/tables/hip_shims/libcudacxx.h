@@ -1,0 +1,80 @@
+// What CUDA gives under cuda:: and cub::.
+
+//: cuda::std < type_traits
+namespace cuda {
+namespace std = ::std;  // clang compiles its constexpr functions for the device as well
+}
+//: cuda::ceil_div < type_traits
+namespace cuda {
+template <typename T, typename U> constexpr ::std::common_type_t<T, U> ceil_div(T value, U divisor) {
+  using Both = ::std::common_type_t<T, U>;
+  return Both(value) / Both(divisor) + (Both(value) % Both(divisor) != 0);
+}
+template <typename T, typename U> constexpr ::std::common_type_t<T, U> round_up(T value, U multiple) {
+  return ceil_div(value, multiple) * ::std::common_type_t<T, U>(multiple);
+}
+}  // namespace cuda
+//: cub::
+#if defined(__HIPCC__)
+#include <hipcub/hipcub.hpp>
+namespace cub = hipcub;  // torch's renaming knows some of its names only
+#endif
+//: cuda::atomic_ref < atomic
+namespace cuda {
+enum thread_scope {
+  thread_scope_thread = __HIP_MEMORY_SCOPE_SINGLETHREAD,
+  thread_scope_block = __HIP_MEMORY_SCOPE_WORKGROUP,
+  thread_scope_device = __HIP_MEMORY_SCOPE_AGENT,
+  thread_scope_system = __HIP_MEMORY_SCOPE_SYSTEM
+};
+using ::std::memory_order;
+using ::std::memory_order_acq_rel;
+using ::std::memory_order_acquire;
+using ::std::memory_order_relaxed;
+using ::std::memory_order_release;
+using ::std::memory_order_seq_cst;
+template <typename T, thread_scope Scope = thread_scope_system> class atomic_ref {
+  T* place;
+
+ public:
+  __host__ __device__ explicit atomic_ref(T& value) : place(&value) {}
+  __host__ __device__ T load(memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_load(place, int(order), Scope);
+  }
+  __host__ __device__ void store(T value, memory_order order = memory_order_seq_cst) const {
+    __hip_atomic_store(place, value, int(order), Scope);
+  }
+  __host__ __device__ T exchange(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_exchange(place, value, int(order), Scope);
+  }
+  __host__ __device__ bool compare_exchange_strong(T& seen, T value, memory_order = memory_order_seq_cst,
+                                                   memory_order = memory_order_seq_cst) const {
+    return __hip_atomic_compare_exchange_strong(place, &seen, value, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST, Scope);
+  }
+  __host__ __device__ bool compare_exchange_weak(T& seen, T value, memory_order = memory_order_seq_cst,
+                                                 memory_order = memory_order_seq_cst) const {
+    return __hip_atomic_compare_exchange_weak(place, &seen, value, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST, Scope);
+  }
+  __host__ __device__ T fetch_add(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_add(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_sub(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_add(place, -value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_and(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_and(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_or(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_or(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_xor(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_xor(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_min(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_min(place, value, int(order), Scope);
+  }
+  __host__ __device__ T fetch_max(T value, memory_order order = memory_order_seq_cst) const {
+    return __hip_atomic_fetch_max(place, value, int(order), Scope);
+  }
+};
+}  // namespace cuda

@@ -1,0 +1,109 @@
+// Names that HIP has with other arguments, for other types, or on the other side of host and device.
+
+//: __ffsll(long)
+static __device__ inline int __ffsll(unsigned long x) { return __ffsll(static_cast<unsigned long long>(x)); }
+static __device__ inline int __ffsll(long x) { return __ffsll(static_cast<long long>(x)); }
+//: hipGetErrorString(device)
+static __device__ inline const char* hipGetErrorString(hipError_t) { return "an error of HIP's runtime"; }
+//: hipGetErrorName(device)
+static __device__ inline const char* hipGetErrorName(hipError_t) { return "hipError"; }
+//: hipMemPrefetchAsync(location)
+static inline hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, hipMemLocation place, unsigned flags,
+                                             hipStream_t stream = nullptr) {
+  return hipMemPrefetchAsync_v2(memory, bytes, place, flags, stream);
+}
+static inline hipError_t hipMemAdvise(const void* memory, size_t bytes, hipMemoryAdvise advice, hipMemLocation place) {
+  return hipMemAdvise_v2(memory, bytes, advice, place);
+}
+//: hipEventCreate(flags)
+static inline hipError_t hipEventCreate(hipEvent_t* event, unsigned flags) { return hipEventCreateWithFlags(event, flags); }
+//: CubDebugExit < cstdlib hipcub/hipcub.hpp
+#define CubDebugExit(call) do { if (HipcubDebug((call)) != hipSuccess) { exit(1); } } while (0)
+//: rsqrtf(host) < cmath
+static __host__ inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
+//: rsqrt(host) < cmath
+static __host__ inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
+//: rcbrtf(host) < cmath
+static __host__ inline float rcbrtf(float x) { return 1.0f / std::cbrt(x); }
+//: rcbrt(host) < cmath
+static __host__ inline double rcbrt(double x) { return 1.0 / std::cbrt(x); }
+//: sinpif(host) < cmath
+static __host__ inline float sinpif(float x) { return std::sin(x * 3.14159265358979323846f); }
+//: sinpi(host) < cmath
+static __host__ inline double sinpi(double x) { return std::sin(x * 3.14159265358979323846); }
+//: cospif(host) < cmath
+static __host__ inline float cospif(float x) { return std::cos(x * 3.14159265358979323846f); }
+//: cospi(host) < cmath
+static __host__ inline double cospi(double x) { return std::cos(x * 3.14159265358979323846); }
+//: normcdff(host) < cmath
+static __host__ inline float normcdff(float x) { return 0.5f * std::erfc(x * -0.70710678118654752440f); }
+//: normcdf(host) < cmath
+static __host__ inline double normcdf(double x) { return 0.5 * std::erfc(x * -0.70710678118654752440); }
+//: hipblasGemmEx(data-type) < hipblas/hipblas.h
+// cuBLAS takes a data type where hipBLAS wants a compute type; the pairs are those of CUDA's own header.
+static inline hipblasComputeType_t kpt_compute_type(hipDataType type) {
+  switch (type) {
+    case HIP_R_16F: return HIPBLAS_COMPUTE_16F;
+    case HIP_R_64F: case HIP_C_64F: return HIPBLAS_COMPUTE_64F;
+    case HIP_R_32I: return HIPBLAS_COMPUTE_32I;
+    default: return HIPBLAS_COMPUTE_32F;
+  }
+}
+static inline hipblasStatus_t hipblasGemmEx(hipblasHandle_t handle, hipblasOperation_t ta, hipblasOperation_t tb, int m, int n,
+    int k, const void* alpha, const void* a, hipDataType at, int lda, const void* b, hipDataType bt, int ldb, const void* beta,
+    void* c, hipDataType ct, int ldc, hipDataType compute, hipblasGemmAlgo_t algo) {
+  return hipblasGemmEx(handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, kpt_compute_type(compute), algo);
+}
+static inline hipblasStatus_t hipblasGemmStridedBatchedEx(hipblasHandle_t handle, hipblasOperation_t ta, hipblasOperation_t tb,
+    int m, int n, int k, const void* alpha, const void* a, hipDataType at, int lda, long long sa, const void* b, hipDataType bt,
+    int ldb, long long sb, const void* beta, void* c, hipDataType ct, int ldc, long long sc, int count, hipDataType compute,
+    hipblasGemmAlgo_t algo) {
+  return hipblasGemmStridedBatchedEx(handle, ta, tb, m, n, k, alpha, a, at, lda, sa, b, bt, ldb, sb, beta, c, ct, ldc, sc, count,
+                                     kpt_compute_type(compute), algo);
+}
+//: __trap
+static __device__ inline void __trap() { __builtin_trap(); }
+//: nvtxNameCudaDevice nvtxNameCudaDeviceA nvtxNameCudaStream nvtxNameCudaStreamA nvtxNameCudaEvent nvtxNameCudaEventA
+#define nvtxNameCudaDeviceA(device, name) ((void)0)
+#define nvtxNameCudaStreamA(stream, name) ((void)0)
+#define nvtxNameCudaEventA(event, name) ((void)0)
+#define nvtxNameCudaDevice(device, name) ((void)0)
+#define nvtxNameCudaStream(stream, name) ((void)0)
+#define nvtxNameCudaEvent(event, name) ((void)0)
+//: min(mixed)
+static __device__ inline unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
+static __device__ inline unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
+static __device__ inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
+static __device__ inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
+//: kpt_wave
+// The width that block reductions count in: the wave's where a block is one row of whole waves, CUDA's 32 elsewhere.
+static __device__ inline int kpt_wave(unsigned int below = 2048) {
+  const int lanes = __builtin_amdgcn_wavefrontsize();
+  return blockDim.y * blockDim.z == 1 && blockDim.x < below && blockDim.x % lanes == 0 ? lanes : 32;
+}
+//: __heq2_mask __hne2_mask __hle2_mask __hge2_mask __hlt2_mask __hgt2_mask __hequ2_mask __hneu2_mask __hleu2_mask __hgeu2_mask __hltu2_mask __hgtu2_mask < hip/hip_fp16.h
+#define KPT_HALF2_MASK(NAME, HOLDS)                                                   \
+  static __device__ inline unsigned NAME(__half2 a, __half2 b) {                      \
+    const unsigned low = HOLDS(__low2half(a), __low2half(b)) ? 0xffffu : 0u;          \
+    return low | (HOLDS(__high2half(a), __high2half(b)) ? 0xffff0000u : 0u);          \
+  }
+KPT_HALF2_MASK(__heq2_mask, __heq)
+KPT_HALF2_MASK(__hne2_mask, __hne)
+KPT_HALF2_MASK(__hle2_mask, __hle)
+KPT_HALF2_MASK(__hge2_mask, __hge)
+KPT_HALF2_MASK(__hlt2_mask, __hlt)
+KPT_HALF2_MASK(__hgt2_mask, __hgt)
+KPT_HALF2_MASK(__hequ2_mask, __hequ)
+KPT_HALF2_MASK(__hneu2_mask, __hneu)
+KPT_HALF2_MASK(__hleu2_mask, __hleu)
+KPT_HALF2_MASK(__hgeu2_mask, __hgeu)
+KPT_HALF2_MASK(__hltu2_mask, __hltu)
+KPT_HALF2_MASK(__hgtu2_mask, __hgtu)
+#undef KPT_HALF2_MASK
+//: __hmax2(half2) < hip/hip_fp16.h
+static __device__ inline __half2 __hmax2(__half2 a, __half2 b) {
+  return __halves2half2(__hmax(__low2half(a), __low2half(b)), __hmax(__high2half(a), __high2half(b)));
+}
+static __device__ inline __half2 __hmin2(__half2 a, __half2 b) {
+  return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
+}

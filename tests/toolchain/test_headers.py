@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pip_only import KERNELS, pip_toolchain
 
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
@@ -24,6 +23,7 @@ from kernel_pytorch.toolchain.compile import (
 )
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.roots import COMPLETING_INCLUDE, FALLBACK_INCLUDE
+from tests.toolchain.pip_only import KERNELS, pip_toolchain
 
 np = pytest.importorskip("numpy")
 

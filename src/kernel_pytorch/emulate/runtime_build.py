@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache, unfinished
 from kernel_pytorch.emulate.libraries import host_cxx
 
@@ -45,7 +46,9 @@ def runtime_directory(cache: Path | None = None) -> Path:
     store = cache or default_cache()
     directory = store / f"runtime-{_identity(compiler)}"
     if not (directory / RUNTIME_NAMES[0]).exists():
-        build_runtime(directory, compiler, store / "runtime-objects")
+        with one_builder(directory):
+            if not (directory / RUNTIME_NAMES[0]).exists():
+                build_runtime(directory, compiler, store / "runtime-objects")
     return directory
 
 

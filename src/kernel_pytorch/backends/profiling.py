@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_TRACE_SLICES = 100_000
 _HARVEST_EVERY = 256
@@ -51,15 +54,15 @@ class _Slice:
     started_s: float
     host_ms: float
     stream: int
-    start_event: Any
-    end_event: Any
+    start_event: torch.cuda.Event
+    end_event: torch.cuda.Event
 
 
 class RegionProfiler:
     """Measures regions. On a GPU each pass is bracketed by two events on the current stream, read when they are
     done: measuring does not make the program wait."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: torch.device) -> None:
         self.device = device
         self._on_gpu = device.type == "cuda"
         self._gpu_pid = device.index or 0  # no process has so low a number as a device
@@ -69,10 +72,10 @@ class RegionProfiler:
         self._device: dict[str, Times] = {}
         self._parents: dict[str, set[str]] = {}
         self._pending: deque[_Slice] = deque()
-        self._trace: deque[dict[str, Any]] = deque(maxlen=MAX_TRACE_SLICES)
-        self._spare_events: list[Any] = []
+        self._trace: deque[dict[str, object]] = deque(maxlen=MAX_TRACE_SLICES)
+        self._spare_events: list[torch.cuda.Event] = []
         self._origin_s = time.perf_counter()
-        self._origin_event: Any = None
+        self._origin_event: torch.cuda.Event | None = None
 
     @contextmanager
     def region(self, name: str) -> Iterator[None]:
@@ -92,14 +95,14 @@ class RegionProfiler:
             one = _Slice(name, path, thread, started, host_ms, stream, start_event, end_event)
             self._finish(one, parent=stack[-1] if stack else None)
 
-    def summary(self) -> dict[str, dict[str, Any]]:
+    def summary(self) -> dict[str, dict[str, object]]:
         """By region: count, total_ms, avg_ms, min_ms, max_ms (device time on a GPU, host time on the CPU), the same
         with host_ and device_ in front (device_ None on the CPU), and the regions it ran inside of."""
         self._harvest(wait=True)
         with self._lock:
             return {name: self._one_summary(name) for name in self._host}
 
-    def trace_events(self) -> list[dict[str, Any]]:
+    def trace_events(self) -> list[dict[str, object]]:
         """Slices in the form chrome://tracing and Perfetto read."""
         self._harvest(wait=True)
         names = [
@@ -120,7 +123,7 @@ class RegionProfiler:
             for table in (self._host, self._device, self._parents, self._trace):
                 table.clear()
 
-    def _start(self) -> tuple[Any, int]:
+    def _start(self) -> tuple[torch.cuda.Event | None, int]:
         if not self._on_gpu:
             return None, 0
         import torch
@@ -136,7 +139,7 @@ class RegionProfiler:
         event.record(stream)
         return event, int(stream.cuda_stream)
 
-    def _end(self, start_event: Any) -> Any:
+    def _end(self, start_event: torch.cuda.Event | None) -> torch.cuda.Event | None:
         if start_event is None:
             return None
         import torch
@@ -145,7 +148,7 @@ class RegionProfiler:
         event.record(torch.cuda.current_stream(self.device))
         return event
 
-    def _event(self) -> Any:
+    def _event(self) -> torch.cuda.Event:
         import torch
 
         with self._lock:
@@ -186,6 +189,7 @@ class RegionProfiler:
                 one = self._pending.popleft()
             one.end_event.synchronize()
             device_ms = one.start_event.elapsed_time(one.end_event)
+            assert self._origin_event is not None  # set before the first event
             begin_ms = self._origin_event.elapsed_time(one.start_event)
             with self._lock:
                 self._device.setdefault(one.name, Times()).add(device_ms)
@@ -203,7 +207,7 @@ class RegionProfiler:
                 )
                 self._spare_events += [one.start_event, one.end_event]
 
-    def _one_summary(self, name: str) -> dict[str, Any]:
+    def _one_summary(self, name: str) -> dict[str, object]:
         host, device = self._host[name], self._device.get(name)
         main = device if device is not None else host
         return {
@@ -215,7 +219,7 @@ class RegionProfiler:
         }
 
 
-def write_chrome_trace(path: str | Path, events: list[dict[str, Any]]) -> Path:
+def write_chrome_trace(path: str | Path, events: list[dict[str, object]]) -> Path:
     """Write slices as a trace file for chrome://tracing or Perfetto."""
     target = Path(path)
     target.write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}), encoding="utf-8")

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.config import AMDConfig
@@ -25,7 +24,7 @@ class LibrarySetting:
     """One thing to set. `key` is an environment variable ("env:NAME") or a switch of torch."""
 
     key: str
-    value: Any
+    value: bool | str
     option: str
     why: str
 
@@ -100,7 +99,7 @@ def _torch_switch(setting: LibrarySetting) -> Callable[[], None]:
 
     tunable, cudnn = torch.cuda.tunable, torch.backends.cudnn
     if setting.key == "cudnn.enabled":
-        before: Any = cudnn.enabled
+        before: object = cudnn.enabled
         cudnn.enabled = setting.value
         return lambda: setattr(cudnn, "enabled", before)
     if setting.key == "blas":
@@ -109,7 +108,7 @@ def _torch_switch(setting: LibrarySetting) -> Callable[[], None]:
         return lambda: torch.backends.cuda.preferred_blas_library(before) and None
     if setting.key == "tunable.filename":
         before = tunable.get_filename()
-        Path(setting.value).parent.mkdir(parents=True, exist_ok=True)
+        Path(str(setting.value)).parent.mkdir(parents=True, exist_ok=True)
         tunable.set_filename(setting.value % torch.cuda.current_device())
         return lambda: tunable.set_filename(before)
     if setting.key == "tunable.enabled":

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.perf.inspect.calls import call_step
@@ -17,6 +16,9 @@ from kernel_pytorch.perf.inspect.estimate import generated_flops, step_time
 from kernel_pytorch.perf.inspect.flags import kernel_flags, step_flags
 from kernel_pytorch.perf.inspect.gaps import gap_list
 from kernel_pytorch.perf.inspect.view import EmulatedRun, Step, TargetView, TritonKernel
+
+if TYPE_CHECKING:
+    from triton import Config
 
 _POINTER = re.compile(r"'(\w+)': '\*(\w+)'")
 
@@ -96,9 +98,10 @@ def _step(seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel],
     return Step("triton", entry.name, entry.graph, shapes, dtype, kernel.flops, kernel.bytes, grid=grid)
 
 
-def launch_grid(kernel: LoadedKernel, config: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
+def launch_grid(kernel: LoadedKernel, config: Config, args: tuple[object, ...]) -> tuple[int, ...]:
     """How many workgroups Inductor's launcher would start."""
-    heuristics: Any = importlib.import_module("torch._inductor.runtime.triton_heuristics")
+    import torch._inductor.runtime.triton_heuristics as heuristics
+
     tuner = kernel.tuner
     values = dict(zip(argument_names(kernel, config), args, strict=False))
     settings = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
@@ -106,7 +109,7 @@ def launch_grid(kernel: LoadedKernel, config: Any, args: tuple[Any, ...]) -> tup
     return tuple(int(size) for size in grid.eval_slow({**values, **settings}))
 
 
-def argument_names(kernel: LoadedKernel, config: Any) -> list[str]:
+def argument_names(kernel: LoadedKernel, config: Config) -> list[str]:
     """Names of the arguments a launch passes: all of the function's, less those the configuration sets."""
     return [name for name in kernel.tuner.fn.arg_names if name not in config.kwargs]
 

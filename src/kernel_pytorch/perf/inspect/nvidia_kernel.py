@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.perf.inspect.view import Resources
@@ -19,7 +17,8 @@ _TARGET = re.compile(r"^\.target\s+(\S+)", re.MULTILINE)
 
 def ptxas_resources(ptx: str, gpu: GPU, threads: int, shared: int) -> Resources:
     """What ptxas says about the kernel with -v. Raises RuntimeError with its words where it refuses."""
-    triton: Any = importlib.import_module("triton")
+    import triton
+
     found = _TARGET.search(ptx)
     architecture = found.group(1).rstrip(",") if found else gpu.target.name
     words = "Triton's wheel has no ptxas"

@@ -53,7 +53,7 @@ class GraphPool:
         self.handle = torch.cuda.graph_pool_handle()
         self.generators = tuple(generators)
         self._lock = threading.RLock()
-        self._last: torch.cuda.Event | None = None
+        self._last: torch.cuda.Stream | None = None
         # One for all: every stream that multiplies matrices keeps a workspace of its own (32 MB on Hopper).
         self._side = torch.cuda.Stream(self.device)
 

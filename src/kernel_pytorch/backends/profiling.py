@@ -54,8 +54,7 @@ class _Slice:
     started_s: float
     host_ms: float
     stream: int
-    start_event: torch.cuda.Event
-    end_event: torch.cuda.Event
+    events: tuple[torch.cuda.Event, torch.cuda.Event] | None  # start and end; None on the CPU
 
 
 class RegionProfiler:
@@ -71,7 +70,7 @@ class RegionProfiler:
         self._host: dict[str, Times] = {}
         self._device: dict[str, Times] = {}
         self._parents: dict[str, set[str]] = {}
-        self._pending: deque[_Slice] = deque()
+        self._pending: deque[tuple[_Slice, torch.cuda.Event, torch.cuda.Event]] = deque()
         self._trace: deque[dict[str, object]] = deque(maxlen=MAX_TRACE_SLICES)
         self._spare_events: list[torch.cuda.Event] = []
         self._origin_s = time.perf_counter()
@@ -92,7 +91,8 @@ class RegionProfiler:
             end_event = self._end(start_event)
             stack.pop()
             thread = threading.get_native_id()
-            one = _Slice(name, path, thread, started, host_ms, stream, start_event, end_event)
+            events = None if start_event is None or end_event is None else (start_event, end_event)
+            one = _Slice(name, path, thread, started, host_ms, stream, events)
             self._finish(one, parent=stack[-1] if stack else None)
 
     def summary(self) -> dict[str, dict[str, object]]:
@@ -173,9 +173,9 @@ class RegionProfiler:
                     "args": {"path": one.path},
                 }
             )
-            if one.start_event is None:
+            if one.events is None:
                 return
-            self._pending.append(one)
+            self._pending.append((one, *one.events))
             due = len(self._pending) % _HARVEST_EVERY == 0
         if due:
             self._harvest(wait=False)
@@ -184,13 +184,13 @@ class RegionProfiler:
         """Read the events that are done, so that a long run does not pile them up."""
         while True:
             with self._lock:
-                if not self._pending or not (wait or self._pending[0].end_event.query()):
+                if not self._pending or not (wait or self._pending[0][2].query()):
                     return
-                one = self._pending.popleft()
-            one.end_event.synchronize()
-            device_ms = one.start_event.elapsed_time(one.end_event)
+                one, start_event, end_event = self._pending.popleft()
+            end_event.synchronize()
+            device_ms = start_event.elapsed_time(end_event)
             assert self._origin_event is not None  # set before the first event
-            begin_ms = self._origin_event.elapsed_time(one.start_event)
+            begin_ms = self._origin_event.elapsed_time(start_event)
             with self._lock:
                 self._device.setdefault(one.name, Times()).add(device_ms)
                 self._trace.append(
@@ -205,7 +205,7 @@ class RegionProfiler:
                         "args": {"path": one.path},
                     }
                 )
-                self._spare_events += [one.start_event, one.end_event]
+                self._spare_events += [start_event, end_event]
 
     def _one_summary(self, name: str) -> dict[str, object]:
         host, device = self._host[name], self._device.get(name)

@@ -28,10 +28,10 @@ class HostStream:
         """True: all work is done."""
         return True
 
-    def wait_event(self, event: HostEvent) -> None:
+    def wait_event(self, event: object) -> None:
         """The event lies in the past, or its recording is still to come and waits for nobody."""
 
-    def wait_stream(self, stream: HostStream) -> None:
+    def wait_stream(self, stream: object) -> None:
         """As `wait_event`."""
 
     def record_event(self, event: HostEvent | None = None) -> HostEvent:

@@ -232,7 +232,7 @@ class AMDMemoryManager:
     ) -> None:
         self.cleanup()
 
-    def _allocate(self, size: int | Sequence[int], kind: torch.dtype, nbytes: int) -> tuple[Tensor, Tensor | None]:
+    def _allocate(self, size: torch.Size, kind: torch.dtype, nbytes: int) -> tuple[Tensor, Tensor | None]:
         import torch
 
         if self._device_pool is not None:

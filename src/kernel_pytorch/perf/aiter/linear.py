@@ -32,7 +32,7 @@ class AiterLinear(nn.Linear):  # type: ignore[misc]
         return result
 
 
-def made_aiter(twin: nn.Module, least_rows: int, most_rows: int, shuffle: Callable[..., Tensor] | None = None) -> None:
+def made_aiter(twin: nn.Linear, least_rows: int, most_rows: int, shuffle: Callable[..., Tensor] | None = None) -> None:
     """Turn the twin of a Linear into an AiterLinear; with `shuffle` (aiter's shuffle_weight) over a shuffled copy.
 
     The copy does not follow later changes of the weight: that is why it needs a permission."""

@@ -49,7 +49,7 @@ def linear_shapes(model: nn.Module, inputs: Inputs) -> tuple[Shape, ...]:
 
     found: set[Shape] = set()
 
-    def note(module: nn.Module, args: tuple[Tensor, ...]) -> None:
+    def note(module: nn.Linear, args: tuple[Tensor, ...]) -> None:
         x = args[0]
         rows = x.numel() // x.shape[-1]
         found.add(Shape(rows, module.out_features, module.in_features, module.bias is not None, str(x.dtype)))

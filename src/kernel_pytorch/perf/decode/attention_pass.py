@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode.patterns import Rotation, is_call, is_input, rotation, unrepeated, value
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torch._ops import _OpNamespace as OpNamespace
     from torch.fx import Graph, Node
     from torch.fx.node import Argument
@@ -52,25 +54,26 @@ class Stored:
 
 def attention(graph: Graph, operators: OpNamespace) -> int:
     """Replace what can be; gives how many."""
-    masks: dict[Node, Node] = {}
+    masks: dict[Hashable, Node] = {}
     return sum(_replaced(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, *FUSED))
 
 
-def _one_of(masks: dict[Node, Node], node: Node) -> Node:
+def _one_of(masks: dict[Hashable, Node], node: Node | None) -> Node | None:
     """The first mask that is computed in the same way: every layer makes its own, in a kernel of its own."""
     return node if node is None else masks.setdefault(_way(node), node)
 
 
-def _way(node: Node) -> Node | None:
+def _way(node: Argument) -> Hashable:
     """How a mask comes about, down to what is not made for masks."""
     if isinstance(node, (list, tuple)):
         return tuple(map(_way, node))
     if not is_call(node, *MAKES_MASKS) and not _counts(node):
-        return node
+        kept: Hashable = node
+        return kept
     return (node.target, _way(node.args), tuple((name, str(item)) for name, item in sorted(node.kwargs.items())))
 
 
-def _counts(node: Node) -> bool:
+def _counts(node: Argument) -> bool:
     """0, 1, 2 and so on."""
     import torch
 
@@ -82,7 +85,7 @@ def arguments(node: Node) -> dict[str, Argument]:
     return {**dict(zip(names, node.args, strict=False)), **node.kwargs}
 
 
-def _replaced(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Node, Node]) -> bool:
+def _replaced(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hashable, Node]) -> bool:
     given = arguments(node)
     q, k, v = given["query"], given["key"], given["value"]
     bias = _one_of(masks, given.get("attn_bias", given.get("attn_mask")))
@@ -123,12 +126,12 @@ def _fits(node: Node, q: Node, k: Node, bias: Node | None) -> bool:
     return bias is None or (value(bias).is_floating_point() and value(bias).shape[-1] == keys.shape[2])
 
 
-def _rows_are_dense(cache: Node) -> bool:
+def _rows_are_dense(cache: Tensor) -> bool:
     """(batch, heads, length, size) with the last two axes in order."""
     return bool(cache.stride(-1) == 1 and cache.stride(-2) == cache.shape[-1])
 
 
-def _stored(node: Node) -> Stored | None:
+def _stored(node: Argument) -> Stored | None:
     if not is_call(node, "index_put") or (len(node.args) > 3 and node.args[3]):
         return None
     cache, places, new = node.args[:3]

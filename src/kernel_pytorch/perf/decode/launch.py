@@ -6,11 +6,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
+
+Made = TypeVar("Made")
 
 # Bytes of weights that a thread asks for before it waits: more do not fit its registers.
 MOST_HELD = 704
@@ -63,7 +65,7 @@ def can_overlap(device: torch.device) -> bool:
     return torch.version.hip is None and torch.cuda.get_device_capability(device) >= (9, 0)
 
 
-def _extra(overlaps: bool) -> dict[str, bool]:
+def _extra(overlaps: bool) -> dict[str, int]:
     # Triton for AMD does not know the option.
     return {"launch_pdl": True} if overlaps else {}
 
@@ -233,7 +235,12 @@ def _attend(
         length,
         scale,
     )
-    options = {"ROTATES": cos is not None, "WRITES": writes, "HAS_BIAS": shift is not None, "OVERLAPS": overlaps}
+    options: dict[str, int] = {
+        "ROTATES": cos is not None,
+        "WRITES": writes,
+        "HAS_BIAS": shift is not None,
+        "OVERLAPS": overlaps,
+    }
     options |= {"GROUP": group, "SIZE": size, **_extra(overlaps)}
     whole = max(16, triton.next_power_of_2(length))
     if whole * size <= HELD_KEYS and batch * heads <= _compute_units(q.device):
@@ -269,7 +276,7 @@ def _compute_units(device: torch.device) -> int:
     return int(torch.cuda.get_device_properties(device).multi_processor_count) if device.type == "cuda" else 64
 
 
-def outside_pools(device: torch.device, make: Callable[[], Tensor]) -> Tensor:
+def outside_pools(device: torch.device, make: Callable[[], Made]) -> Made:
     """What `make` gives, made by another thread: Inductor's graphs send this thread's allocations to a pool of theirs
     while they warm up, and nothing that is to last may be in it."""
     import torch
@@ -277,7 +284,7 @@ def outside_pools(device: torch.device, make: Callable[[], Tensor]) -> Tensor:
     if device.type != "cuda":
         return make()
 
-    def there() -> Tensor:
+    def there() -> Made:
         with torch.cuda.device(device):
             made = make()
             torch.cuda.current_stream().synchronize()  # whoever uses it may be on another stream

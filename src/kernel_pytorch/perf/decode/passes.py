@@ -121,7 +121,7 @@ def products(graph: Graph) -> list[Node]:
     return found
 
 
-def _weight(node: Node) -> Node:
+def _weight(node: Node) -> Node | None:
     """The (rows, columns) weight of a product; None where it is laid out otherwise or written to."""
     matrix = node.args[-1]
     if not is_call(matrix, "permute", "t") or (len(matrix.args) > 1 and list(matrix.args[1]) != [1, 0]):

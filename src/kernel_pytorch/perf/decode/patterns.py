@@ -6,12 +6,12 @@ Nothing here knows a model's classes. Every function answers None where the grap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
-    from torch import Tensor
     from torch._ops import _OpNamespace as OpNamespace
     from torch.fx import Node
+    from torch.fx.node import Argument
 
 
 @dataclass(frozen=True)
@@ -40,45 +40,45 @@ def aten(name: str) -> OpNamespace:
     return getattr(getattr(torch.ops.aten, operator), overload or "default")
 
 
-def is_call(node: Node, *names: str) -> bool:
+def is_call(node: Argument, *names: str) -> TypeGuard[Node]:
     """A call of one of these aten operators."""
     return getattr(node, "op", "") == "call_function" and any(node.target is aten(name) for name in names)
 
 
-def value(node: Node) -> Tensor:
+def value(node: Argument) -> Any:
     """The fake tensor of a node; None where there is none."""
     return getattr(node, "meta", {}).get("val")
 
 
-def is_convert(node: Node) -> bool:
+def is_convert(node: Argument) -> bool:
     """A change of dtype."""
     import torch
 
     return getattr(node, "op", "") == "call_function" and node.target is torch.ops.prims.convert_element_type.default
 
 
-def through_views(node: Node) -> Node:
+def through_views(node: Argument) -> Argument:
     """The node behind reshapes, which move nothing."""
     while is_call(node, "reshape", "view", "_unsafe_view", "unsqueeze", "squeeze.dim", "alias"):
         node = node.args[0]
     return node
 
 
-def through_converts(node: Node) -> Node:
+def through_converts(node: Argument) -> Argument:
     """The node behind changes of dtype and reshapes."""
     while is_convert(node) or is_call(node, "reshape", "view", "_unsafe_view"):
         node = node.args[0]
     return node
 
 
-def is_input(node: Node) -> bool:
+def is_input(node: Argument) -> bool:
     """A tensor that comes into the graph and is not written to in it."""
     if getattr(node, "op", "") not in ("placeholder", "get_attr"):
         return False
     return not any(is_call(user, "copy_") and user.args[0] is node for user in node.users)
 
 
-def rms_norm(node: Node) -> Norm | None:
+def rms_norm(node: Argument) -> Norm | None:
     """A root-mean-square norm with a weight, with the rounding of either of the two usual forms."""
     node = through_views(node)
     while is_convert(node):
@@ -95,7 +95,7 @@ def rms_norm(node: Node) -> Norm | None:
     return None
 
 
-def _scaled_to_one(node: Node) -> tuple[Node, float] | None:
+def _scaled_to_one(node: Argument) -> tuple[Node, float] | None:
     if not is_call(node, "mul.Tensor"):
         return None
     for x, factor in (node.args, node.args[::-1]):
@@ -116,7 +116,7 @@ def _scaled_to_one(node: Node) -> tuple[Node, float] | None:
     return None
 
 
-def silu(node: Node) -> Node | None:
+def silu(node: Argument) -> Node | None:
     """What silu is taken of, as the graph has it (x / (1 + exp(-x)) or x * sigmoid(x)); None where it is not that."""
     node = through_converts(node)
     if is_call(node, "silu"):
@@ -133,7 +133,7 @@ def silu(node: Node) -> Node | None:
     return None
 
 
-def rotation(node: Node) -> Rotation | None:
+def rotation(node: Argument) -> Rotation | None:
     """A rotary embedding by halves."""
     if not is_call(node, "add.Tensor") or len(node.args) != 2:
         return None
@@ -154,7 +154,7 @@ def rotation(node: Node) -> Rotation | None:
     return None
 
 
-def _is_slice(node: Node, x: Node, start: int, end: int) -> bool:
+def _is_slice(node: Argument, x: Node, start: int, end: int) -> bool:
     if not is_call(node, "slice.Tensor") or node.args[0] is not x or len(node.args) > 4:
         return False
     args: list[object] = [*node.args, None, None, None]
@@ -165,7 +165,7 @@ def _is_slice(node: Node, x: Node, start: int, end: int) -> bool:
     )
 
 
-def unrepeated(node: Node) -> tuple[Node, list[Node]]:
+def unrepeated(node: Argument) -> tuple[Argument, list[Node]]:
     """The heads behind a repetition for grouped queries, and the nodes of the repetition, outermost first."""
     way = [node]
     inner = node

@@ -81,7 +81,7 @@ def on_device(subject: Subject, mode: FakeTensorMode, real: RealValues | None = 
     import torch
     import torch.utils._pytree as tree
 
-    memo: dict[int, Tensor] = {}
+    memo: dict[int, tuple[Tensor, Tensor]] = {}
 
     def convert(tensor: Tensor) -> Tensor:
         if id(tensor) not in memo:

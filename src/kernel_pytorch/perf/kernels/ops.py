@@ -16,7 +16,6 @@ from kernel_pytorch.perf.kernels import gated, norms, plain, rotary
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
-    from torch.autograd.function import FunctionCtx
     from torch.library import Library
 
 ACTIVATIONS = ("silu", "gelu_tanh", "gelu_erf")
@@ -163,7 +162,7 @@ def _told(tensor: Tensor) -> str:
 
 
 def _keep_norm(*, center: bool, residual: bool) -> Callable[..., None]:
-    def keep(ctx: FunctionCtx, inputs: tuple[object, ...], output: tuple[Tensor, ...]) -> None:
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         weight = inputs[2 if residual else 1]
         ctx.save_for_backward(output[1] if residual else inputs[0], output[-2] if center else None, output[-1], weight)
         ctx.offset, ctx.round_first = (0.0, False) if center else inputs[-2:]
@@ -174,7 +173,7 @@ def _keep_norm(*, center: bool, residual: bool) -> Callable[..., None]:
 
 
 def _norm_gradient(*, center: bool, residual: bool) -> Callable[..., tuple[Tensor | None, ...]]:
-    def gradient(ctx: FunctionCtx, *given: Tensor | None) -> tuple[Tensor | None, ...]:
+    def gradient(ctx: Any, *given: Tensor | None) -> tuple[Tensor | None, ...]:
         x, mean, rstd, weight = ctx.saved_tensors
         dy, dh = given[0], given[1] if residual else None
         inputs = 2 if residual else 1
@@ -221,7 +220,7 @@ def _fake_norm_backward(
 
 
 def _checked_gated(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def forward(gate: Tensor, up: Tensor, activation: str) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(gate: Tensor, up: Tensor, activation: str) -> Tensor:
         if gate.shape != up.shape or gate.dtype != up.dtype:
             raise ValueError(f"gate is {_told(gate)}, up is {_told(up)}: they must be alike")
         if activation not in ACTIVATIONS:
@@ -231,19 +230,19 @@ def _checked_gated(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return forward
 
 
-def _keep_gated(ctx: FunctionCtx, inputs: tuple[object, ...], output: Tensor) -> None:
+def _keep_gated(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.save_for_backward(*inputs[:2])
     ctx.activation = inputs[2]
 
 
-def _gated_gradient(ctx: FunctionCtx, dout: Tensor) -> tuple[Tensor | None, ...]:
+def _gated_gradient(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
     return (*call("gated_backward", dout, *ctx.saved_tensors, ctx.activation), None)
 
 
 def _rope(run: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
     def forward(
         q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, rotated: int, interleaved: bool, backward: bool
-    ) -> Tensor | tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor]:
         _check_rope(q, k, cos, sin, rotated)
         return run(q, k, cos, sin, rotated, interleaved=interleaved, backward=backward)
 
@@ -277,13 +276,13 @@ def _plain_rope(q: Tensor, k: Tensor, *rest: Any, **named: Any) -> tuple[Tensor,
     return outs
 
 
-def _keep_rope(ctx: FunctionCtx, inputs: tuple[object, ...], output: tuple[Tensor, ...]) -> None:
+def _keep_rope(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     ctx.save_for_backward(*inputs[2:4])
     ctx.settings = inputs[4:]
     ctx.set_materialize_grads(True)
 
 
-def _rope_gradient(ctx: FunctionCtx, dq: Tensor, dk: Tensor) -> tuple[Tensor | None, ...]:
+def _rope_gradient(ctx: Any, dq: Tensor, dk: Tensor) -> tuple[Tensor | None, ...]:
     rotated, interleaved, backward = ctx.settings
     dq, dk = call("rope", dq, dk, *ctx.saved_tensors, rotated, interleaved, not backward)
     return dq, dk, None, None, None, None, None

@@ -67,7 +67,18 @@ def shape_of(weights: list[Tensor], caches: list[Tensor], head: Tensor, has_bias
     if size != HEAD_SIZE or head.shape[1] != hidden or any(one.shape != caches[0].shape for one in caches):
         return None
     stages = STAGES if wide <= SHORT_ROWS * LINE else STAGES - 1
-    shape = Shape(layers, hidden, wide, head.shape[0], heads, shared, length, has_bias, programs, stages)
+    shape = Shape(
+        layers,
+        hidden,
+        wide=wide,
+        words=head.shape[0],
+        heads=heads,
+        shared=shared,
+        length=length,
+        has_bias=has_bias,
+        programs=programs,
+        stages=stages,
+    )
     return None if why_not(shape) else shape
 
 
@@ -114,7 +125,21 @@ def decoder(
     kept = _kept[key]
     if kept is None:
         steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
-        return in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon, overlaps=True)
+        return in_steps(
+            steps,
+            x,
+            weights=weights,
+            norms=norms,
+            caches=caches,
+            head=head,
+            position=position,
+            bias=bias,
+            cos=cos,
+            sin=sin,
+            scale=scale,
+            epsilon=epsilon,
+            overlaps=True,
+        )
     from kernel_pytorch.perf.decode.decoder_kernel import decoder as kernel
 
     shape = kept.shape
@@ -191,12 +216,14 @@ def _prepared(
     return Kept(
         shape,
         tuple(_view(base, lines, columns) for columns in (shape.hidden, shape.heads * HEAD_SIZE, shape.wide)),
-        base.as_strided((base.numel(),), (1,)).view(torch.int32),
-        torch.tensor([[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows], dtype=torch.int32, device=device),
-        numbers(1, torch.int64),
-        numbers(shape.exchanged, torch.int64),
-        numbers(COUNTERS, torch.int32),
-        numbers(shape.hidden, torch.float32),
+        base=base.as_strided((base.numel(),), (1,)).view(torch.int32),
+        table=torch.tensor(
+            [[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows], dtype=torch.int32, device=device
+        ),
+        calls=numbers(1, torch.int64),
+        words=numbers(shape.exchanged, torch.int64),
+        counters=numbers(COUNTERS, torch.int32),
+        residual=numbers(shape.hidden, torch.float32),
     )
 
 

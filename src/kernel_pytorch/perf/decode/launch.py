@@ -163,7 +163,19 @@ def attend(
     overlaps: bool,
 ) -> Tensor:
     """See `ops`: the Triton form."""
-    return _attend(q, None, None, keys, values, None, bias, cos, sin, scale, overlaps)
+    return _attend(
+        q,
+        None,
+        v=None,
+        keys=keys,
+        values=values,
+        position=None,
+        bias=bias,
+        cos=cos,
+        sin=sin,
+        scale=scale,
+        overlaps=overlaps,
+    )
 
 
 def attend_and_store(
@@ -180,7 +192,19 @@ def attend_and_store(
     overlaps: bool,
 ) -> Tensor:
     """See `ops`: the Triton form."""
-    return _attend(q, k, v, keys, values, position, bias, cos, sin, scale, overlaps)
+    return _attend(
+        q,
+        k,
+        v=v,
+        keys=keys,
+        values=values,
+        position=position,
+        bias=bias,
+        cos=cos,
+        sin=sin,
+        scale=scale,
+        overlaps=overlaps,
+    )
 
 
 def _attend(

@@ -34,13 +34,13 @@ def call_step(call: Call) -> Step:
     return Step(
         "extern",
         name,
-        call.graph,
-        shapes,
-        dtype,
-        work.flops if work else None,
-        work.bytes if work else None,
-        work.matrix if work else False,
-        work.arithmetic if work else "fp32",
+        graph=call.graph,
+        shapes=shapes,
+        dtype=dtype,
+        flops=work.flops if work else None,
+        bytes=work.bytes if work else None,
+        matrix=work.matrix if work else False,
+        arithmetic=work.arithmetic if work else "fp32",
     )
 
 

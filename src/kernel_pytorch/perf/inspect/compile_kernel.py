@@ -89,8 +89,9 @@ def resources_of(binary: CompiledKernel, gpu: GPU) -> Resources:
         found = occupancy(kernel, gpu.target, threads, lds - kernel.lds_bytes)
         waves, most, limiter = found.waves_per_simd, found.max_waves_per_simd, found.limiter
     return Resources(
-        kernel.vgprs, kernel.agprs, kernel.sgprs, kernel.vgpr_spills, kernel.sgpr_spills, kernel.scratch_bytes, lds,
-        threads, waves, most, limiter,
+        kernel.vgprs, kernel.agprs, sgprs=kernel.sgprs, spills=kernel.vgpr_spills, sgpr_spills=kernel.sgpr_spills,
+        scratch_bytes=kernel.scratch_bytes, lds_bytes=lds, threads=threads, waves_per_simd=waves,
+        max_waves_per_simd=most, limiter=limiter,
     )  # fmt: skip
 
 

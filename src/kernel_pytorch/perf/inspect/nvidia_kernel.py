@@ -55,5 +55,15 @@ def parse_report(text: str, gpu: GPU, threads: int, shared: int) -> Resources:
     if reached < target.max_waves_per_simd:
         limiter = "registers" if by_registers <= by_shared else "shared memory"
     return Resources(
-        used, None, None, stores // 4, None, stack, shared, threads, reached, target.max_waves_per_simd, limiter
+        used,
+        None,
+        sgprs=None,
+        spills=stores // 4,
+        sgpr_spills=None,
+        scratch_bytes=stack,
+        lds_bytes=shared,
+        threads=threads,
+        waves_per_simd=reached,
+        max_waves_per_simd=target.max_waves_per_simd,
+        limiter=limiter,
     )

@@ -1,4 +1,4 @@
-"""Every kernel with the launches it gets on an AMD target, compiled there: what `test_build` looks at.
+"""Every kernel with the launches it gets on an AMD target, compiled there: what `test_kernels_build` looks at.
 
     python -m tests.perf.kernels.built_kernels DIRECTORY TARGET...
 

@@ -1,4 +1,4 @@
-"""The kernels in Triton's interpreter against fp64, forward and backward: what `test_interpreted` asks for.
+"""The kernels in Triton's interpreter against fp64, forward and backward: what `test_kernels_interpreted` asks for.
 
     TRITON_INTERPRET=1 python -m tests.perf.kernels.interpreted_checks
     python -m tests.perf.kernels.interpreted_checks cuda            the same on a GPU (tests/hw)

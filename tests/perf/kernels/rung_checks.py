@@ -1,4 +1,4 @@
-"""The rungs that swap kernels in, on a small decoder, with Triton's interpreter: what `test_rungs` asks for.
+"""The rungs that swap kernels in, on a small decoder, with Triton's interpreter: what `test_kernel_rungs` asks for.
 
 TRITON_INTERPRET=1 python -m tests.perf.kernels.rung_checks
 """

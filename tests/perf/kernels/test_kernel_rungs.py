@@ -9,7 +9,7 @@ pytest.importorskip("triton")
 
 from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step  # noqa: E402
 from kernel_pytorch.perf.ladder.rungs.triton_kernels import RUNGS  # noqa: E402
-from tests.perf.kernels.test_interpreted import run_interpreted  # noqa: E402
+from tests.perf.kernels.test_kernels_interpreted import run_interpreted  # noqa: E402
 
 
 @pytest.mark.slow

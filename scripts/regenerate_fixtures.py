@@ -14,8 +14,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("codes", nargs="*", help="rules to regenerate, such as KP230 (default: all)")
     args = parser.parse_args(argv)
-    sys.path.insert(0, str(ROOT / "tests" / "port" / "rules"))
-    import fixture_files
+    sys.path.insert(0, str(ROOT))
+    from tests.port.rules import fixture_files
 
     for fixture in fixture_files.fixtures():
         if args.codes and fixture.code not in args.codes:

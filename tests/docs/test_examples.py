@@ -13,9 +13,9 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from blocks import ROOT, RUN, Block, Command, blocks, commands, first_missing, pages
 
 from kernel_pytorch.cli.main import parser_for, verb_summaries
+from tests.docs.blocks import ROOT, RUN, Block, Command, blocks, commands, first_missing, pages
 
 ALL = [block for page in pages() for block in blocks(page) if block.language in RUN]
 WITH_BLOCKS = sorted({block.page for block in ALL if not block.skip})

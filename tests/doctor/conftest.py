@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,7 @@ import pytest
 
 from kernel_pytorch.core.probe import Probe
 from kernel_pytorch.core.stand_in import recorded, stand_in
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from doctor_machines import Site, with_site
+from tests.doctor.machines import Site, with_site
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from doctor_machines import Site, diagnose, statuses, torch_answer
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.probe import Probe
 from kernel_pytorch.doctor.environment import variables
+from tests.doctor.machines import Site, diagnose, statuses, torch_answer
 
 Build = Callable[..., Probe]
 SEED_VARIABLES = [

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from doctor_machines import Site, diagnose, statuses
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.probe import CommandResult, NodeStat, Probe
 from kernel_pytorch.core.stand_in import RENDER_GID
+from tests.doctor.machines import Site, diagnose, statuses
 
 Build = Callable[..., Probe]
 RECORDINGS = Path(__file__).parent.parent / "core" / "recordings"

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
-from doctor_machines import diagnose, look, statuses
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.probe import CommandResult, Probe
 from kernel_pytorch.doctor import report
 from kernel_pytorch.doctor.check import is_not_applicable, run_checks
 from kernel_pytorch.doctor.node import islands, listed
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "backends"))
-
-from topology_texts import (
+from tests.backends.topology_texts import (
     H200,
     Kind,
     all_pcie,
@@ -31,6 +25,7 @@ from topology_texts import (
     rocm_smi_text,
     with_answers,
 )
+from tests.doctor.machines import diagnose, look, statuses
 
 Build = Callable[..., Probe]
 CODES = ("KP126", "KP127", "KP128", "KP129")

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from doctor_machines import Site, diagnose, look, statuses, torch_answer
 
 from kernel_pytorch.backends.amd.inductor_table import SETTINGS
 from kernel_pytorch.core.findings import Status
@@ -17,6 +16,7 @@ from kernel_pytorch.core.probe import CommandResult, NodeStat, Probe
 from kernel_pytorch.doctor import caches
 from kernel_pytorch.doctor.inductor import code_for, differences
 from kernel_pytorch.toolchain import find
+from tests.doctor.machines import Site, diagnose, look, statuses, torch_answer
 
 Build = Callable[..., Probe]
 NUMA = "/proc/sys/kernel/numa_balancing"

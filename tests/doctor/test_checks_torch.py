@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from doctor_machines import NOON, Site, diagnose, statuses, torch_answer
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.probe import CommandResult, Probe
 from kernel_pytorch.doctor.check import all_checks, run_checks
 from kernel_pytorch.doctor.machine import examine
+from tests.doctor.machines import NOON, Site, diagnose, statuses, torch_answer
 
 Build = Callable[..., Probe]
 

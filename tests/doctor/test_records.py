@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from doctor_machines import NOON, Site
 
 from kernel_pytorch.doctor.distributions import (
     read_distributions,
@@ -16,6 +15,7 @@ from kernel_pytorch.doctor.distributions import (
 )
 from kernel_pytorch.doctor.torch_install import find_torch
 from kernel_pytorch.doctor.versions import local_part, minor, release, satisfies
+from tests.doctor.machines import NOON, Site
 
 
 @pytest.mark.parametrize(

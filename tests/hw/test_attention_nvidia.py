@@ -1,30 +1,22 @@
 """The attention adapter's PyTorch tiers on an NVIDIA GPU: real SDPA kernels in half precision against fp64.
 
 aiter and flash-attn's ROCm build cannot run here; flash-attn itself is compared with where it is installed.
-With pytest: `python -m pytest tests/hw -m nvidia`. Without: `python tests/hw/test_attention_nvidia.py`.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-import sys
-import traceback
-import unittest
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "port" / "templates")]
+import pytest
+import torch
 
-import torch  # noqa: E402
-from reference_attention import inputs, reference  # noqa: E402
+from kernel_pytorch.port.templates import rocm_attention as adapter
+from tests.port.templates.reference_attention import inputs, reference
 
-from kernel_pytorch.port.templates import rocm_attention as adapter  # noqa: E402
-
-HAS_GPU = torch.version.cuda is not None and torch.cuda.is_available()
+pytestmark = pytest.mark.nvidia
 SHAPES = [
     (64, 64, 8, 8),
     (64, 64, 8, 2),
@@ -54,7 +46,7 @@ def near(result: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, what:
     assert error <= limit, f"{what}: error {error:.3g} is above {limit:.3g}"
 
 
-def case_dense_forward_and_backward() -> None:
+def test_dense_forward_and_backward() -> None:
     for name in ("sdpa", "eager"):
         for dtype in (torch.bfloat16, torch.float16, torch.float32):
             for queries, keys, heads, key_heads in SHAPES:
@@ -98,14 +90,14 @@ def vectorised(
     return torch.einsum("bhqk,bkhd->bqhd", weights, v), scores
 
 
-def case_the_reference_is_right() -> None:
+def test_the_reference_is_right() -> None:
     for causal in (False, True):
         q, k, v = inputs(1, 9, 6, 4, 2, 16, device="cuda")
         expected = reference(q, k, v, causal=causal, window=(3, 2))[0]
         torch.testing.assert_close(vectorised(q, k, v, causal, (3, 2))[0], expected)
 
 
-def case_softcap_alibi_and_lse_fall_to_eager() -> None:
+def test_softcap_alibi_and_lse_fall_to_eager() -> None:
     q, k, v = inputs(2, 24, 40, 4, 2, 64, torch.bfloat16, device="cuda")
     slopes = torch.tensor([0.5, 0.25, 0.125, 0.06], device="cuda")
     out, lse, _ = adapter.flash_attn_func(
@@ -116,7 +108,7 @@ def case_softcap_alibi_and_lse_fall_to_eager() -> None:
     near(lse, expected_lse, torch.bfloat16, "log-sum-exp")
 
 
-def case_varlen() -> None:
+def test_varlen() -> None:
     pairs = [(17, 17), (64, 64), (1, 50)]
     single = [inputs(1, queries, keys, 8, 2, 64, torch.bfloat16, device="cuda") for queries, keys in pairs]
     q, k, v = (torch.cat([item[part][0] for item in single]) for part in range(3))
@@ -129,7 +121,7 @@ def case_varlen() -> None:
     near(out, torch.cat([reference(*one, causal=True)[0][0] for one in single]), torch.bfloat16, "varlen")
 
 
-def case_decoding_is_captured_in_a_graph() -> None:
+def test_decoding_is_captured_in_a_graph() -> None:
     """The cache's length is a tensor and stays one: nothing on the way asks the host for it."""
     cache_k, cache_v = (torch.zeros(2, 64, 2, 64, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     q, k, v = inputs(2, 1, 1, 8, 2, 64, torch.bfloat16, device="cuda")
@@ -160,9 +152,9 @@ def case_decoding_is_captured_in_a_graph() -> None:
         torch.testing.assert_close(result, step())
 
 
-def case_flash_attn_itself_agrees() -> None:
+def test_flash_attn_itself_agrees() -> None:
     if importlib.util.find_spec("flash_attn") is None:
-        raise unittest.SkipTest("flash_attn is not installed here")
+        pytest.skip("flash_attn is not installed here")
     from flash_attn import flash_attn_func
 
     for queries, keys, heads, key_heads in SHAPES:
@@ -172,43 +164,3 @@ def case_flash_attn_itself_agrees() -> None:
             with tier("sdpa"):
                 ours = adapter.flash_attn_func(q, k, v, 0.0, None, True, window)
             near(ours, theirs.double(), torch.bfloat16, f"flash_attn {queries, keys, heads, key_heads, window}")
-
-
-CASES: list[Callable[[], None]] = [value for name, value in list(globals().items()) if name.startswith("case_")]
-
-try:
-    import pytest
-except ImportError:
-    pass
-else:
-
-    @pytest.mark.nvidia
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("case_"))
-    def test_attention(case: Callable[[], None]) -> None:
-        if not HAS_GPU:
-            pytest.skip("no NVIDIA GPU")
-        case()
-
-
-def main() -> int:
-    """Every case, without pytest; the number that failed."""
-    if not HAS_GPU:
-        print("no NVIDIA GPU")
-        return 2
-    print(torch.cuda.get_device_name(), "torch", torch.__version__)
-    failed: list[Any] = []
-    for case in CASES:
-        try:
-            case()
-            print("passed", case.__name__)
-        except unittest.SkipTest as reason:
-            print("not run", case.__name__, reason)
-        except Exception:
-            failed.append(case)
-            print("FAILED", case.__name__)
-            traceback.print_exc()
-    return len(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

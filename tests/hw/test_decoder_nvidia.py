@@ -1,32 +1,25 @@
-"""The decoder kernel on an NVIDIA GPU of compute capability 9.0, against plain torch and against five kernels a layer.
-
-With pytest: `python -m pytest tests/hw -m nvidia`. Without: `python tests/hw/test_decoder_nvidia.py`.
-"""
+"""The decoder kernel on an NVIDIA GPU of compute capability 9.0, against plain torch and five kernels a layer."""
 
 from __future__ import annotations
 
-import sys
-import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "src")]
+import pytest
+import torch
 
-import torch  # noqa: E402
+from kernel_pytorch.perf.decode import decoder_launch, launch
+from kernel_pytorch.perf.decode.decoder_shape import Shape
+from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+from kernel_pytorch.perf.decode.ops import register
 
-from kernel_pytorch.perf.decode import decoder_launch, launch  # noqa: E402
-from kernel_pytorch.perf.decode.decoder_shape import Shape  # noqa: E402
-from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps  # noqa: E402
-from kernel_pytorch.perf.decode.ops import register  # noqa: E402
-
-HAS_GPU = (
-    torch.version.cuda is not None
-    and torch.cuda.is_available()
-    and decoder_launch.why_not_here(torch.device("cuda")) is None
-)
+pytestmark = [
+    pytest.mark.nvidia,
+    pytest.mark.skipif(
+        not torch.cuda.is_available() or decoder_launch.why_not_here(torch.device("cuda")) is not None,
+        reason="needs an NVIDIA GPU of compute capability 9.0",
+    ),
+]
 
 
 SIZES = {
@@ -107,7 +100,7 @@ def away(found: Any, expected: Any) -> float:
     return float((found.float().cpu() - expected.float().cpu()).abs().max())
 
 
-def case_as_near_to_plain_torch_as_the_five_kernels() -> None:
+def test_as_near_to_plain_torch_as_the_five_kernels() -> None:
     for name, size in SIZES.items():
         given = decoder(size)
         for at, has_bias in ((size.length // 2, True), (0, True), (size.length - 1, False)):
@@ -124,7 +117,7 @@ def case_as_near_to_plain_torch_as_the_five_kernels() -> None:
                 assert torch.equal(mine, other), "written where nothing was to be written"
 
 
-def case_many_tokens_one_after_another() -> None:
+def test_many_tokens_one_after_another() -> None:
     size = SIZES["1.1B, 3 layers"]
     given = decoder(size)
     own, theirs = given.copies(), given.copies()
@@ -134,7 +127,7 @@ def case_many_tokens_one_after_another() -> None:
         assert away(one_kernel(given, own, row, rest), near) <= 0.06 * float(near.float().abs().max())
 
 
-def case_a_recorded_graph_replayed_two_thousand_times() -> None:
+def test_a_recorded_graph_replayed_two_thousand_times() -> None:
     size = SIZES["1.1B, 3 layers"]
     given = decoder(size)
     own = given.copies()
@@ -154,7 +147,7 @@ def case_a_recorded_graph_replayed_two_thousand_times() -> None:
         assert torch.equal(out, expected)
 
 
-def case_a_place_outside_the_cache_writes_nothing() -> None:
+def test_a_place_outside_the_cache_writes_nothing() -> None:
     size = SIZES["small, few keys"]
     given = decoder(size)
     for outside in (size.length, size.length + 30, -1):
@@ -164,7 +157,7 @@ def case_a_place_outside_the_cache_writes_nothing() -> None:
         assert all(torch.equal(mine, before) for mine, before in zip(own, given.caches, strict=True))
 
 
-def case_what_was_at_the_place_counts_for_nothing() -> None:
+def test_what_was_at_the_place_counts_for_nothing() -> None:
     size = SIZES["small, few keys"]
     given = decoder(size)
     row, rest = token(size, 40)
@@ -175,7 +168,7 @@ def case_what_was_at_the_place_counts_for_nothing() -> None:
     assert torch.equal(one_kernel(given, own, row, rest), expected)
 
 
-def case_the_first_call_may_be_inductors_warm_up() -> None:
+def test_the_first_call_may_be_inductors_warm_up() -> None:
     """What the kernel keeps does not go into the pool of Inductor's graphs."""
     size = SIZES["small, few keys"]
     given = decoder(size)
@@ -192,7 +185,7 @@ def case_the_first_call_may_be_inductors_warm_up() -> None:
     assert away(found, expected) <= 0.06 * float(expected.float().abs().max())
 
 
-def case_weights_that_are_not_aligned_take_the_five_kernels() -> None:
+def test_weights_that_are_not_aligned_take_the_five_kernels() -> None:
     size = SIZES["small, few keys"]
     given = decoder(size)
     flat = torch.empty(given.weights[0].numel() + 8, device="cuda", dtype=torch.bfloat16)
@@ -202,41 +195,3 @@ def case_weights_that_are_not_aligned_take_the_five_kernels() -> None:
     assert torch.equal(one_kernel(other, given.copies(), row, rest), five_kernels(given, given.copies(), row, rest)), (
         "not the five kernels"
     )
-
-
-CASES: list[Callable[[], None]] = [value for name, value in list(globals().items()) if name.startswith("case_")]
-
-try:
-    import pytest
-except ImportError:
-    pass
-else:
-
-    @pytest.mark.nvidia
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("case_"))
-    def test_decoder(case: Callable[[], None]) -> None:
-        if not HAS_GPU:
-            pytest.skip("no NVIDIA GPU of compute capability 9.0")
-        case()
-
-
-def main() -> int:
-    """Every case, without pytest; the number that failed."""
-    if not HAS_GPU:
-        print("no NVIDIA GPU of compute capability 9.0")
-        return 2
-    print(torch.cuda.get_device_name(), "torch", torch.__version__)
-    failed: list[Any] = []
-    for case in CASES:
-        try:
-            case()
-            print("passed", case.__name__, flush=True)
-        except Exception:
-            failed.append(case)
-            print("FAILED", case.__name__, flush=True)
-            traceback.print_exc()
-    return len(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,30 +1,19 @@
-"""AMDOptimizer on an NVIDIA GPU: every level against fp64, with each step measured; training against a plain loop.
-
-With pytest: `python -m pytest tests/hw -m nvidia`. Without: `python tests/hw/test_optimizer_nvidia.py`.
-"""
+"""AMDOptimizer on an NVIDIA GPU: every level against fp64, with each step measured; training against a plain loop."""
 
 from __future__ import annotations
 
 import copy
-import importlib
-import sys
-import time
-import traceback
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "backends" / "amd" / "optimizer")]
+import pytest
+import torch
+from torch import nn
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
+from kernel_pytorch.backends.amd import AMDOptimizer
+from kernel_pytorch.backends.amd.rewrites import fused_norms, triton_kernels
+from tests.backends.amd.optimizer import models
 
-from kernel_pytorch.backends.amd import AMDOptimizer  # noqa: E402
-from kernel_pytorch.backends.amd.rewrites import fused_norms, triton_kernels  # noqa: E402
-
-models: Any = importlib.import_module("models")
-HAS_GPU = torch.version.cuda is not None and torch.cuda.is_available()
+pytestmark = pytest.mark.nvidia
 
 
 def report(optimizer: AMDOptimizer) -> dict[str, Any]:
@@ -61,7 +50,7 @@ def transformer(size: int = 512, style: str = "divide") -> Any:
     return models.TiedTransformer(size=size, tokens=1024, style=style).cuda()
 
 
-def case_transformer_at_every_level() -> None:
+def test_transformer_at_every_level() -> None:
     ids = torch.randint(1024, (8, 512), device="cuda")
     for level in ("conservative", "balanced", "aggressive"):
         for dtype, limit in ((torch.float32, 1e-3), (torch.bfloat16, 3e-2)):
@@ -74,7 +63,7 @@ def case_transformer_at_every_level() -> None:
             assert level != "aggressive" or {"fused RMS norm", "gated activation", "graph capture"} <= done
 
 
-def case_small_batches_are_captured() -> None:
+def test_small_batches_are_captured() -> None:
     torch._dynamo.reset()
     model = transformer().bfloat16().eval()
     summary = check_against_fp64(model, torch.randint(1024, (1, 64), device="cuda"), "aggressive", 3e-2, "default")
@@ -88,7 +77,7 @@ def case_small_batches_are_captured() -> None:
         torch.testing.assert_close(found, captured.function(ids), rtol=0, atol=0)
 
 
-def case_the_search_over_kernels() -> None:
+def test_the_search_over_kernels() -> None:
     torch._dynamo.reset()
     torch.manual_seed(0)
     model = models.GatedMLP(size=256).cuda().bfloat16().eval()
@@ -98,14 +87,14 @@ def case_the_search_over_kernels() -> None:
     assert "compile" in {item["name"] for item in tried}
 
 
-def case_masks_on_fused_kernels() -> None:
+def test_masks_on_fused_kernels() -> None:
     for style, length in (("buffer", 32), ("built", 96)):
         model = transformer(style=style).bfloat16().eval()
         ids = torch.randint(1024, (4, length), device="cuda")
         check_against_fp64(model, ids, "balanced", 3e-2)
 
 
-def case_convolutions() -> None:
+def test_convolutions() -> None:
     torch.manual_seed(0)
     for dtype, limit in ((torch.float32, 1e-3), (torch.float16, 1e-2)):
         torch._dynamo.reset()
@@ -115,7 +104,7 @@ def case_convolutions() -> None:
         assert {"batch norm folding", "channels_last"} <= {item["name"] for item in tried}
 
 
-def case_triton_kernels_against_fp64() -> None:
+def test_triton_kernels_against_fp64() -> None:
     for dtype, limit in ((torch.float32, 1e-5), (torch.float16, 2e-3), (torch.bfloat16, 1.6e-2)):
         for shape in ((3, 16), (2, 5, 1000), (64, 4096), (4, 16384)):
             x, weight = torch.randn(shape, device="cuda").to(dtype), torch.rand(shape[-1], device="cuda").to(dtype)
@@ -129,7 +118,7 @@ def case_triton_kernels_against_fp64() -> None:
             torch.testing.assert_close(triton_kernels.silu_times(x, up).double(), exact, rtol=limit, atol=limit)
 
 
-def case_training_follows_the_plain_loop() -> None:
+def test_training_follows_the_plain_loop() -> None:
     ids = torch.randint(1024, (8, 256), device="cuda")
     plain = transformer().train()
     model = copy.deepcopy(plain)
@@ -151,7 +140,7 @@ def case_training_follows_the_plain_loop() -> None:
     torch.testing.assert_close(losses[1], losses[0], rtol=2e-2, atol=2e-2)
 
 
-def case_checkpointing_is_taken_when_memory_is_short() -> None:
+def test_checkpointing_is_taken_when_memory_is_short() -> None:
     from kernel_pytorch.core.config import AMDConfig
 
     ids = torch.randint(1024, (8, 256), device="cuda")
@@ -160,36 +149,3 @@ def case_checkpointing_is_taken_when_memory_is_short() -> None:
         optimizer.optimize(transformer().train(), "aggressive", ids, compile=False, gradient_checkpointing="auto")
         applied = {item["name"] for item in optimizer.get_optimization_summary()["optimizations_applied"]}
         assert ("gradient checkpointing" in applied) is expected
-
-
-CASES: list[Callable[[], None]] = [value for name, value in list(globals().items()) if name.startswith("case_")]
-
-try:
-    import pytest
-except ImportError:
-    pass
-else:
-    pytestmark = [
-        pytest.mark.nvidia,
-        pytest.mark.skipif(not HAS_GPU, reason="needs an NVIDIA GPU and a CUDA build of torch"),
-    ]
-
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("case_"))
-    def test_optimizer(case: Callable[[], None]) -> None:
-        case()
-
-
-if __name__ == "__main__":
-    if not HAS_GPU:
-        sys.exit("not run: this needs an NVIDIA GPU and a CUDA build of torch")
-    failed = 0
-    for case in CASES:
-        start = time.perf_counter()
-        try:
-            case()
-            print(f"pass  {case.__name__} ({time.perf_counter() - start:.1f} s)", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL  {case.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(CASES) - failed} of {len(CASES)} cases passed on {torch.cuda.get_device_name()}")
-    sys.exit(min(failed, 1))

@@ -1,6 +1,5 @@
 """PTX on a real NVIDIA GPU: the original asm and the C++ we write for it, side by side on the same operands.
 
-Needs nvcc and a GPU. Run by pytest (`-m nvidia`), or without it: `python tests/hw/test_ptx_nvidia.py`.
 The C++ is HIP; a few lines of CUDA stand in for HIP's names, at warp size 32.
 """
 
@@ -12,23 +11,17 @@ import re
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "port" / "ptx")]
+import pytest
 
-import ptx_cases  # noqa: E402
-from ptx_cases import BITS, C_TYPES, Case  # noqa: E402
+from kernel_pytorch.port.names import simd_in_word
+from tests.port.ptx import ptx_cases
+from tests.port.ptx.ptx_cases import BITS, C_TYPES, Case
 
-from kernel_pytorch.port.names import simd_in_word  # noqa: E402
-
-try:
-    import pytest
-except ImportError:  # a bare GPU machine
-    pytest = None  # type: ignore[assignment]
+pytestmark = [pytest.mark.nvidia, pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not on PATH")]
 
 ROWS = 4096
 
@@ -316,40 +309,15 @@ def all_cases() -> list[Case]:
     return ptx_cases.integer_cases() + ptx_cases.float_cases() + WARP_CASES + MEMORY_CASES + HALF_CASES
 
 
-if pytest is not None:
-
-    @pytest.fixture(scope="module")
-    def outcomes() -> dict[str, Outcome]:
-        if shutil.which("nvcc") is None:
-            pytest.skip("nvcc is not on PATH")
-        return {outcome.template: outcome for outcome in compare(all_cases())}
-
-    @pytest.mark.nvidia
-    @pytest.mark.parametrize("template", sorted({case.template for case in all_cases()}))
-    def test_same_result(outcomes: dict[str, Outcome], template: str) -> None:
-        assert outcomes[template].difference == ""
-
-    @pytest.mark.nvidia
-    def test_simd_in_word() -> None:
-        assert simd_differences() == ""
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    return {outcome.template: outcome for outcome in compare(all_cases())}
 
 
-def main() -> int:
-    """Every case; prints what differs and a summary."""
-    cases = all_cases()
-    wrong = [outcome for outcome in compare(cases) if outcome.difference]
-    for outcome in wrong:
-        print(f"{outcome.template}: {outcome.difference}")
-    simd = simd_differences()
-    if simd:
-        print(simd[:2000])
-    print(
-        f"{len(cases) - len(wrong)} of {len(cases)} PTX blocks agree on {ROWS} operand rows each; "
-        f"SIMD-in-a-word: {len(simd_in_word.all_names())} intrinsics, "
-        f"{'all agree' if not simd else 'differences above'}"
-    )
-    return 1 if wrong or simd else 0
+@pytest.mark.parametrize("template", sorted({case.template for case in all_cases()}))
+def test_same_result(outcomes: dict[str, Outcome], template: str) -> None:
+    assert outcomes[template].difference == ""
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_simd_in_word() -> None:
+    assert simd_differences() == ""

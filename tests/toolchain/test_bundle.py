@@ -10,10 +10,10 @@ import zlib
 from pathlib import Path
 
 import pytest
-from device_ir import Spec, build, link
 
 from kernel_pytorch.toolchain.code_object import CodeObjectError, read_code_object, read_code_objects
 from kernel_pytorch.toolchain.offload_bundle import BUNDLE_MAGIC, BundleError, device_images
+from tests.toolchain.device_ir import Spec, build, link
 
 FIRST = "hipv4-amdgcn-amd-amdhsa--gfx942"
 SECOND = "hipv4-amdgcn-amd-amdhsa--gfx1100"

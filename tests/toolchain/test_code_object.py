@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from device_ir import Spec, build, compile_ir, kernel_ir, link
 
 from kernel_pytorch.core import hardware
 from kernel_pytorch.toolchain.code_object import (
@@ -17,6 +16,7 @@ from kernel_pytorch.toolchain.code_object import (
     read_code_object,
     read_code_objects,
 )
+from tests.toolchain.device_ir import Spec, build, compile_ir, kernel_ir, link
 
 EVERYTHING = """
 target triple = "amdgcn-amd-amdhsa"

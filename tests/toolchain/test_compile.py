@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pip_only import KERNELS, pip_toolchain
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import UnknownTargetError
@@ -26,6 +25,7 @@ from kernel_pytorch.toolchain.compile import (
 )
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.oclc import control_constants, isa_version
+from tests.toolchain.pip_only import KERNELS, pip_toolchain
 
 SIX_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")
 # EF_AMDGPU_MACH of the ELF header, from LLVM's AMDGPU usage page.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from pip_only import pip_toolchain
 
 from kernel_pytorch.toolchain.compile import CompileFailed, compile_device_text
 from kernel_pytorch.toolchain.diagnostics import errors, parse_messages, undefined_symbols
+from tests.toolchain.pip_only import pip_toolchain
 
 # Source, the code expected, the line it must be reported on.
 CAUSES = {

@@ -7,12 +7,12 @@ only the device has.
 from __future__ import annotations
 
 import ctypes
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pip_only import KERNELS, pip_toolchain
 
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
@@ -24,6 +24,7 @@ from kernel_pytorch.toolchain.compile import (
 )
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.roots import COMPLETING_INCLUDE, FALLBACK_INCLUDE
+from tests.toolchain.pip_only import KERNELS, pip_toolchain
 
 np = pytest.importorskip("numpy")
 
@@ -40,8 +41,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     toolchain = pip_toolchain()
     (folder / "functions.o").write_bytes(compile_host(FUNCTIONS, toolchain))
     shared = folder / "functions.so"
-    # zig cc brings the half-precision conversions of compiler-rt, which no system library is sure to have.
-    subprocess.run([toolchain.compiler[0], "cc", "-shared", "-o", str(shared), str(folder / "functions.o")], check=True)
+    link = ["-shared", "-Wl,-z,defs", "-o", str(shared), str(folder / "functions.o"), "-lm"]
+    # The half-precision conversions are in libgcc from version 12 on. zig cc has them anywhere, but builds its
+    # compiler-rt first, which takes 20 s.
+    for linker in ([found] if (found := shutil.which("cc")) else [], [toolchain.compiler[0], "cc"]):
+        if linker and subprocess.run([*linker, *link], capture_output=True, check=False).returncode == 0:
+            break
     return ctypes.CDLL(str(shared))
 
 

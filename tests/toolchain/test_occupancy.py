@@ -4,11 +4,11 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from device_ir import Spec, build, llvm_occupancy
 
 from kernel_pytorch.core.hardware import Target, target, targets
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
 from kernel_pytorch.toolchain.occupancy import occupancy
+from tests.toolchain.device_ir import Spec, build, llvm_occupancy
 
 AMD = [row.name for row in targets("amd")]
 SIZES = ((1, 64), (1, 256), (1, 1024), (64, 64), (256, 256), (192, 192), (1024, 1024))

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from device_ir import Spec, build
 
 from kernel_pytorch.toolchain.build import HOST, BuildOutcome, Source, build_sources, default_targets
 from kernel_pytorch.toolchain.code_object import read_code_object
@@ -26,6 +25,7 @@ from kernel_pytorch.toolchain.resource_table import (
     print_rich_table,
     resource_rows,
 )
+from tests.toolchain.device_ir import Spec, build
 
 SOURCE = Path(__file__).with_name("resources.hip")
 DEFAULT_TARGETS = default_targets()

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
     from kernel_pytorch.core.config import AMDConfig
 
 DTYPE_NAMES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
@@ -20,7 +23,7 @@ class Backend(Protocol):
     """A device to run models on: AMD, NVIDIA or the CPU."""
 
     @property
-    def device(self) -> Any: ...  # torch.device
+    def device(self) -> torch.device: ...  # torch.device
 
     @property
     def config(self) -> AMDConfig: ...
@@ -34,12 +37,12 @@ class Backend(Protocol):
 
     def prepare_model(
         self,
-        model: Any,
+        model: nn.Module,
         *,
         parallel: str | None = None,
-        compile: bool | str | Mapping[str, Any] = False,
+        compile: bool | str | Mapping[str, object] = False,
         memory_format: str = "auto",
-    ) -> Any: ...
+    ) -> nn.Module: ...
 
     def synchronize(self) -> None: ...
 
@@ -59,7 +62,7 @@ class Precision:
     reason: str
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> torch.dtype:
         """The torch dtype."""
         return torch_dtype(self.name)
 
@@ -69,20 +72,20 @@ class Precision:
         return self.name != "fp32"
 
 
-def torch_dtype(name: str) -> Any:
+def torch_dtype(name: str) -> torch.dtype:
     """The torch dtype of "fp32", "fp16" or "bf16"."""
     import torch
 
     return getattr(torch, DTYPE_NAMES[name])
 
 
-def precision_name(dtype: Any) -> str | None:
+def precision_name(dtype: torch.dtype) -> str | None:
     """ "bf16" of torch.bfloat16; None for a dtype that is no precision a model is prepared in."""
     wanted = str(dtype).removeprefix("torch.")
     return next((name for name, full in DTYPE_NAMES.items() if full == wanted), None)
 
 
-def tolerance(precision: str | Any) -> tuple[float, float]:
+def tolerance(precision: str | torch.dtype) -> tuple[float, float]:
     """Relative and absolute tolerance of a comparison in that precision, given by name or torch dtype."""
     name = precision if isinstance(precision, str) else precision_name(precision)
     if name not in TOLERANCES:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.memory_figures import is_out_of_memory, release_unused
 from kernel_pytorch.core.errors import ROCmMemoryError
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -18,7 +21,9 @@ class BatchFit:
     tried: tuple[tuple[int, bool], ...]
 
 
-def find_batch_size(step: Callable[[int], Any], largest: int, smallest: int = 1, *, device: Any) -> BatchFit:
+def find_batch_size(
+    step: Callable[[int], object], largest: int, smallest: int = 1, *, device: torch.device
+) -> BatchFit:
     """Call `step(batch_size)` with sizes from `largest` down, by bisection, until the largest that fits is known.
 
     `step` runs out of memory by raising; any other exception ends the search and is the caller's. Raises
@@ -54,7 +59,7 @@ def find_batch_size(step: Callable[[int], Any], largest: int, smallest: int = 1,
     return BatchFit(fitting, tuple(tried))
 
 
-def _attempt(step: Callable[[int], Any], size: int) -> str | None:
+def _attempt(step: Callable[[int], object], size: int) -> str | None:
     """None if the step ran, else how it ran out of memory. The result is dropped: it would count against the next."""
     try:
         step(size)

@@ -8,10 +8,13 @@ What is left is FP8: the same bits mean half the value on gfx942 (e4m3fnuz, e5m2
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import AMDBackendError
 from kernel_pytorch.core.hardware import target
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 SCALE_ENDINGS = ("_scale", ".scale", "_scale_inv")
 _NEGATIVE_ZERO = 0x80  # elsewhere; the only NaN of the fnuz formats
@@ -25,7 +28,7 @@ _TWINS = {
 }
 
 
-def portable_state_dict(model: Any) -> dict[str, Any]:
+def portable_state_dict(model: nn.Module) -> dict[str, Any]:
     """The whole state dict as CPU tensors under the keys of the bare model: DDP and FSDP are looked through.
 
     With FSDP every rank must call it; ranks other than 0 get an empty one."""
@@ -40,7 +43,7 @@ def portable_state_dict(model: Any) -> dict[str, Any]:
     return {key: value.detach().cpu() if hasattr(value, "detach") else value for key, value in state.items()}
 
 
-def load_portable_state_dict(model: Any, state: Mapping[str, Any], target_name: str | None = None) -> None:
+def load_portable_state_dict(model: nn.Module, state: Mapping[str, Any], target_name: str | None = None) -> None:
     """Load a portable state dict; with `target_name` FP8 tensors are brought into that target's format first.
 
     With FSDP every rank must call it, rank 0 with the whole state dict."""
@@ -85,10 +88,10 @@ def adapt_fp8(state: Mapping[str, Any], target_name: str) -> dict[str, Any]:
 
 
 def refuse_raw_fp8(
-    module: Any,
+    module: nn.Module,
     state_dict: MutableMapping[str, Any],
     prefix: str,
-    local_metadata: Any,
+    local_metadata: object,
     strict: bool,
     missing_keys: list[str],
     unexpected_keys: list[str],
@@ -119,7 +122,7 @@ def _scale_key(key: str, state: Mapping[str, Any]) -> str:
     return found
 
 
-def _scaled(key: str, scale: Any, *, doubled: bool) -> Any:
+def _scaled(key: str, scale: Tensor, *, doubled: bool) -> Tensor:
     import torch
 
     if str(scale.dtype) == "torch.float8_e8m0fnu":  # a power of two by its exponent
@@ -133,7 +136,7 @@ def _scaled(key: str, scale: Any, *, doubled: bool) -> Any:
     return changed
 
 
-def _converted(key: str, tensor: Any, to_fnuz: bool) -> Any:
+def _converted(key: str, tensor: Tensor, to_fnuz: bool) -> Tensor:
     import torch
 
     bits = tensor.view(torch.uint8).clone()

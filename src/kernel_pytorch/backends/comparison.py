@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Difference:
         return self.error <= self.limit
 
 
-def distance(old: Any, new: Any, relative: float, absolute: float, where: str) -> Difference:
+def distance(old: Tensor, new: Tensor, relative: float, absolute: float, where: str) -> Difference:
     """The largest difference of two tensors; the limit is relative to the largest value of `old`."""
     import torch
 
@@ -50,7 +53,7 @@ def worse(one: Difference, other: Difference) -> Difference:
     return other if excess(other) > excess(one) or (one.error == 0.0 and other.error >= one.error) else one
 
 
-def tensors_in(value: Any) -> Iterator[Any]:
+def tensors_in(value: object) -> Iterator[Tensor]:
     """Every tensor in a nest of containers and dataclasses, in order."""
     import torch
     from torch.utils import _pytree

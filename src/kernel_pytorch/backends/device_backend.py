@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform as python_platform
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.base import Precision
 from kernel_pytorch.backends.found_devices import FoundDevices, choose_device
@@ -16,6 +16,10 @@ from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError, AMDDeviceError
 from kernel_pytorch.core.hardware import GIB, Target, find_gpu
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 COMPILE_MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 
@@ -40,7 +44,7 @@ class DeviceBackend:
         self._precision = Precision("fp32", False, "not chosen yet")
 
     @property
-    def device(self) -> Any:
+    def device(self) -> torch.device:
         """The torch device models and inputs belong on."""
         return self._device
 
@@ -78,12 +82,12 @@ class DeviceBackend:
 
     def prepare_model(
         self,
-        model: Any,
+        model: nn.Module,
         *,
         parallel: str | None = None,
-        compile: bool | str | Mapping[str, Any] = False,
+        compile: bool | str | Mapping[str, object] = False,
         memory_format: str = "auto",
-    ) -> Any:
+    ) -> nn.Module:
         """Make `model` ready for this device, in place, and give it back.
 
         It is moved, its precision set (see `precision`; fp32 inputs go on working), its memory format chosen, and
@@ -109,7 +113,7 @@ class DeviceBackend:
         )
         return many.spread(prepared, self, spread, arguments) if spread else prepared
 
-    def grad_scaler(self) -> Any:
+    def grad_scaler(self) -> torch.amp.GradScaler:
         """A gradient scaler: at work in fp16, where small gradients would become zero; else it does nothing."""
         import torch
 
@@ -162,7 +166,7 @@ class DeviceBackend:
         torch.cuda.set_per_process_memory_fraction(self.config.max_memory_fraction, self.device)
         self._undo.append(lambda: torch.cuda.set_per_process_memory_fraction(before, self.device))
 
-    def _describe(self, info: DeviceInfo | None) -> dict[str, Any]:
+    def _describe(self, info: DeviceInfo | None) -> dict[str, object]:
         import torch
 
         platform = self._found.platform
@@ -180,14 +184,14 @@ class DeviceBackend:
         }
         return {**(_cpu_facts() if info is None else _gpu_facts(info)), **common}
 
-    def _memory_format(self, model: Any, asked: str) -> str:
+    def _memory_format(self, model: nn.Module, asked: str) -> str:
         if asked != "auto":
             return asked
         # Tensor cores read channels_last; on AMD it depends on the MIOpen version, so AMDOptimizer measures it.
         pays = self.vendor == "nvidia" and self._is_real and self.precision.is_low and has_convolutions(model)
         return "channels_last" if pays else "contiguous"
 
-    def _compile_arguments(self, compile: bool | str | Mapping[str, Any]) -> dict[str, Any] | None:
+    def _compile_arguments(self, compile: bool | str | Mapping[str, object]) -> dict[str, Any] | None:
         if compile is False:
             return None
         if compile is True:
@@ -205,7 +209,7 @@ class DeviceBackend:
                 "torch cannot run anything on it"
             )
 
-    def _check_memory(self, model: Any) -> None:
+    def _check_memory(self, model: nn.Module) -> None:
         import torch
 
         from kernel_pytorch.backends.memory_figures import memory_error
@@ -218,7 +222,7 @@ class DeviceBackend:
             raise memory_error("prepare_model", needed, free)
 
 
-def _cpu_facts() -> dict[str, Any]:
+def _cpu_facts() -> dict[str, object]:
     return {
         "device_type": "cpu",
         "device": "cpu",
@@ -235,7 +239,7 @@ def _cpu_facts() -> dict[str, Any]:
     }
 
 
-def _gpu_facts(info: DeviceInfo) -> dict[str, Any]:
+def _gpu_facts(info: DeviceInfo) -> dict[str, object]:
     row = known_target(info.target)
     match = find_gpu(info.target, info.compute_units or None, info.memory_bytes / GIB or None, name=info.name)
     return {

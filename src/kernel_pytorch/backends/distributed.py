@@ -18,13 +18,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.backends.topology import collective_variables, gpu_links, missing_variables
 from kernel_pytorch.backends.watch import Watch, stop_message
 from kernel_pytorch.core.errors import AMDBackendError
 from kernel_pytorch.core.platform import current_probe
+
+if TYPE_CHECKING:
+    import torch
+    from torch.distributed import Store
+
+    from kernel_pytorch.backends.device_backend import DeviceBackend
 
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _LOST_PEER = ("connection closed by peer", "connection reset", "broken pipe", "gloo", "nccl", "socket", "timed out")
@@ -67,7 +73,7 @@ def under_launcher() -> bool:
 
 
 def join(
-    backend: Any,
+    backend: DeviceBackend,
     *,
     parallel: str | None = None,
     join_timeout_s: float = 120.0,
@@ -113,7 +119,7 @@ def leave() -> None:
 
 
 @contextmanager
-def joined(backend: Any, **options: Any) -> Iterator[Job]:
+def joined(backend: DeviceBackend, **options: Any) -> Iterator[Job]:
     """A job for the length of a block; options as for `join`.
 
     When the block raises, the other ranks are told. When it raises because another rank failed, DistributedError
@@ -171,7 +177,7 @@ def _is_communication(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(word in str(error).lower() for word in _LOST_PEER)
 
 
-def _job_from_environment(device: Any) -> Job:
+def _job_from_environment(device: torch.device) -> Job:
     lacking = [name for name in _VARIABLES if not os.environ.get(name)]
     if lacking:
         raise DistributedError(
@@ -185,7 +191,7 @@ def _job_from_environment(device: Any) -> Job:
     return Job(rank, size, int(os.environ.get("LOCAL_RANK", rank)), name)
 
 
-def _start(job: Job, device: Any, join_timeout_s: float, collective_timeout_s: float) -> Any:
+def _start(job: Job, device: torch.device, join_timeout_s: float, collective_timeout_s: float) -> Store:
     import torch
     import torch.distributed as dist
 
@@ -212,13 +218,13 @@ def _start(job: Job, device: Any, join_timeout_s: float, collective_timeout_s: f
     return store
 
 
-def _meet(store: Any, job: Job, timeout_s: float) -> None:
+def _meet(store: Store, job: Job, timeout_s: float) -> None:
     """Wait until every rank has come this far, so that a missing one is noticed now."""
     store.set(f"kpt/here/{job.rank}", "1")
     store.wait([f"kpt/here/{rank}" for rank in range(job.world_size)], timedelta(seconds=timeout_s))
 
 
-def _set_variables(backend: Any, parallel: str | None) -> None:
+def _set_variables(backend: DeviceBackend, parallel: str | None) -> None:
     import torch
 
     info = backend.get_device_info()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.errors import AMDDeviceError
 from kernel_pytorch.core.platform import Platform, current_probe, detect, is_rocm
 from kernel_pytorch.core.vendor_kfd import read_kfd
+
+if TYPE_CHECKING:
+    import torch
 
 _NAMES = {"amd": "ROCm", "nvidia": "CUDA"}
 
@@ -73,7 +76,7 @@ def _each_rank_sees_its_own() -> bool:
     return any(os.environ.get(name, "").strip() for name in names)
 
 
-def rocm_device_or_cpu(device_id: int) -> Any:
+def rocm_device_or_cpu(device_id: int) -> torch.device:
     """The torch device an AMD component works on by itself: the configured AMD GPU, else the CPU."""
     import torch
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.graph_inputs import NotReplayable
 from kernel_pytorch.backends.undisturbed import undisturbed
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 _MODE, _VERSION = operator.itemgetter("training"), operator.attrgetter("_version")
 
@@ -20,7 +23,7 @@ class ModuleGuard:
     so that the loops run in C.
     """
 
-    def __init__(self, modules: Sequence[Any]) -> None:
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
         from torch.nn.modules import module as everywhere
 
         self._roots = tuple(modules)
@@ -76,7 +79,7 @@ class ModuleGuard:
         return ""
 
 
-def refuse_state(modules: Sequence[Any], run: Any) -> None:
+def refuse_state(modules: Sequence[nn.Module], run: Callable[[], object]) -> None:
     """Raise NotReplayable if `run` leaves other attributes or other tensors on the modules than it found.
 
     It is run twice: what is made once and then kept is no state."""
@@ -91,7 +94,7 @@ def refuse_state(modules: Sequence[Any], run: Any) -> None:
 
 
 @contextmanager
-def all_undisturbed(modules: Sequence[Any]) -> Iterator[None]:
+def all_undisturbed(modules: Sequence[nn.Module]) -> Iterator[None]:
     """Buffers and attributes of every module are as before afterwards."""
     with ExitStack() as stack:
         for module in modules:
@@ -99,17 +102,17 @@ def all_undisturbed(modules: Sequence[Any]) -> Iterator[None]:
         yield
 
 
-def _attributes(module: Any) -> dict[str, Any]:
+def _attributes(module: nn.Module) -> dict[str, object]:
     return {**module.__dict__, **module._buffers, **module._parameters}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     if one is other:
         return True
     return type(one) is type(other) and isinstance(one, (bool, int, float, str, tuple)) and bool(one == other)
 
 
-def _all_lie_at(tensors: list[Any], addresses: list[int]) -> Callable[[], bool]:
+def _all_lie_at(tensors: list[Tensor], addresses: list[int]) -> Callable[[], bool]:
     """Whether the tensors lie where they lay. The base class's method: looked up on each tensor it takes four times as
     long. torch built for GPUs has one call for all."""
     import torch
@@ -122,7 +125,7 @@ def _all_lie_at(tensors: list[Any], addresses: list[int]) -> Callable[[], bool]:
     return lambda: list(map(address_of, tensors)) == addresses
 
 
-def _address(tensor: Any) -> int:
+def _address(tensor: Tensor) -> int:
     try:
         return int(tensor.data_ptr())
     except (RuntimeError, NotImplementedError) as error:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
@@ -43,15 +46,15 @@ class Call:
     """One call, taken apart: its kind, its tensors in order, and how many of a bucket's rows they fill."""
 
     kind: Hashable
-    tensors: tuple[Any, ...]
+    tensors: tuple[Tensor, ...]
     rows: int | None = None
     bucket: int | None = None
     padded: tuple[bool, ...] = ()
 
 
-def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any], buckets: Buckets | None) -> Call:
+def take_apart(args: tuple[object, ...], kwargs: dict[str, object], buckets: Buckets | None) -> Call:
     """The call as data. Raises NotReplayable for arguments of unknown types, or a size beyond the buckets."""
-    tensors: list[Any] = []
+    tensors: list[Tensor] = []
     structure = (_structure(args, tensors), _structure(kwargs, tensors))
     if buckets is None:
         shapes: Hashable = tuple((item.shape, item.dtype, item.device) for item in tensors)
@@ -69,7 +72,7 @@ def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any], buckets: Buckets |
     return Call((structure, shapes, padded), tuple(tensors), rows, bucket, padded)
 
 
-def put_together(structure: Any, tensors: list[Any]) -> Any:
+def put_together(structure: tuple[Any, ...], tensors: list[Tensor]) -> Any:
     """The reverse of the structure of `take_apart`; takes its tensors from the front of the list."""
     kind = structure[0]
     if kind == "tensor":
@@ -82,7 +85,7 @@ def put_together(structure: Any, tensors: list[Any]) -> Any:
     return tuple(items) if kind == "tuple" else items
 
 
-def static_copies(call: Call, axis: int) -> list[Any]:
+def static_copies(call: Call, axis: int) -> list[Tensor]:
     """Tensors of the graph's own with the contents of the call; rows that it does not fill repeat its first ones."""
     import torch
 
@@ -98,14 +101,14 @@ def static_copies(call: Call, axis: int) -> list[Any]:
     return copies
 
 
-def fill(copies: list[Any], call: Call, axis: int) -> None:
+def fill(copies: list[Tensor], call: Call, axis: int) -> None:
     """Copy a call's tensors to where the graph reads them. What a bucket has beyond them stays as it was."""
     for place, (own, given) in enumerate(zip(copies, call.tensors, strict=True)):
         target = own.narrow(axis, 0, call.rows) if call.padded and call.padded[place] else own
         target.copy_(given, non_blocking=True)
 
 
-def fresh_values(tensor: Any, seed: int) -> Any:
+def fresh_values(tensor: Tensor, seed: int) -> Tensor:
     """Other values of the same kind: shuffled, and floats that are all alike with noise.
 
     Whole numbers are shuffled only where they have two axes or more: in one axis they are often offsets, whose order
@@ -127,7 +130,7 @@ def fresh_values(tensor: Any, seed: int) -> Any:
     return shuffled
 
 
-def refuse_unknown(outputs: Any) -> None:
+def refuse_unknown(outputs: object) -> None:
     """Raise NotReplayable for a result that holds objects which could hide tensors of the graph."""
     import torch
     from torch.utils import _pytree
@@ -139,12 +142,12 @@ def refuse_unknown(outputs: Any) -> None:
             raise NotReplayable(f"it returns an object of type {type(leaf).__name__}")
 
 
-def rebuilt(outputs: Any, given: Callable[[Any], Any]) -> Any:
+def rebuilt(outputs: object, given: Callable[[Tensor], object]) -> object:
     """The same containers and dataclasses with every tensor replaced by what `given` makes of it."""
     import torch
     from torch.utils import _pytree
 
-    def leaf(value: Any) -> Any:
+    def leaf(value: object) -> object:
         if isinstance(value, torch.Tensor):
             return given(value)
         if not is_dataclass(value) or isinstance(value, type):
@@ -157,7 +160,7 @@ def rebuilt(outputs: Any, given: Callable[[Any], Any]) -> Any:
     return _pytree.tree_map(leaf, outputs)
 
 
-def _structure(value: Any, tensors: list[Any]) -> tuple[Any, ...]:
+def _structure(value: object, tensors: list[Tensor]) -> tuple[object, ...]:
     import torch
 
     if isinstance(value, torch.Tensor):
@@ -165,9 +168,9 @@ def _structure(value: Any, tensors: list[Any]) -> tuple[Any, ...]:
         return ("tensor",)
     if isinstance(value, _CONSTANTS):
         return ("constant", type(value).__name__, value)
-    if type(value) in (tuple, list):
+    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
         return (type(value).__name__, *[_structure(item, tensors) for item in value])
-    if type(value) is dict:
+    if isinstance(value, dict) and type(value) is dict:
         return ("dict", *[(name, _structure(item, tensors)) for name, item in value.items()])
     if isinstance(value, (torch.dtype, torch.device)):
         return ("constant", type(value).__name__, value)

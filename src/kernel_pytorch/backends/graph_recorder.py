@@ -10,7 +10,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -18,14 +21,14 @@ class Recording:
     """A graph that was recorded. `replay` queues it on the current stream; `outputs` are then what it wrote."""
 
     replay: Callable[[], None]
-    outputs: Any
+    outputs: object
 
 
 class Recorder(Protocol):
     """What `graphs.capture` needs of a device."""
 
     def record(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], warm_up: int
+        self, function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object], warm_up: int
     ) -> Recording: ...
 
     def turn(self) -> AbstractContextManager[None]: ...
@@ -43,14 +46,14 @@ class GraphPool:
     `generators` are random generators beside torch's default one that recorded functions draw from.
     """
 
-    def __init__(self, device: Any, generators: Sequence[Any] = ()) -> None:
+    def __init__(self, device: str | torch.device, generators: Sequence[torch.Generator] = ()) -> None:
         import torch
 
         self.device = torch.device(device)
         self.handle = torch.cuda.graph_pool_handle()
         self.generators = tuple(generators)
         self._lock = threading.RLock()
-        self._last: Any = None
+        self._last: torch.cuda.Stream | None = None
         # One for all: every stream that multiplies matrices keeps a workspace of its own (32 MB on Hopper).
         self._side = torch.cuda.Stream(self.device)
 
@@ -69,7 +72,7 @@ class GraphPool:
                 self._last = stream
 
     def record(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], warm_up: int
+        self, function: Callable[..., object], args: tuple[object, ...], kwargs: Mapping[str, object], warm_up: int
     ) -> Recording:
         """Run `function` `warm_up` times on a side stream and once more while the stream records.
 
@@ -101,7 +104,7 @@ class GraphPool:
             self._recover(graph, side, current)
             raise RecordingFailed(reason)
 
-    def _recover(self, graph: Any, side: Any, current: Any) -> None:
+    def _recover(self, graph: torch.cuda.CUDAGraph, side: torch.cuda.Stream, current: torch.cuda.Stream) -> None:
         """torch leaves a recording that breaks off half open: the stream, the allocator and the generators."""
         import torch
 
@@ -122,7 +125,7 @@ class GraphPool:
             torch.zeros(1, device=self.device)
 
 
-_broken: list[Any] = []
+_broken: list[torch.cuda.CUDAGraph] = []
 
 
 @contextmanager
@@ -163,7 +166,7 @@ _pools: dict[str, GraphPool] = {}
 _pools_lock = threading.Lock()
 
 
-def shared_pool(device: Any) -> GraphPool:
+def shared_pool(device: torch.device) -> GraphPool:
     """The pool that all graphs of a GPU use unless they are given another."""
     with _pools_lock:
         if str(device) not in _pools:

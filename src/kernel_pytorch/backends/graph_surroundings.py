@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.graph_inputs import NotReplayable
 from kernel_pytorch.backends.graph_recorder import Recorder
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
-def modules_of(function: Any) -> tuple[Any, ...]:
+
+def modules_of(function: object) -> tuple[nn.Module, ...]:
     """The modules a function is, or is a method of: torch.compile's wrappers are looked through."""
     import torch
 
-    seen: list[Any] = []
+    seen: list[nn.Module] = []
     for item in (function, getattr(function, "__self__", None), getattr(function, "_torchdynamo_orig_callable", None)):
         for candidate in (item, getattr(item, "__self__", None), getattr(item, "_orig_mod", None)):
             if isinstance(candidate, torch.nn.Module) and candidate not in seen:
@@ -22,12 +26,12 @@ def modules_of(function: Any) -> tuple[Any, ...]:
     return tuple(seen)
 
 
-def submodules(modules: tuple[Any, ...]) -> list[Any]:
+def submodules(modules: tuple[nn.Module, ...]) -> list[nn.Module]:
     """The modules and everything in them."""
     return [module for root in modules for module in root.modules()]
 
 
-def one_gpu(tensors: tuple[Any, ...], modules: tuple[Any, ...]) -> Any:
+def one_gpu(tensors: tuple[Tensor, ...], modules: tuple[nn.Module, ...]) -> torch.device:
     """The GPU a call is on. Raises NotReplayable where it is on none, or on several devices."""
     import torch
 
@@ -42,14 +46,14 @@ def one_gpu(tensors: tuple[Any, ...], modules: tuple[Any, ...]) -> Any:
     return device
 
 
-def device_of(tensors: list[Any], modules: tuple[Any, ...]) -> Any:
+def device_of(tensors: list[Tensor], modules: tuple[nn.Module, ...]) -> torch.device | None:
     """The device of the first argument, or of the first parameter; None where there is neither."""
     own = (item for module in modules for item in module.parameters())
     found = tensors[0] if tensors else next(own, None)
     return found.device if found is not None else None
 
 
-def autocast_state(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+def autocast_state(tensors: tuple[Tensor, ...]) -> tuple[object, ...]:
     """What autocast makes of a call: another state is another graph."""
     import torch
 
@@ -58,7 +62,7 @@ def autocast_state(tensors: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @contextmanager
-def random_state_kept(tensors: tuple[Any, ...], modules: tuple[Any, ...], pool: Recorder) -> Iterator[None]:
+def random_state_kept(tensors: tuple[Tensor, ...], modules: tuple[nn.Module, ...], pool: Recorder) -> Iterator[None]:
     """Whatever is drawn inside, the random generators are as they were after it."""
     import torch
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.base import TOLERANCES, precision_name
 from kernel_pytorch.backends.comparison import Difference, distance, tensors_in, worse
@@ -43,6 +43,9 @@ from kernel_pytorch.backends.memory_figures import is_out_of_memory, release_unu
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.errors import AMDOptimizationError
 
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
 __all__ = ["Buckets", "CapturedFunction", "GraphCaptureError", "GraphPool", "capture"]
 
 CHECK_ROUNDS = 2
@@ -61,7 +64,7 @@ class GraphCaptureError(AMDOptimizationError):
 @dataclass(frozen=True)
 class _Graph:
     recording: Recording
-    inputs: list[Any]
+    inputs: list[Tensor]
     guard: ModuleGuard
     pool: Recorder
     can_repeat: bool = False  # twice in a row does what once does
@@ -75,16 +78,16 @@ class CapturedFunction:
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         *,
         buckets: Buckets | None,
         pool: Recorder | None,
         warm_up: int,
-        fresh: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None,
+        fresh: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] | None,
         copy_outputs: bool,
         strict: bool,
         most_graphs: int,
-        modules: Sequence[Any] | None,
+        modules: Sequence[nn.Module] | None,
     ) -> None:
         self.function = function
         self.replays = self.plain_calls = 0
@@ -105,7 +108,7 @@ class CapturedFunction:
         """How many kinds of calls are replayed."""
         return len(self._graphs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         import torch
 
         if torch.compiler.is_compiling():
@@ -138,7 +141,7 @@ class CapturedFunction:
         self._lives.clear()
         self._gave_up = ""
 
-    def _plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: str) -> Any:
+    def _plainly(self, args: tuple[object, ...], kwargs: dict[str, object], reason: str) -> Any:
         if self._strict:
             raise GraphCaptureError(f"{_name(self.function)} cannot be replayed: {reason}")
         self.plain_calls += 1
@@ -259,7 +262,7 @@ class CapturedFunction:
         arguments, keywords = _arguments(call.kind, [item.clone() for item in call.tensors])
         return self.function(*arguments, **keywords)
 
-    def _outcome(self, run: Callable[[], Any], seed: int, pool: Recorder) -> list[Any]:
+    def _outcome(self, run: Callable[[], object], seed: int, pool: Recorder) -> list[Tensor]:
         """What a run gives and leaves in the modules' buffers, always from the same random state."""
         import torch
 
@@ -269,7 +272,7 @@ class CapturedFunction:
                 generator.manual_seed(seed)
             return [*_copies(run()), *self._buffers()]
 
-    def _buffers(self) -> list[Any]:
+    def _buffers(self) -> list[Tensor]:
         return [item.detach().clone() for module in self._modules for item in module.buffers()]
 
     def _replay(self, graph: _Graph, call: Call, *, copy: bool = False) -> Any:
@@ -286,7 +289,7 @@ class CapturedFunction:
                 return self._given(outputs, call, copy)
             return rebuilt(outputs, lambda item: self._given(item, call, copy))
 
-    def _given(self, output: Any, call: Call, copy: bool) -> Any:
+    def _given(self, output: Tensor, call: Call, copy: bool) -> Tensor:
         cut = call.bucket is not None and call.rows != call.bucket
         if cut and output.dim() > self._axis and output.shape[self._axis] == call.bucket:
             output = output.narrow(self._axis, 0, call.rows)
@@ -294,17 +297,17 @@ class CapturedFunction:
 
 
 def capture(
-    function: Callable[..., Any],
-    inputs: Any = None,
+    function: Callable[..., object],
+    inputs: object = None,
     *,
     buckets: Buckets | None = None,
     pool: Recorder | None = None,
     warm_up: int = 3,
-    fresh: Callable[[tuple[Any, ...]], tuple[Any, ...]] | None = None,
+    fresh: Callable[[tuple[Tensor, ...]], tuple[Tensor, ...]] | None = None,
     copy_outputs: bool = True,
     strict: bool = False,
     most_graphs: int = MOST_GRAPHS,
-    modules: Sequence[Any] | None = None,
+    modules: Sequence[nn.Module] | None = None,
 ) -> CapturedFunction:
     """`function` (a model, or anything that takes tensors) with its GPU work replayed as a graph, for inference.
 
@@ -339,17 +342,17 @@ def capture(
     return captured
 
 
-def _copies(outputs: Any) -> list[Any]:
+def _copies(outputs: object) -> list[Tensor]:
     return [item.detach().clone() for item in tensors_in(outputs)]
 
 
-def _arguments(kind: Any, tensors: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _arguments(kind: Any, tensors: list[Tensor]) -> tuple[tuple[object, ...], dict[str, object]]:
     left = list(tensors)
     positional, named = kind[0]
     return put_together(positional, left), put_together(named, left)
 
 
-def _difference(expected: list[Any], found: list[Any]) -> Difference:
+def _difference(expected: list[Tensor], found: list[Tensor]) -> Difference:
     import torch
 
     if len(expected) != len(found):
@@ -362,6 +365,6 @@ def _difference(expected: list[Any], found: list[Any]) -> Difference:
     return worst
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     owner = getattr(function, "__self__", function)
     return str(getattr(owner, "__name__", type(owner).__name__))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from kernel_pytorch.toolchain.kernel_arguments import is_tensor
 
@@ -40,7 +39,7 @@ def check_block(
         raise ValueError(f"kernel {kernel!r}: block {block} given, it was compiled for exactly {required}")
 
 
-def tensor_device(arguments: Sequence[Any]) -> int | None:
+def tensor_device(arguments: Sequence[object]) -> int | None:
     """The index of the GPU all tensor arguments lie on; None without tensors."""
     devices = {value.device.index for value in arguments if is_tensor(value) and value.is_cuda}
     if len(devices) > 1:
@@ -49,7 +48,7 @@ def tensor_device(arguments: Sequence[Any]) -> int | None:
     return devices.pop() if devices else None
 
 
-def stream_handle(stream: Any, arguments: Sequence[Any], device: int) -> int:
+def stream_handle(stream: object, arguments: Sequence[object], device: int) -> int:
     """The raw handle of `stream`: a torch stream, an integer handle, or None.
 
     None means torch's current stream if a tensor is among the arguments (torch orders its own work there), and
@@ -67,7 +66,7 @@ def stream_handle(stream: Any, arguments: Sequence[Any], device: int) -> int:
     return handle
 
 
-def keep_until_done(handle: int, arguments: Sequence[Any], device: int) -> None:
+def keep_until_done(handle: int, arguments: Sequence[object], device: int) -> None:
     """Tell torch that the tensors are in use on the stream `handle`.
 
     Its allocator hands memory out again as soon as the last reference goes, in the order of its current stream; a

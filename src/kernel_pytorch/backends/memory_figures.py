@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gc
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.host import MB, host_memory
 from kernel_pytorch.core.errors import ROCmMemoryError
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def memory_error(operation: str, required_bytes: int, available_bytes: int) -> R
     return ROCmMemoryError(operation, required_bytes / MB, max(0, available_bytes) / MB)
 
 
-def device_total_bytes(device: Any) -> int:
+def device_total_bytes(device: torch.device) -> int:
     """All memory of the device, or of the host."""
     import torch
 
@@ -44,7 +47,7 @@ def device_total_bytes(device: Any) -> int:
     return host_memory().total_bytes
 
 
-def available_bytes(device: Any, fraction: float, handed_out: int) -> int:
+def available_bytes(device: torch.device, fraction: float, handed_out: int) -> int:
     """What may still be allocated under `fraction`; `handed_out` is what was, where only the caller counts it."""
     import torch
 
@@ -57,7 +60,7 @@ def available_bytes(device: Any, fraction: float, handed_out: int) -> int:
     return int(min(fraction * host.total_bytes - handed_out, host.available_bytes))
 
 
-def cuda_stats(device: Any, fraction: float) -> MemoryStats:
+def cuda_stats(device: torch.device, fraction: float) -> MemoryStats:
     """The figures of torch's allocator for a GPU."""
     import torch
 
@@ -88,7 +91,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def release_unused(device: Any) -> None:
+def release_unused(device: torch.device) -> None:
     """Drop what only garbage cycles hold, and give cached blocks back to the device."""
     import torch
 

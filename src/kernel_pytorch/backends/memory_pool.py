@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict, deque
-from contextlib import nullcontext
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 _SMALL, _LARGE = 64 * 1024, 1024 * 1024
 
@@ -19,14 +23,14 @@ class HostPool:
     def __init__(self, capacity_bytes: int) -> None:
         self.capacity_bytes = capacity_bytes
         self.reused = 0
-        self._kept: dict[int, list[Any]] = defaultdict(list)
+        self._kept: dict[int, list[Tensor]] = defaultdict(list)
         # Filled by finalizers, which may run in the middle of anything: appending needs no lock.
-        self._returned: deque[Any] = deque()
+        self._returned: deque[Tensor] = deque()
         self._held_bytes = 0
         self._lock = threading.Lock()
         self._alone = _use_count(_block(_SMALL))
 
-    def allocate(self, nbytes: int) -> Any | None:
+    def allocate(self, nbytes: int) -> Tensor | None:
         """A byte tensor of at least `nbytes`, or None if the pool is full."""
         size = _rounded(nbytes)
         with self._lock:
@@ -46,7 +50,7 @@ class HostPool:
                 self._held_bytes -= size
             raise
 
-    def give_back(self, block: Any) -> None:
+    def give_back(self, block: Tensor) -> None:
         """The tensor made of this block is gone; views of it may live on."""
         self._returned.append(block)
 
@@ -89,20 +93,21 @@ class HostPool:
 class DevicePool:
     """torch.cuda.MemPool: segments of its own, apart from those of the rest of the program."""
 
-    def __init__(self, capacity_bytes: int, device: Any) -> None:
+    def __init__(self, capacity_bytes: int, device: torch.device) -> None:
         import torch
 
         self.capacity_bytes = capacity_bytes
         self.device = device
         self._pool = torch.cuda.MemPool()
 
-    def context(self, live_bytes: int, nbytes: int) -> Any:
+    def context(self, live_bytes: int, nbytes: int) -> AbstractContextManager[object]:
         """Where to allocate: in the pool while it has room, else in torch's general allocator."""
         import torch
 
         if live_bytes + nbytes > self.capacity_bytes:
             return nullcontext()
-        return torch.cuda.use_mem_pool(self._pool, self.device)
+        pool: AbstractContextManager[object] = torch.cuda.use_mem_pool(self._pool, self.device)
+        return pool
 
     def reserved_bytes(self) -> int:
         """Bytes of the pool's segments."""
@@ -116,7 +121,7 @@ class DevicePool:
         torch.cuda.empty_cache()
 
 
-def _block(size: int) -> Any:
+def _block(size: int) -> Tensor:
     import torch
 
     return torch.empty(size, dtype=torch.uint8)
@@ -127,7 +132,7 @@ def _rounded(nbytes: int) -> int:
     return max(step, (nbytes + step - 1) // step * step)
 
 
-def _use_count(block: Any) -> int | None:
+def _use_count(block: Tensor) -> int | None:
     """How many share the block's storage; None where this torch cannot tell, and then nothing is reused."""
     import torch
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.distributed import join
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.backends.prepare import Preparation, preparation_of, remember
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from kernel_pytorch.backends.device_backend import DeviceBackend
 
 KINDS = ("ddp", "fsdp")
 _PREFIX = "module."
@@ -20,7 +25,7 @@ def check_kind(kind: str | None) -> None:
         raise AMDConfigurationError("parallel", kind, f"None or one of {', '.join(KINDS)}")
 
 
-def start(kind: str | None, backend: Any) -> str | None:
+def start(kind: str | None, backend: DeviceBackend) -> str | None:
     """Join the job. None where there is nothing to spread over: one process."""
     if kind is None:
         return None
@@ -30,7 +35,9 @@ def start(kind: str | None, backend: Any) -> str | None:
     return kind
 
 
-def spread(model: Any, backend: Any, kind: str, compile_arguments: Mapping[str, Any] | None) -> Any:
+def spread(
+    model: nn.Module, backend: DeviceBackend, kind: str, compile_arguments: Mapping[str, object] | None
+) -> nn.Module:
     """Put a prepared model over the processes of the job. Every rank calls this with the same model."""
     done = preparation_of(model)
     assert done is not None, "prepare comes before spread"
@@ -43,7 +50,7 @@ def spread(model: Any, backend: Any, kind: str, compile_arguments: Mapping[str, 
     return result
 
 
-def _ddp(model: Any, backend: Any, compile_arguments: Mapping[str, Any] | None) -> Any:
+def _ddp(model: nn.Module, backend: DeviceBackend, compile_arguments: Mapping[str, object] | None) -> nn.Module:
     from torch.nn.parallel import DistributedDataParallel
 
     if compile_arguments is not None:
@@ -55,7 +62,7 @@ def _ddp(model: Any, backend: Any, compile_arguments: Mapping[str, Any] | None) 
     return wrapped
 
 
-def _fsdp(model: Any, backend: Any, compile_arguments: Mapping[str, Any] | None) -> Any:
+def _fsdp(model: nn.Module, backend: DeviceBackend, compile_arguments: Mapping[str, object] | None) -> nn.Module:
     import torch
     import torch.distributed as dist
     from torch.distributed.device_mesh import init_device_mesh
@@ -75,7 +82,7 @@ def _fsdp(model: Any, backend: Any, compile_arguments: Mapping[str, Any] | None)
     return model
 
 
-def repeated_blocks(model: Any) -> list[Any]:
+def repeated_blocks(model: nn.Module) -> list[nn.Module]:
     """The layers of a model, which are gathered one at a time: members of its ModuleLists that have parameters."""
     import torch
 
@@ -88,7 +95,9 @@ def repeated_blocks(model: Any) -> list[Any]:
     ]
 
 
-def _without_prefix(module: Any, state_dict: MutableMapping[str, Any], prefix: str, local_metadata: Any) -> None:
+def _without_prefix(
+    module: nn.Module, state_dict: MutableMapping[str, Any], prefix: str, local_metadata: object
+) -> None:
     """Checkpoints carry the keys of the bare model, as they do on one device."""
     _rename(state_dict, prefix + _PREFIX, prefix)
     metadata = getattr(state_dict, "_metadata", None)
@@ -97,10 +106,10 @@ def _without_prefix(module: Any, state_dict: MutableMapping[str, Any], prefix: s
 
 
 def _with_prefix(
-    module: Any,
+    module: nn.Module,
     state_dict: MutableMapping[str, Any],
     prefix: str,
-    local_metadata: Any,
+    local_metadata: object,
     strict: bool,
     missing_keys: list[str],
     unexpected_keys: list[str],
@@ -114,7 +123,7 @@ def _with_prefix(
                 state_dict[renamed] = state_dict.pop(key)
 
 
-def _rename(table: MutableMapping[str, Any], old: str, new: str) -> None:
+def _rename(table: MutableMapping[str, object], old: str, new: str) -> None:
     for key in list(table):
         if key.startswith(old):
             table[new + key[len(old) :]] = table.pop(key)

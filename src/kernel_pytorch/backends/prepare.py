@@ -6,12 +6,16 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.base import Precision, precision_name
 from kernel_pytorch.backends.boundary import remove_boundary, set_boundary
 from kernel_pytorch.backends.checkpoints import refuse_raw_fp8
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
 
 MEMORY_FORMATS = ("auto", "contiguous", "channels_last")
 
@@ -20,27 +24,27 @@ MEMORY_FORMATS = ("auto", "contiguous", "channels_last")
 class Preparation:
     """What was done to a model. `precision` is the one it has now, which its own weights may have decided."""
 
-    device: Any
+    device: torch.device
     precision: Precision
     memory_format: str
     compiled: bool
     parallel: str | None = None
 
 
-_prepared: weakref.WeakKeyDictionary[Any, Preparation] = weakref.WeakKeyDictionary()
+_prepared: weakref.WeakKeyDictionary[nn.Module, Preparation] = weakref.WeakKeyDictionary()
 
 
-def preparation_of(model: Any) -> Preparation | None:
+def preparation_of(model: nn.Module) -> Preparation | None:
     """What `prepare_model` did to this model, or None if it did not see it."""
     return _prepared.get(model)
 
 
-def remember(model: Any, preparation: Preparation) -> None:
+def remember(model: nn.Module, preparation: Preparation) -> None:
     """Note what was done to a model."""
     _prepared[model] = preparation
 
 
-def check_model(model: Any) -> None:
+def check_model(model: nn.Module) -> None:
     """Raise AMDBackendError, with the reason, for a model that cannot be moved to a device."""
     import torch
     from torch.nn.parameter import is_lazy
@@ -57,14 +61,14 @@ def check_model(model: Any) -> None:
 
 
 def prepare(
-    model: Any,
+    model: nn.Module,
     *,
-    device: Any,
+    device: torch.device,
     precision: Precision,
     memory_format: str,
-    compile_arguments: Mapping[str, Any] | None,
+    compile_arguments: Mapping[str, object] | None,
     low_precision_by: str = "boundary",
-) -> Any:
+) -> nn.Module:
     """Prepare `model` in place and give it back. On any failure the model is as it was, and the error says why.
 
     `low_precision_by` is "policy" where something else (FSDP) casts: then weights and forward are left alone.
@@ -89,7 +93,7 @@ def prepare(
     return model
 
 
-def effective_precision(model: Any, precision: Precision) -> Precision:
+def effective_precision(model: nn.Module, precision: Precision) -> Precision:
     """The precision this model is run in: what was chosen, unless its own weights are of 16 bits already.
 
     Mixed precision is for training; a model in eval mode gets weights of that precision, which autocast would
@@ -103,14 +107,14 @@ def effective_precision(model: Any, precision: Precision) -> Precision:
     return precision
 
 
-def cast_weights(model: Any, dtype: Any) -> None:
+def cast_weights(model: nn.Module, dtype: torch.dtype) -> None:
     """Cast floating parameters and buffers. Batch norms keep fp32: their running averages do not survive 8 bits
     of mantissa, and their kernels take fp32 statistics. FP8 tensors stay: without their scales a cast is wrong."""
     import torch
 
     kinds = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
-    def cast(tensor: Any) -> Any:
+    def cast(tensor: Tensor) -> Tensor:
         return tensor.to(dtype) if tensor.dtype in kinds else tensor
 
     for module in model.modules():
@@ -118,34 +122,34 @@ def cast_weights(model: Any, dtype: Any) -> None:
             module._apply(cast, recurse=False)
 
 
-def has_convolutions(model: Any) -> bool:
+def has_convolutions(model: nn.Module) -> bool:
     """Does the model hold a two-dimensional convolution, for which channels_last exists?"""
     import torch
 
     return any(isinstance(module, (torch.nn.Conv2d, torch.nn.ConvTranspose2d)) for module in model.modules())
 
 
-def parameter_bytes(model: Any, device: Any) -> int:
+def parameter_bytes(model: nn.Module, device: torch.device) -> int:
     """Bytes of parameters and buffers that are not on `device` yet."""
     return sum(
         tensor.numel() * tensor.element_size() for _, tensor in _tensors(model) if tensor.device.type != device.type
     )
 
 
-def _uniform_low_dtype(model: Any) -> str | None:
+def _uniform_low_dtype(model: nn.Module) -> str | None:
     names = {precision_name(parameter.dtype) for parameter in model.parameters() if parameter.is_floating_point()}
     only = names.pop() if len(names) == 1 else None
     return only if only in ("fp16", "bf16") else None
 
 
-def _set_memory_format(model: Any, memory_format: str) -> None:
+def _set_memory_format(model: nn.Module, memory_format: str) -> None:
     import torch
 
     if memory_format == "channels_last":
         model.to(memory_format=torch.channels_last)
 
 
-def _check_forward_can_be_replaced(model: Any) -> None:
+def _check_forward_can_be_replaced(model: nn.Module) -> None:
     import torch
 
     if isinstance(model, torch.jit.ScriptModule):
@@ -155,19 +159,19 @@ def _check_forward_can_be_replaced(model: Any) -> None:
         )
 
 
-def _guard_loading(model: Any) -> None:
+def _guard_loading(model: nn.Module) -> None:
     hooks = model._load_state_dict_pre_hooks.values()
     if not any(getattr(hook, "hook", hook) is refuse_raw_fp8 for hook in hooks):
         model.register_load_state_dict_pre_hook(refuse_raw_fp8)
 
 
-def _tensors(model: Any) -> Iterator[tuple[str, Any]]:
+def _tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     yield from model.named_parameters()
     yield from model.named_buffers()
 
 
 @contextmanager
-def _restored_on_error(model: Any) -> Iterator[None]:
+def _restored_on_error(model: nn.Module) -> Iterator[None]:
     forward = model.__dict__.get("forward")
     compiled = model.__dict__.get("_compiled_call_impl")
     # Scripted modules keep their tables in C++ and change the tensors in them in place.

@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 from kernel_pytorch.core.whole_file import write_whole
 
@@ -53,15 +56,14 @@ class _Slice:
     started_s: float
     host_ms: float
     stream: int
-    start_event: Any
-    end_event: Any
+    events: tuple[torch.cuda.Event, torch.cuda.Event] | None  # start and end; None on the CPU
 
 
 class RegionProfiler:
     """Measures regions. On a GPU each pass is bracketed by two events on the current stream, read when they are
     done: measuring does not make the program wait."""
 
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: torch.device) -> None:
         self.device = device
         self._on_gpu = device.type == "cuda"
         self._gpu_pid = device.index or 0  # no process has so low a number as a device
@@ -70,11 +72,11 @@ class RegionProfiler:
         self._host: dict[str, Times] = {}
         self._device: dict[str, Times] = {}
         self._parents: dict[str, set[str]] = {}
-        self._pending: deque[_Slice] = deque()
-        self._trace: deque[dict[str, Any]] = deque(maxlen=MAX_TRACE_SLICES)
-        self._spare_events: list[Any] = []
+        self._pending: deque[tuple[_Slice, torch.cuda.Event, torch.cuda.Event]] = deque()
+        self._trace: deque[dict[str, object]] = deque(maxlen=MAX_TRACE_SLICES)
+        self._spare_events: list[torch.cuda.Event] = []
         self._origin_s = time.perf_counter()
-        self._origin_event: Any = None
+        self._origin_event: torch.cuda.Event | None = None
 
     @contextmanager
     def region(self, name: str) -> Iterator[None]:
@@ -91,17 +93,18 @@ class RegionProfiler:
             end_event = self._end(start_event)
             stack.pop()
             thread = threading.get_native_id()
-            one = _Slice(name, path, thread, started, host_ms, stream, start_event, end_event)
+            events = None if start_event is None or end_event is None else (start_event, end_event)
+            one = _Slice(name, path, thread, started, host_ms, stream, events)
             self._finish(one, parent=stack[-1] if stack else None)
 
-    def summary(self) -> dict[str, dict[str, Any]]:
+    def summary(self) -> dict[str, dict[str, object]]:
         """By region: count, total_ms, avg_ms, min_ms, max_ms (device time on a GPU, host time on the CPU), the same
         with host_ and device_ in front (device_ None on the CPU), and the regions it ran inside of."""
         self._harvest(wait=True)
         with self._lock:
             return {name: self._one_summary(name) for name in self._host}
 
-    def trace_events(self) -> list[dict[str, Any]]:
+    def trace_events(self) -> list[dict[str, object]]:
         """Slices in the form chrome://tracing and Perfetto read."""
         self._harvest(wait=True)
         names = [
@@ -122,7 +125,7 @@ class RegionProfiler:
             for table in (self._host, self._device, self._parents, self._trace):
                 table.clear()
 
-    def _start(self) -> tuple[Any, int]:
+    def _start(self) -> tuple[torch.cuda.Event | None, int]:
         if not self._on_gpu:
             return None, 0
         import torch
@@ -138,7 +141,7 @@ class RegionProfiler:
         event.record(stream)
         return event, int(stream.cuda_stream)
 
-    def _end(self, start_event: Any) -> Any:
+    def _end(self, start_event: torch.cuda.Event | None) -> torch.cuda.Event | None:
         if start_event is None:
             return None
         import torch
@@ -147,7 +150,7 @@ class RegionProfiler:
         event.record(torch.cuda.current_stream(self.device))
         return event
 
-    def _event(self) -> Any:
+    def _event(self) -> torch.cuda.Event:
         import torch
 
         with self._lock:
@@ -172,9 +175,9 @@ class RegionProfiler:
                     "args": {"path": one.path},
                 }
             )
-            if one.start_event is None:
+            if one.events is None:
                 return
-            self._pending.append(one)
+            self._pending.append((one, *one.events))
             due = len(self._pending) % _HARVEST_EVERY == 0
         if due:
             self._harvest(wait=False)
@@ -183,12 +186,13 @@ class RegionProfiler:
         """Read the events that are done, so that a long run does not pile them up."""
         while True:
             with self._lock:
-                if not self._pending or not (wait or self._pending[0].end_event.query()):
+                if not self._pending or not (wait or self._pending[0][2].query()):
                     return
-                one = self._pending.popleft()
-            one.end_event.synchronize()
-            device_ms = one.start_event.elapsed_time(one.end_event)
-            begin_ms = self._origin_event.elapsed_time(one.start_event)
+                one, start_event, end_event = self._pending.popleft()
+            end_event.synchronize()
+            device_ms = start_event.elapsed_time(end_event)
+            assert self._origin_event is not None  # set before the first event
+            begin_ms = self._origin_event.elapsed_time(start_event)
             with self._lock:
                 self._device.setdefault(one.name, Times()).add(device_ms)
                 self._trace.append(
@@ -203,9 +207,9 @@ class RegionProfiler:
                         "args": {"path": one.path},
                     }
                 )
-                self._spare_events += [one.start_event, one.end_event]
+                self._spare_events += [start_event, end_event]
 
-    def _one_summary(self, name: str) -> dict[str, Any]:
+    def _one_summary(self, name: str) -> dict[str, object]:
         host, device = self._host[name], self._device.get(name)
         main = device if device is not None else host
         return {
@@ -217,7 +221,7 @@ class RegionProfiler:
         }
 
 
-def write_chrome_trace(path: str | Path, events: list[dict[str, Any]]) -> Path:
+def write_chrome_trace(path: str | Path, events: list[dict[str, object]]) -> Path:
     """Write slices as a trace file for chrome://tracing or Perfetto."""
     target = Path(path)
     write_whole(target, json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 
 def library_candidates(name: str, *, roots: Sequence[str], package_folders: Sequence[str] = ()) -> Iterator[str]:
@@ -28,7 +27,7 @@ def library_candidates(name: str, *, roots: Sequence[str], package_folders: Sequ
             yield path
 
 
-def open_library(path: str, signatures: Mapping[str, Sequence[Any]]) -> ctypes.CDLL:
+def open_library(path: str, signatures: Mapping[str, Sequence[type]]) -> ctypes.CDLL:
     """A library whose functions, all returning a status, are these. Raises OSError where one is missing."""
     library = ctypes.CDLL(path)
     for name, arguments in signatures.items():

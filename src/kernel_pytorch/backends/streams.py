@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import AMDConfigurationError
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass
@@ -25,10 +28,10 @@ class HostStream:
         """True: all work is done."""
         return True
 
-    def wait_event(self, event: Any) -> None:
+    def wait_event(self, event: object) -> None:
         """The event lies in the past, or its recording is still to come and waits for nobody."""
 
-    def wait_stream(self, stream: Any) -> None:
+    def wait_stream(self, stream: object) -> None:
         """As `wait_event`."""
 
     def record_event(self, event: HostEvent | None = None) -> HostEvent:
@@ -52,7 +55,7 @@ class HostEvent:
 
     recorded_s: float | None = field(default=None)
 
-    def record(self, stream: Any = None) -> None:
+    def record(self, stream: object = None) -> None:
         """Note the time."""
         self.recorded_s = time.perf_counter()
 
@@ -63,7 +66,7 @@ class HostEvent:
     def synchronize(self) -> None:
         """Nothing is left to wait for."""
 
-    def wait(self, stream: Any = None) -> None:
+    def wait(self, stream: object = None) -> None:
         """Nothing is left to wait for."""
 
     def elapsed_time(self, end: HostEvent) -> float:
@@ -73,7 +76,7 @@ class HostEvent:
         return (end.recorded_s - self.recorded_s) * 1e3
 
 
-def make_stream(name: str, priority: int, device: Any) -> Any:
+def make_stream(name: str, priority: int, device: torch.device) -> torch.cuda.Stream | HostStream:
     """A stream; lower numbers go first. Raises AMDConfigurationError for a priority the device does not have."""
     import torch
 
@@ -87,7 +90,7 @@ def make_stream(name: str, priority: int, device: Any) -> Any:
     return torch.cuda.Stream(device, priority=priority)
 
 
-def make_event(device: Any, timing: bool) -> Any:
+def make_event(device: torch.device, timing: bool) -> torch.cuda.Event | HostEvent:
     """An event of the device."""
     import torch
 

@@ -11,7 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch.distributed import Store
 
 _FAILED = "kpt/failed"
 _SEPARATOR = "\n"
@@ -22,7 +25,7 @@ class Watch:
 
     def __init__(
         self,
-        store: Any,
+        store: Store,
         rank: int,
         world_size: int,
         *,

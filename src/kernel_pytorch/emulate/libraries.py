@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
@@ -94,7 +95,9 @@ def library_directory(needed: Sequence[str] | None = None, cache: Path | None = 
         if (directory / f"lib{library.name}.so").exists():
             continue
         if not (built[library] / library.soname).exists():
-            build_library(library, built[library], compiler)
+            with one_builder(built[library]):
+                if not (built[library] / library.soname).exists():
+                    build_library(library, built[library], compiler)
         for name in (library.soname, f"lib{library.name}.so"):
             # Another process may be doing the same: a rename is atomic, and both results are the same.
             link = unfinished(directory / name)
@@ -145,15 +148,11 @@ def build_library(library: Library, directory: Path, compiler: Sequence[str]) ->
         for name, text in generated_sources(library).items():
             (work / name).write_text(text)
             sources.append(work / name)
-        objects = [work / f"{index}.o" for index in range(len(sources))]
         blas = f'-DKPT_BLAS_PATH="{host_blas() or ""}"'
-        commands = [
-            [*compiler, *FLAGS, *library.defines, blas, f"-I{NATIVE}", f"-I{NATIVE / 'blas'}",
-             "-c", str(source), "-o", str(target)]
-            for source, target in zip(sources, objects, strict=True)
-        ]  # fmt: skip
+        command = [*compiler, *FLAGS, *library.defines, blas, f"-I{NATIVE}", f"-I{NATIVE / 'blas'}"]
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            list(pool.map(_run, commands))
+            store = directory.parent / "library-objects"
+            objects = list(pool.map(lambda source: _object(source, command, store), sources))
         made, exports = work / library.soname, work / "exports.map"
         # Nothing but the real library's names: the stand-ins share C++ code that differs in status codes.
         exports.write_text(f"{{ global: {'; '.join(declared_names(library))}; local: *; }};\n")
@@ -193,22 +192,38 @@ def _identity(library: Library, compiler: Sequence[str]) -> str:
     digest = hashlib.sha256()
     for part in (*compiler, *FLAGS, *LINK_FLAGS, repr(library), str(host_blas())):
         digest.update(part.encode() + b"\0")
-    generated = generated_sources(library)
-    seen: set[Path] = set()
-    queue = [NATIVE / source for source in (*COMMON, *library.sources)]
-    texts = [(NATIVE / "blas", text) for text in generated.values()]
-    while queue or texts:
-        if queue:
-            path = queue.pop().resolve()
-            if path in seen:
-                continue
-            seen.add(path)
-            texts.append((path.parent, path.read_text()))
-        folder, text = texts.pop()
-        digest.update(text.encode() + b"\0")
-        for name in _LOCAL_INCLUDE.findall(text):
-            queue.append(folder / name if (folder / name).exists() else NATIVE / name)
+    for text in generated_sources(library).values():
+        digest.update(_with_includes(NATIVE / "blas", text))
+    for source in (*COMMON, *library.sources):
+        digest.update(_with_includes((NATIVE / source).parent, (NATIVE / source).read_text()))
     return digest.hexdigest()[:16]
+
+
+def _object(source: Path, command: Sequence[str], store: Path) -> Path:
+    """A source compiled. Stand-ins have sources in common: one that is compiled with the same flags serves them all."""
+    digest = hashlib.sha256("\0".join(command).encode() + _with_includes(source.parent, source.read_text()))
+    target = store / f"{source.stem}-{digest.hexdigest()[:24]}.o"
+    with one_builder(target):
+        if not target.exists():
+            made = unfinished(target)
+            _run([*command, "-c", str(source), "-o", str(made)])
+            made.replace(target)
+    return target
+
+
+def _with_includes(folder: Path, text: str) -> bytes:
+    """A source's text and that of every file of ours that it includes."""
+    texts, seen = [(folder, text)], set[Path]()
+    found = b""
+    while texts:
+        folder, text = texts.pop()
+        found += text.encode() + b"\0"
+        for name in _LOCAL_INCLUDE.findall(text):
+            path = next(one for one in (folder / name, NATIVE / name, NATIVE / "blas" / name) if one.exists()).resolve()
+            if path not in seen:
+                seen.add(path)
+                texts.append((path.parent, path.read_text()))
+    return found
 
 
 def _run(command: Sequence[str]) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.whole_file import whole_file
@@ -46,7 +47,9 @@ def runtime_directory(cache: Path | None = None) -> Path:
     store = cache or default_cache()
     directory = store / f"runtime-{_identity(compiler)}"
     if not (directory / RUNTIME_NAMES[0]).exists():
-        build_runtime(directory, compiler, store / "runtime-objects")
+        with one_builder(directory):
+            if not (directory / RUNTIME_NAMES[0]).exists():
+                build_runtime(directory, compiler, store / "runtime-objects")
     return directory
 
 

@@ -9,15 +9,19 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import LARGE, read_text
 from kernel_pytorch.perf.profile import CompiledGraph, CompileReport, GraphBreak, Recompile
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch.fx import GraphModule, Node
 
 # What usually helps, by a word in Dynamo's reason; the first that occurs wins.
 BREAK_FIXES: tuple[tuple[str, str], ...] = (
@@ -84,12 +88,15 @@ def watch() -> Iterator[CompileWatch]:
     seen = CompileWatch()
     original = inductor.compile_fx
 
-    def compile_fx(model: Any, example_inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    def compile_fx(
+        model: GraphModule, example_inputs: Sequence[Tensor], *args: object, **kwargs: object
+    ) -> Callable[..., object]:
         started = time.perf_counter()
         mix = Counter(_operator(node) for node in model.graph.nodes if node.op.startswith("call"))
         nodes = len(model.graph.nodes)
         try:
-            return original(model, example_inputs, *args, **kwargs)
+            compiled: Callable[..., object] = original(model, example_inputs, *args, **kwargs)
+            return compiled
         finally:
             seconds = time.perf_counter() - started
             seen.graphs.append(CompiledGraph(len(seen.graphs), nodes, dict(mix.most_common()), seconds))
@@ -133,7 +140,7 @@ def _enable_artefact(name: str) -> Callable[[], None]:
     return lambda: names.discard(name)
 
 
-def _operator(node: Any) -> str:
+def _operator(node: Node) -> str:
     target = node.target
     return target if isinstance(target, str) else getattr(target, "__name__", str(target))
 

@@ -52,7 +52,14 @@ def diff(a: Profile, b: Profile) -> ProfileDiff:
     if a.steps != b.steps:
         notes.append(f"{a.steps} and {b.steps} steps were recorded: figures are per step")
     return ProfileDiff(
-        a.source, b.source, a.gpu, b.gpu, _timeline(a, b), _categories(a, b), _operators(a, b), tuple(notes)
+        a.source,
+        b.source,
+        a_gpu=a.gpu,
+        b_gpu=b.gpu,
+        timeline=_timeline(a, b),
+        categories=_categories(a, b),
+        operators=_operators(a, b),
+        notes=tuple(notes),
     )
 
 

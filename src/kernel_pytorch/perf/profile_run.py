@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.entry_point import blaming
 from kernel_pytorch.core.errors import UsageError
@@ -114,7 +114,7 @@ def _trace_file(keep: Path | None) -> Iterator[Path]:
         yield Path(folder) / "trace.json"
 
 
-def device_facts() -> dict[str, Any]:
+def device_facts() -> dict[str, object]:
     """The current device as torch tells it, in the form traces have it."""
     import torch
 

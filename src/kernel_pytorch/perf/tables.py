@@ -118,8 +118,8 @@ def kernel_table(
         row.most_us = max(row.most_us, length)
     table = [
         KernelTime(
-            recording.strings[name], CATEGORIES[category], operator, row.kernels, row.total_us / 1e3,
-            row.total_us / row.kernels, row.least_us, row.most_us,
+            recording.strings[name], CATEGORIES[category], operator=operator, count=row.kernels,
+            total_ms=row.total_us / 1e3, mean_us=row.total_us / row.kernels, min_us=row.least_us, max_us=row.most_us,
         )
         for (name, operator, category), row in rows.items()
     ]  # fmt: skip

@@ -12,9 +12,12 @@ import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from kernel_pytorch.toolchain.kernel_parameters import POINTER, UNKNOWN, VALUE, Parameter, Scalar, pointee, scalar
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _HOST_MEMORY = "lies in host memory, which a kernel cannot read; copy it to the GPU first"
 
@@ -63,7 +66,7 @@ def value_bytes(kernel: str, parameter: Parameter, value: Any) -> bytes:
     return packed
 
 
-def is_tensor(value: object) -> bool:
+def is_tensor(value: object) -> TypeGuard[Tensor]:
     """True for a torch tensor; asks only a torch that somebody already imported."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor)

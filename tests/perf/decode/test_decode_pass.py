@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from small_decoder import HEADS, LENGTH, SIZE, WIDTH, Decoder, is_ours, ours, passed
 from torch import nn
 from torch.nn import functional
 
@@ -15,6 +14,7 @@ from kernel_pytorch.perf.decode import passes
 from kernel_pytorch.perf.decode.ops import register
 from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
 from kernel_pytorch.perf.ladder.rungs import one_row
+from tests.perf.decode.small_decoder import HEADS, LENGTH, SIZE, WIDTH, Decoder, is_ours, ours, passed
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from small_decoder import Decoder, Layer, ours, passed
 from torch import nn
 
 from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
 from kernel_pytorch.perf.ladder.rungs import one_row
+from tests.perf.decode.small_decoder import Decoder, Layer, ours, passed
 
 BOTH = ("one row", "one kernel")
 TOKENS = ((7, 9), (31, 10), (2, 3))

@@ -7,17 +7,12 @@ import math
 import shutil
 import struct
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-import ptx_cases
-import ptx_model
-from ptx_cases import BITS, C_TYPES, Case
-
 from kernel_pytorch.port.ptx import logic3
+from tests.port.ptx import ptx_cases, ptx_model
+from tests.port.ptx.ptx_cases import BITS, C_TYPES, Case
 
 ROWS = 400
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +11,8 @@ from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.verify.isolation import Isolation, compare_file
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "rules"))
-import fixture_files
-from fixture_files import Fixture
+from tests.port.rules import fixture_files
+from tests.port.rules.fixture_files import Fixture
 
 OPTIONS = PortOptions(unsafe=True)
 

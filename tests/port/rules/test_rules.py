@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from kernel_pytorch.core.findings import Safety
 from kernel_pytorch.toolchain.compile import CompileOptions, check_unit
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.verify.isolation import Isolation, compare_file
-
-sys.path.insert(0, str(Path(__file__).parent))
-import fixture_files
-from fixture_files import Fixture
+from tests.port.rules import fixture_files
+from tests.port.rules.fixture_files import Fixture
 
 FIXTURES = fixture_files.fixtures()
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")

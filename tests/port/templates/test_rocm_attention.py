@@ -6,16 +6,13 @@ import logging
 import sys
 import types
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
 from kernel_pytorch.port.templates import rocm_attention as adapter
-
-sys.path.insert(0, str(Path(__file__).parent))
-from reference_attention import inputs, reference
+from tests.port.templates.reference_attention import inputs, reference
 
 SHAPES = [(5, 5, 4), (6, 6, 1), (1, 9, 2), (3, 7, 4), (7, 3, 2)]  # queries, keys, key heads
 WINDOWS = [(-1, -1), (0, 0), (3, 2), (-1, 1), (2, -1)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lane_machine import POISON, Trap, Vec, wrap
+from tests.port.wave.lane_machine import POISON, Trap, Vec, wrap
 
 if TYPE_CHECKING:
-    from lane_machine import Machine
+    from tests.port.wave.lane_machine import Machine
 
 LOW = 0xFFFFFFFF
 

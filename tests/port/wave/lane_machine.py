@@ -445,7 +445,7 @@ class Machine:
         return old
 
     def of_call_expression(self, node: Node, frame: Frame, active: set[int]) -> Vec:
-        from lane_collectives import call_builtin
+        from tests.port.wave.lane_collectives import call_builtin
 
         callee, listed = node.child("function"), node.child("arguments")
         assert callee is not None and listed is not None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from test_lane_model import Case, memory_after
-from test_native import widened
 
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.port.names.shims import shims
+from tests.port.wave.test_lane_model import Case, memory_after
+from tests.port.wave.test_native import widened
 
 LEADER_ONLY = """
 __device__ int warp_sum(int v) {

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from lane_machine import POISON, Machine, Trap
-from test_rewritten_compiles import rewrite
+
+from tests.port.wave.lane_machine import POISON, Machine, Trap
+from tests.port.wave.test_rewritten_compiles import rewrite
 
 HAZARDS = Path(__file__).parent / "hazards"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from test_lane_model import Case, memory_after
 
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.wave.analysis import hazards
+from tests.port.wave.test_lane_model import Case, memory_after
 
 BLOCK_SUM = """
 __device__ int warp_sum(int v) {

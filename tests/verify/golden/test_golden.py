@@ -18,9 +18,7 @@ from kernel_pytorch.core.errors import UsageError  # noqa: E402
 from kernel_pytorch.verify.golden.archive import GoldenArchive  # noqa: E402
 from kernel_pytorch.verify.golden.check import GoldenCheck, check  # noqa: E402
 from kernel_pytorch.verify.golden.record import RecordOptions, record  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parent))
-import golden_examples as models  # noqa: E402
+from tests.verify.golden import golden_examples as models  # noqa: E402
 
 FEW = RecordOptions(repeats=2)
 

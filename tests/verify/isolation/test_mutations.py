@@ -9,18 +9,14 @@ from __future__ import annotations
 import ast
 import random
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.verify.isolation import Isolation, compare_file
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "port" / "rules"))
-import fixture_files
-from fixture_files import Fixture
+from tests.port.rules import fixture_files
+from tests.port.rules.fixture_files import Fixture
 
 GATE = b"#if defined(USE_ROCM)"
 PER_FIXTURE = 4

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.amd.compile_settings import rocm_compile_arguments
 from kernel_pytorch.backends.amd.libraries import LibrarySetting, apply_settings, library_settings, options_without_rocm
@@ -14,6 +14,9 @@ from kernel_pytorch.backends.precision import choose_precision, fitted_config, f
 from kernel_pytorch.core.architecture import AMDArchitecture
 from kernel_pytorch.core.config import AMDConfig, KernelPyTorchConfig
 from kernel_pytorch.core.errors import AMDBackendError, AMDDeviceError, MatrixCoreError, ROCmNotAvailableError
+
+if TYPE_CHECKING:
+    import torch
 
 
 class AMDBackend(DeviceBackend):
@@ -49,7 +52,7 @@ class AMDBackend(DeviceBackend):
         """Raise MatrixCoreError unless this GPU multiplies "fp16", "bf16", "fp8" ... on matrix units."""
         require_matrix_units(self._gfx_target(), precision, enabled=self.config.enable_matrix_cores)
 
-    def fp8_dtype(self) -> Any:
+    def fp8_dtype(self) -> torch.dtype:
         """The torch dtype FP8 has on this GPU. Raises MatrixCoreError where it has none."""
         return fp8_dtype(self._gfx_target(), enabled=self.config.enable_matrix_cores)
 
@@ -75,7 +78,7 @@ class AMDBackend(DeviceBackend):
                 raise AMDDeviceError(message, {"configured": asked.value, "device": row.arch.lower()})
             say_once(f"{message}: the defaults of {asked.name} stay, as configured")
 
-    def _compile_arguments(self, compile: bool | str | Mapping[str, Any]) -> dict[str, Any] | None:
+    def _compile_arguments(self, compile: bool | str | Mapping[str, object]) -> dict[str, Any] | None:
         arguments = super()._compile_arguments(compile)
         if arguments is None or not self.is_available() or isinstance(compile, Mapping):
             return arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from types import ModuleType
 from typing import Any
 
 from kernel_pytorch.backends.amd.inductor_table import RECOMPILE_LIMIT, SETTINGS
@@ -29,15 +30,15 @@ def rocm_compile_arguments(mode: str | None) -> dict[str, Any]:
         )
     wanted = {**WANTED, **(_SEARCHES if mode == "max-autotune-no-cudagraphs" else {})}
     options = {key: value for key, value in wanted.items() if _setting(inductor, key) not in (None, value)}
-    arguments: dict[str, Any] = {"options": options} if options else {}
+    arguments: dict[str, object] = {"options": options} if options else {}
     if "recompile_limit" in inspect.signature(torch.compile).parameters:
         arguments["recompile_limit"] = RECOMPILE_LIMIT
     return arguments
 
 
-def _setting(inductor: Any, key: str) -> Any:
+def _setting(inductor: ModuleType, key: str) -> object:
     """The current value; None where this torch does not have the setting."""
-    value = inductor
+    value: object = inductor
     for part in key.split("."):
         value = getattr(value, part, None)
     return value

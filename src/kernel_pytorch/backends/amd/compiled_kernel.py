@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from kernel_pytorch.backends.launch import Dimensions
@@ -25,11 +25,11 @@ class KernelRunner(Protocol):
         symbol: str,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        args: Sequence[Any],
+        args: Sequence[object],
         *,
         shared_bytes: int = 0,
         assembly: str | None = None,
-    ) -> Any:
+    ) -> object:
         """Run a kernel to its end, and say what it reported."""
 
 
@@ -70,14 +70,14 @@ class CompiledKernel:
         self,
         grid: Dimensions,
         block: Dimensions,
-        args: Sequence[Any],
-        stream: Any = None,
+        args: Sequence[object],
+        stream: object = None,
         shared_bytes: int = 0,
         *,
         kernel: str | None = None,
         device: int | None = None,
         on: KernelRunner | None = None,
-    ) -> Any:
+    ) -> object:
         """Queue a kernel on an AMD GPU; it has not run yet when this returns.
 
         `grid` counts blocks and `block` threads, as one to three numbers. `args` are GPU tensors, ints, floats,
@@ -171,6 +171,6 @@ class CompiledKernel:
 
         return hashlib.sha256(self.binary).hexdigest()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         computed = ("resources", "_choices", "_digest")
         return {name: value for name, value in self.__dict__.items() if name not in computed}

@@ -8,13 +8,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kernel_pytorch.backends.found_devices import rocm_device_or_cpu
 from kernel_pytorch.backends.profiling import RegionProfiler, write_chrome_trace
-from kernel_pytorch.backends.streams import make_event, make_stream
+from kernel_pytorch.backends.streams import HostEvent, HostStream, make_event, make_stream
 from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.errors import AMDDeviceError
+
+if TYPE_CHECKING:
+    import torch
+
+Result = TypeVar("Result")
 
 
 class HIPUtilities:
@@ -23,19 +28,19 @@ class HIPUtilities:
     Regions are measured with `enable_profiling=True`; without it `profile_region` costs nothing and measures nothing.
     """
 
-    def __init__(self, config: AMDConfig | None = None, *, device: Any = None) -> None:
+    def __init__(self, config: AMDConfig | None = None, *, device: str | int | torch.device | None = None) -> None:
         import torch
 
         self.config = config if config is not None else AMDConfig()
         self.device = torch.device(device) if device is not None else rocm_device_or_cpu(self.config.device_id)
         if self.device.type == "cuda" and self.device.index is None:
             self.device = torch.device("cuda", torch.cuda.current_device())
-        self._streams: dict[str, Any] = {}
-        self._events: dict[str, Any] = {}
+        self._streams: dict[str, torch.cuda.Stream | HostStream] = {}
+        self._events: dict[str, torch.cuda.Event | HostEvent] = {}
         self._lock = threading.Lock()
         self._profiler = RegionProfiler(self.device) if self.config.enable_profiling else None
 
-    def create_stream(self, name: str, priority: int = 0) -> Any:
+    def create_stream(self, name: str, priority: int = 0) -> torch.cuda.Stream | HostStream:
         """A stream under `name`; lower priorities go first. The same name gives the same stream again.
 
         On the CPU it is a stand-in whose work is done when the call returns."""
@@ -46,14 +51,14 @@ class HIPUtilities:
                 raise AMDDeviceError(f"stream {name!r} exists with priority {self._streams[name].priority}")
             return self._streams[name]
 
-    def get_stream(self, name: str) -> Any:
+    def get_stream(self, name: str) -> torch.cuda.Stream | HostStream:
         """The stream of that name. Raises KeyError naming those there are."""
         if name not in self._streams:
             raise KeyError(f"no stream {name!r}: there are {', '.join(self._streams) or 'none'}")
         return self._streams[name]
 
     @contextmanager
-    def use_stream(self, name: str) -> Iterator[Any]:
+    def use_stream(self, name: str) -> Iterator[torch.cuda.Stream | HostStream]:
         """Work in the block goes to that stream, after what is queued on the current one; and what follows the
         block waits for it."""
         import torch
@@ -70,7 +75,7 @@ class HIPUtilities:
         finally:
             outer.wait_stream(stream)
 
-    def create_event(self, name: str | None = None, timing: bool = True) -> Any:
+    def create_event(self, name: str | None = None, timing: bool = True) -> torch.cuda.Event | HostEvent:
         """An event: record(), synchronize(), query(), elapsed_time(). A named one can be had again by name."""
         event = make_event(self.device, timing)
         if name is not None:
@@ -78,7 +83,7 @@ class HIPUtilities:
                 self._events[name] = event
         return event
 
-    def get_event(self, name: str) -> Any:
+    def get_event(self, name: str) -> torch.cuda.Event | HostEvent:
         """The event of that name. Raises KeyError naming those there are."""
         if name not in self._events:
             raise KeyError(f"no event {name!r}: there are {', '.join(self._events) or 'none'}")
@@ -110,7 +115,7 @@ class HIPUtilities:
         """GPUs of this torch; 0 on the CPU."""
         return len(self.devices()) if self.device.type == "cuda" else 0
 
-    def devices(self) -> list[Any]:
+    def devices(self) -> list[torch.device]:
         """Every device of the kind in use."""
         import torch
 
@@ -126,7 +131,7 @@ class HIPUtilities:
         pairs = ((a, b) for a in range(count) for b in range(count) if a != b)
         return {(a, b): bool(torch.cuda.can_device_access_peer(a, b)) for a, b in pairs}
 
-    def on_every_device(self, work: Callable[[Any], Any]) -> list[Any]:
+    def on_every_device(self, work: Callable[[torch.device], Result]) -> list[Result]:
         """Call `work(device)` for every device at once, one thread each; the results in order."""
         devices = self.devices()
         with ThreadPoolExecutor(len(devices)) as threads:

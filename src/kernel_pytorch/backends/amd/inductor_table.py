@@ -7,7 +7,6 @@ torch 2.x, and `cache_size_limit` became `recompile_limit`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Setting:
     """
 
     key: str
-    wanted: Any
+    wanted: object
     harm: str
     why: str
     at_least: bool = False
@@ -35,7 +34,7 @@ class Setting:
         return self.key.partition(".")[2]
 
 
-def _of_every_compile(key: str, wanted: Any, harm: str, why: str) -> Setting:
+def _of_every_compile(key: str, wanted: object, harm: str, why: str) -> Setting:
     return Setting(key, wanted, harm, why, per_compile=True)
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.cache_folder import default_cache, own_folder_in, own_name, private_folder
@@ -27,7 +26,7 @@ class LibrarySetting:
     """One thing to set. `key` is an environment variable ("env:NAME") or a switch of torch."""
 
     key: str
-    value: Any
+    value: bool | str
     option: str
     why: str
 
@@ -110,7 +109,7 @@ def _torch_switch(setting: LibrarySetting) -> Callable[[], None]:
 
     tunable, cudnn = torch.cuda.tunable, torch.backends.cudnn
     if setting.key == "cudnn.enabled":
-        before: Any = cudnn.enabled
+        before: object = cudnn.enabled
         cudnn.enabled = setting.value
         return lambda: setattr(cudnn, "enabled", before)
     if setting.key == "blas":
@@ -119,7 +118,7 @@ def _torch_switch(setting: LibrarySetting) -> Callable[[], None]:
         return lambda: torch.backends.cuda.preferred_blas_library(before) and None
     if setting.key == "tunable.filename":
         before = tunable.get_filename()
-        file = Path(setting.value)
+        file = Path(str(setting.value))
         try:
             folder = own_folder_in(file.parent.parent, "tunableop")
         except (UsageError, OSError) as error:  # somebody else's, or not writable: no reason to fail

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.batch_size import BatchFit, find_batch_size
 from kernel_pytorch.backends.found_devices import rocm_device_or_cpu
@@ -28,6 +28,10 @@ from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.errors import AMDDeviceError, ROCmMemoryError
 from kernel_pytorch.core.hardware import GIB
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
 __all__ = ["AMDMemoryManager", "MemoryStats"]
 
 
@@ -43,8 +47,8 @@ class _Purpose:
 class _Allocation:
     purpose: str
     nbytes: int
-    block: Any  # the host pool's block, if it came from there
-    finalizer: Any
+    block: Tensor | None  # the host pool's block, if it came from there
+    finalizer: weakref.finalize[..., Tensor]
 
 
 class AMDMemoryManager:
@@ -54,7 +58,7 @@ class AMDMemoryManager:
     `enable_memory_pooling`), and `enable_oom_protection` switches the refusals of `check` and `protect`.
     """
 
-    def __init__(self, config: AMDConfig | None = None, *, device: Any = None) -> None:
+    def __init__(self, config: AMDConfig | None = None, *, device: str | int | torch.device | None = None) -> None:
         import torch
 
         self.config = config if config is not None else AMDConfig()
@@ -119,7 +123,9 @@ class AMDMemoryManager:
                 "pool": self._pool_state(),
             }
 
-    def allocate_tensor(self, shape: Sequence[int] | int, dtype: Any = None, purpose: str = "general") -> Any:
+    def allocate_tensor(
+        self, shape: Sequence[int] | int, dtype: torch.dtype | None = None, purpose: str = "general"
+    ) -> Tensor:
         """An uninitialised tensor on the device, from the pool while it has room.
 
         Raises ROCmMemoryError, with oom protection before the device is asked, when it does not fit.
@@ -135,7 +141,7 @@ class AMDMemoryManager:
         self._track(tensor, nbytes, purpose, block)
         return tensor
 
-    def free_tensor(self, tensor: Any) -> None:
+    def free_tensor(self, tensor: Tensor) -> None:
         """Take the memory of a tensor of `allocate_tensor` back. The tensor is empty afterwards.
 
         Views of it stay valid and keep the memory until they are gone. Raises ValueError for a tensor this manager
@@ -184,7 +190,7 @@ class AMDMemoryManager:
                 reason=f"{operation} ran out of memory: {reason}",
             )
 
-    def find_batch_size(self, step: Callable[[int], Any], largest: int, smallest: int = 1) -> BatchFit:
+    def find_batch_size(self, step: Callable[[int], object], largest: int, smallest: int = 1) -> BatchFit:
         """The largest batch for which `step(batch_size)` fits, by bisection; see batch_size.find_batch_size."""
         return find_batch_size(step, largest, smallest, device=self.device)
 
@@ -226,7 +232,7 @@ class AMDMemoryManager:
     ) -> None:
         self.cleanup()
 
-    def _allocate(self, size: Any, kind: Any, nbytes: int) -> tuple[Any, Any]:
+    def _allocate(self, size: torch.Size, kind: torch.dtype, nbytes: int) -> tuple[Tensor, Tensor | None]:
         import torch
 
         if self._device_pool is not None:
@@ -238,7 +244,7 @@ class AMDMemoryManager:
         # No view of the block: a view would hold on to the memory after free_tensor.
         return torch.empty(0, dtype=kind).set_(block.untyped_storage(), 0, size), block
 
-    def _track(self, tensor: Any, nbytes: int, purpose: str, block: Any) -> None:
+    def _track(self, tensor: Tensor, nbytes: int, purpose: str, block: Tensor | None) -> None:
         key = id(tensor)
         with self._lock:
             finalizer = weakref.finalize(tensor, self._forget, key)
@@ -271,11 +277,11 @@ class AMDMemoryManager:
         unpooled = sum(entry.nbytes for entry in self._live.values() if entry.block is None)
         return unpooled + (self._host_pool.reserved_bytes() if self._host_pool is not None else 0)
 
-    def _pool_state(self) -> dict[str, Any]:
+    def _pool_state(self) -> dict[str, object]:
         pool = self._host_pool if self._host_pool is not None else self._device_pool
         if pool is None:
             return {"enabled": False}
-        state = {
+        state: dict[str, object] = {
             "enabled": True,
             "kind": "torch.cuda.MemPool" if self._device_pool is not None else "host blocks",
             "capacity_mb": pool.capacity_bytes / MB,

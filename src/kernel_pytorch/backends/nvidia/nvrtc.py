@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.backends.launch import (
     Dimensions,
@@ -59,8 +58,8 @@ class CudaKernel:
         self,
         grid: Dimensions,
         block: Dimensions,
-        args: Sequence[Any],
-        stream: Any = None,
+        args: Sequence[object],
+        stream: object = None,
         shared_bytes: int = 0,
         *,
         kernel: str | None = None,

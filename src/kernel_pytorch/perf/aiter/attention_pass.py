@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.aiter.installed import ATTENTION_ARGUMENTS, AiterMissing
 from kernel_pytorch.perf.aiter.installed import operator as aiter_operator
 from kernel_pytorch.perf.decode.attention_pass import FUSED, arguments
 from kernel_pytorch.perf.decode.patterns import is_call, unrepeated, value
 
+if TYPE_CHECKING:
+    from torch._ops import OpOverload
+    from torch.fx import Graph, Node
+
 NAME = "aiter attention"
 
 
-def aiter_attention(graph: Any) -> int:
+def aiter_attention(graph: Graph) -> int:
     """Replace what aiter serves; gives how many. Nothing where aiter is not there."""
     try:
         attend = aiter_operator("mha_fwd", ATTENTION_ARGUMENTS)
@@ -23,7 +27,7 @@ def aiter_attention(graph: Any) -> int:
     return sum(_replaced(graph, node, attend) for node in list(graph.nodes) if is_call(node, *FUSED))
 
 
-def _replaced(graph: Any, node: Any, attend: Any) -> bool:
+def _replaced(graph: Graph, node: Node, attend: OpOverload) -> bool:
     import torch
 
     given = arguments(node)
@@ -44,7 +48,7 @@ def _replaced(graph: Any, node: Any, attend: Any) -> bool:
     aten = torch.ops.aten
     with graph.inserting_before(node):
 
-        def dense(one: Any) -> Any:
+        def dense(one: Node) -> Node:
             turned = graph.call_function(aten.permute.default, (one, [0, 2, 1, 3]))
             turned.meta["val"] = value(one).permute(0, 2, 1, 3)
             made = graph.call_function(aten.clone.default, (turned,), {"memory_format": torch.contiguous_format})

@@ -5,7 +5,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+    from torch._ops import OpOverload
 
 from kernel_pytorch.core.hardware import targets
 
@@ -26,7 +30,7 @@ class AiterMissing(Exception):
     """aiter cannot serve here; the message says why."""
 
 
-def operator(name: str, arguments: tuple[str, ...]) -> Any:
+def operator(name: str, arguments: tuple[str, ...]) -> OpOverload:
     """torch.ops.aiter.<name>.default. Raises AiterMissing where it is not there or takes other arguments."""
     import torch
 
@@ -44,7 +48,7 @@ def operator(name: str, arguments: tuple[str, ...]) -> Any:
     return found
 
 
-def device_row(device: Any) -> tuple[str, int]:
+def device_row(device: torch.device) -> tuple[str, int]:
     """Architecture and number of compute units, as aiter's tables have them."""
     import torch
 

@@ -5,11 +5,15 @@ This module imports torch: import it inside a function.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class AiterLinear(nn.Linear):  # type: ignore[misc]
@@ -28,7 +32,7 @@ class AiterLinear(nn.Linear):  # type: ignore[misc]
         return result
 
 
-def made_aiter(twin: Any, least_rows: int, most_rows: int, shuffle: Any = None) -> None:
+def made_aiter(twin: nn.Linear, least_rows: int, most_rows: int, shuffle: Callable[..., Tensor] | None = None) -> None:
     """Turn the twin of a Linear into an AiterLinear; with `shuffle` (aiter's shuffle_weight) over a shuffled copy.
 
     The copy does not follow later changes of the weight: that is why it needs a permission."""

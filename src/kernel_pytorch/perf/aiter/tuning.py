@@ -12,13 +12,16 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_for_user
 from kernel_pytorch.perf.aiter.installed import package_folder
 from kernel_pytorch.perf.ladder.rung import Inputs
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 TABLE_VARIABLE = "AITER_CONFIG_GEMM_BF16"
 COLUMNS = ("M", "N", "K", "bias", "dtype", "outdtype", "scaleAB", "bpreshuffle")
@@ -41,7 +44,7 @@ class Shape:
         return f"M:{self.rows}, N:{self.n}, K:{self.k}{', bias' if self.bias else ''}"
 
 
-def linear_shapes(model: Any, inputs: Inputs) -> tuple[Shape, ...]:
+def linear_shapes(model: nn.Module, inputs: Inputs) -> tuple[Shape, ...]:
     """The shapes of all nn.Linear in one call of the model, each once."""
     import torch
 
@@ -49,7 +52,7 @@ def linear_shapes(model: Any, inputs: Inputs) -> tuple[Shape, ...]:
 
     found: set[Shape] = set()
 
-    def note(module: Any, args: tuple[Any, ...]) -> None:
+    def note(module: nn.Linear, args: tuple[Tensor, ...]) -> None:
         x = args[0]
         rows = x.numel() // x.shape[-1]
         found.add(Shape(rows, module.out_features, module.in_features, module.bias is not None, str(x.dtype)))

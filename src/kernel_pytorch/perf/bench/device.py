@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import MIB
+
+if TYPE_CHECKING:
+    import torch
 
 # Twice L2 + MALL of the largest GPU of the table, for a device the table does not know.
 UNKNOWN_FLUSH_BYTES = 600 * MIB
@@ -64,7 +67,7 @@ def _cpu_name() -> str:
         return ""
 
 
-def _flush_bytes(properties: Any) -> int:
+def _flush_bytes(properties: torch._C._CudaDeviceProperties) -> int:
     from kernel_pytorch.core.hardware import find_gpu
 
     arch = getattr(properties, "gcnArchName", "") or f"sm_{properties.major}{properties.minor}"

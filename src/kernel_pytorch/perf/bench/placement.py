@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.bench.device import Device, current_device
 from kernel_pytorch.perf.bench.target import Target
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def device_for(targets: list[Target]) -> Device:
@@ -32,14 +35,14 @@ def runs_on_gpu(target: Target) -> bool:
     return bool(torch.cuda.memory_allocated() > 0)
 
 
-def _tensors(target: Target) -> Iterator[Any]:
+def _tensors(target: Target) -> Iterator[Tensor]:
     if target.is_module:
         yield from target.call.parameters()  # type: ignore[attr-defined]
         yield from target.call.buffers()  # type: ignore[attr-defined]
     yield from _inside((target.arguments, target.keywords))
 
 
-def _inside(value: Any) -> Iterator[Any]:
+def _inside(value: object) -> Iterator[Tensor]:
     if hasattr(value, "is_cuda"):
         yield value
     elif isinstance(value, (list, tuple)):

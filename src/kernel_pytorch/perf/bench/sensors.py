@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from ctypes import CDLL
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.perf.bench.device import Device
 
@@ -38,7 +38,7 @@ def sensors_of(device: Device) -> Sensors:
     return _cpu()
 
 
-def _load(*names: str) -> Any:
+def _load(*names: str) -> CDLL | None:
     for name in names:
         try:
             return ctypes.CDLL(name)
@@ -114,7 +114,7 @@ def _rocm_smi(index: int) -> Sensors | None:
     return Sensors(joules=joules if read() == 0 else None, source="ROCm SMI")
 
 
-def _rocm_smi_number(library: Any, wanted: tuple[int, int, int]) -> int | None:
+def _rocm_smi_number(library: CDLL, wanted: tuple[int, int, int]) -> int | None:
     """ROCm SMI's own number of the device at a PCI address."""
     count, place = ctypes.c_uint32(), ctypes.c_uint64()
     if library.rsmi_num_monitor_devices(ctypes.byref(count)) != 0:

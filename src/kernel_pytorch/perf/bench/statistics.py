@@ -43,7 +43,14 @@ def summarise(values: Sequence[float]) -> Summary:
         independent = effective_count(values)
         half = t_quantile(0.5 + CONFIDENCE / 2, max(1.0, independent - 1)) * std / math.sqrt(independent)
     return Summary(
-        count, mean, std, percentile(ordered, 50), percentile(ordered, 99), ordered[0], mean - half, mean + half
+        count,
+        mean,
+        std_ms=std,
+        median_ms=percentile(ordered, 50),
+        p99_ms=percentile(ordered, 99),
+        min_ms=ordered[0],
+        low_ms=mean - half,
+        high_ms=mean + half,
     )
 
 

@@ -7,7 +7,7 @@ and `tokens` per call; `other_inputs` is a list of further calls, for `kpt optim
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,12 @@ class Target:
     """Something to call. `arguments` are positional, `keywords` by name; both may hold tensors."""
 
     name: str
-    call: Callable[..., Any]
+    call: Callable[..., object]
     arguments: tuple[Any, ...] = ()
     keywords: dict[str, Any] = field(default_factory=dict)
     samples: float | None = None
     tokens: float | None = None
-    other_inputs: tuple[Any, ...] = ()
+    other_inputs: tuple[object, ...] = ()
 
     @property
     def is_module(self) -> bool:
@@ -52,12 +52,12 @@ def load_target(text: str) -> Target:
     return as_target(text, made)
 
 
-def as_target(name: str, made: Any) -> Target:
+def as_target(name: str, made: object) -> Target:
     """What a target function returned, in one form."""
     samples = tokens = None
-    inputs: Any = ()
-    others: Any = ()
-    arguments: tuple[Any, ...]
+    inputs: object = ()
+    others: Sequence[object] = ()
+    arguments: tuple[object, ...]
     if isinstance(made, Mapping):
         if "model" not in made:
             raise UsageError(f"{name}: the dictionary it returns has no 'model' (keys: {', '.join(map(str, made))})")

@@ -39,7 +39,17 @@ def judge(
 ) -> Verdict:
     """The verdict on logarithms of B / A, one per round. `looks`: how many times data have been looked at in all."""
     if len(log_ratios) < MIN_ROUNDS:
-        return Verdict(a, b, "undecided", math.exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
+        return Verdict(
+            a,
+            b,
+            verdict="undecided",
+            ratio=math.exp(_mean(log_ratios)),
+            low=0.0,
+            high=math.inf,
+            chance_wrong=None,
+            rounds=len(log_ratios),
+            margin=margin,
+        )
     return decide(a, b, trimmed_estimate(log_ratios), len(log_ratios), margin=margin, error=error, looks=looks)
 
 
@@ -66,8 +76,9 @@ def decide(
     elif high < 0 and estimate.value <= -limit:
         verdict, chance = "faster", 1 - estimate.chance_below(0.0)
     return Verdict(
-        a, b, verdict, math.exp(estimate.value), math.exp(low), math.exp(high),
-        None if chance is None else min(1.0, chance * looks), rounds, margin, interleaved,
+        a, b, verdict=verdict, ratio=math.exp(estimate.value), low=math.exp(low), high=math.exp(high),
+        chance_wrong=None if chance is None else min(1.0, chance * looks), rounds=rounds, margin=margin,
+        interleaved=interleaved,
     )  # fmt: skip
 
 

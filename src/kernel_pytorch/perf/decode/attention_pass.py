@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode.patterns import Rotation, is_call, is_input, rotation, unrepeated, value
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._ops import _OpNamespace as OpNamespace
+    from torch.fx import Graph, Node
+    from torch.fx.node import Argument
 
 FUSED = (
     "_scaled_dot_product_cudnn_attention",
@@ -24,39 +32,60 @@ MAKES_MASKS = (
 )  # fmt: skip
 
 
-def attention(graph: Any, operators: Any) -> int:
+@dataclass(frozen=True)
+class Query:
+    """What asks: q, as it was before its rotation where that is known, the bias of the scores and their scale."""
+
+    q: Node
+    turned: Rotation | None
+    bias: Node | None
+    scale: float
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A cache with one place written, and the copy that ends it."""
+
+    cache: Node
+    position: Node
+    written: Node
+    copy: Node
+
+
+def attention(graph: Graph, operators: OpNamespace) -> int:
     """Replace what can be; gives how many."""
-    masks: dict[Any, Any] = {}
+    masks: dict[Hashable, Node] = {}
     return sum(_replaced(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, *FUSED))
 
 
-def _one_of(masks: dict[Any, Any], node: Any) -> Any:
+def _one_of(masks: dict[Hashable, Node], node: Node | None) -> Node | None:
     """The first mask that is computed in the same way: every layer makes its own, in a kernel of its own."""
     return node if node is None else masks.setdefault(_way(node), node)
 
 
-def _way(node: Any) -> Any:
+def _way(node: Argument) -> Hashable:
     """How a mask comes about, down to what is not made for masks."""
     if isinstance(node, (list, tuple)):
         return tuple(map(_way, node))
     if not is_call(node, *MAKES_MASKS) and not _counts(node):
-        return node
+        kept: Hashable = node
+        return kept
     return (node.target, _way(node.args), tuple((name, str(item)) for name, item in sorted(node.kwargs.items())))
 
 
-def _counts(node: Any) -> bool:
+def _counts(node: Argument) -> bool:
     """0, 1, 2 and so on."""
     import torch
 
     return getattr(node, "op", "") == "call_function" and node.target is torch.ops.prims.iota.default
 
 
-def arguments(node: Any) -> dict[str, Any]:
+def arguments(node: Node) -> dict[str, Argument]:
     names = [argument.name for argument in node.target._schema.arguments]
     return {**dict(zip(names, node.args, strict=False)), **node.kwargs}
 
 
-def _replaced(graph: Any, node: Any, operators: Any, masks: dict[Any, Any]) -> bool:
+def _replaced(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hashable, Node]) -> bool:
     given = arguments(node)
     q, k, v = given["query"], given["key"], given["value"]
     bias = _one_of(masks, given.get("attn_bias", given.get("attn_mask")))
@@ -68,24 +97,24 @@ def _replaced(graph: Any, node: Any, operators: Any, masks: dict[Any, Any]) -> b
     size = value(q).shape[-1]
     scale = given.get("scale")
     scale = 1 / math.sqrt(size) if scale is None else float(scale)
-    stored = _stored(keys), _stored(values)
-    turned = rotation(q)
-    if stored[0] is not None and stored[1] is not None and stored[0][1] is stored[1][1]:
-        made = _with_store(graph, node, operators, q, turned, stored, bias, scale)
+    query = Query(q, rotation(q), bias, scale)
+    new_keys, new_values = _stored(keys), _stored(values)
+    if new_keys is not None and new_values is not None and new_keys.position is new_values.position:
+        made = _with_store(graph, node, operators, query, new_keys, new_values)
     else:
         if not all(_rows_are_dense(value(one)) for one in (keys, values)):
             return False
         # Keys that this graph makes may still be on their way: only caches from outside are read ahead.
         overlaps = is_input(keys) and is_input(values)
         with graph.inserting_before(node):
-            made = _query_call(graph, operators, q, turned, keys, values, bias, scale, overlaps)
+            made = _query_call(graph, operators, query, keys, values, overlaps)
     made.meta["val"] = value(q).new_empty(value(q).shape)
     for user in list(node.users):
         user.replace_all_uses_with(made)
     return True
 
 
-def _fits(node: Any, q: Any, k: Any, bias: Any) -> bool:
+def _fits(node: Node, q: Node, k: Node, bias: Node | None) -> bool:
     queries, keys = value(q), value(k)
     if not all(user.target is operator.getitem and user.args[1] == 0 for user in node.users if user.users):
         return False
@@ -97,13 +126,12 @@ def _fits(node: Any, q: Any, k: Any, bias: Any) -> bool:
     return bias is None or (value(bias).is_floating_point() and value(bias).shape[-1] == keys.shape[2])
 
 
-def _rows_are_dense(cache: Any) -> bool:
+def _rows_are_dense(cache: Tensor) -> bool:
     """(batch, heads, length, size) with the last two axes in order."""
     return bool(cache.stride(-1) == 1 and cache.stride(-2) == cache.shape[-1])
 
 
-def _stored(node: Any) -> tuple[Any, Any, Any, Any] | None:
-    """A cache with one place written: (cache, position, what is written, the final copy into the cache)."""
+def _stored(node: Argument) -> Stored | None:
     if not is_call(node, "index_put") or (len(node.args) > 3 and node.args[3]):
         return None
     cache, places, new = node.args[:3]
@@ -116,32 +144,30 @@ def _stored(node: Any) -> tuple[Any, Any, Any, Any] | None:
         return None
     if value(new).dim() != 4 or value(new).shape[2] != 1 or value(new).dtype != value(cache).dtype:
         return None
-    return cache, places[2], new, copies[0]
+    return Stored(cache, places[2], new, copies[0])
 
 
-def _with_store(
-    graph: Any, node: Any, operators: Any, q: Any, turned: Rotation | None, stored: Any, bias: Any, scale: float
-) -> Any:
-    (keys, position, k_new, k_copy), (values, _, v_new, v_copy) = stored
+def _with_store(graph: Graph, node: Node, operators: OpNamespace, query: Query, keys: Stored, values: Stored) -> Node:
+    q, turned, k_new = query.q, query.turned, keys.written
     k_turned = rotation(k_new)
     cos = sin = None
     same = turned is not None and k_turned is not None and (turned.cos, turned.sin) == (k_turned.cos, k_turned.sin)
     if turned is not None and k_turned is not None and same and _dense(turned.x) and _dense(k_turned.x):
         q, k_new, cos, sin = turned.x, k_turned.x, turned.cos, turned.sin
     with graph.inserting_before(node):
-        new = [_last_axis_dense(graph, one) for one in (k_new, v_new)]
-        args = (q, *new, keys, values, position, bias, cos, sin, scale, True)
+        new = [_last_axis_dense(graph, one) for one in (k_new, values.written)]
+        args = (q, *new, keys.cache, values.cache, keys.position, query.bias, cos, sin, query.scale, True)
         made = graph.call_function(operators.attend_and_store.default, args)
-    for copy in (k_copy, v_copy):
+    for copy in (keys.copy, values.copy):
         graph.erase_node(copy)
     return made
 
 
-def _dense(node: Any) -> bool:
+def _dense(node: Node) -> bool:
     return bool(value(node).stride(-1) == 1)
 
 
-def _last_axis_dense(graph: Any, node: Any) -> Any:
+def _last_axis_dense(graph: Graph, node: Node) -> Node:
     import torch
 
     if _dense(node):
@@ -151,18 +177,9 @@ def _last_axis_dense(graph: Any, node: Any) -> Any:
     return made
 
 
-def _query_call(
-    graph: Any,
-    operators: Any,
-    q: Any,
-    turned: Rotation | None,
-    keys: Any,
-    values: Any,
-    bias: Any,
-    scale: float,
-    overlaps: bool,
-) -> Any:
+def _query_call(graph: Graph, operators: OpNamespace, query: Query, keys: Node, values: Node, overlaps: bool) -> Node:
+    q, turned = query.q, query.turned
     cos = sin = None
     if turned is not None and _dense(turned.x):
         q, cos, sin = turned.x, turned.cos, turned.sin
-    return graph.call_function(operators.attend.default, (q, keys, values, bias, cos, sin, scale, overlaps))
+    return graph.call_function(operators.attend.default, (q, keys, values, query.bias, cos, sin, query.scale, overlaps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode import launch
 from kernel_pytorch.perf.decode.decoder_shape import (
@@ -20,6 +20,10 @@ from kernel_pytorch.perf.decode.decoder_shape import (
 )
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
 
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
 LINE_BYTES = 128
 WEIGHTS = 7  # a layer's matrices: q, k, v, o, gate, up, down
 MOST_LINES = 2**31 - 1  # as far as a coordinate of a TMA copy goes
@@ -28,7 +32,7 @@ SHORT_ROWS = 128
 
 
 @lru_cache(maxsize=8)
-def why_not_here(device: Any) -> str | None:
+def why_not_here(device: torch.device) -> str | None:
     """What this GPU or this Triton lacks for the kernel; None where it can run."""
     import torch
 
@@ -45,7 +49,7 @@ def why_not_here(device: Any) -> str | None:
     return None
 
 
-def shape_of(weights: list[Any], caches: list[Any], head: Any, has_bias: bool, programs: int) -> Shape | None:
+def shape_of(weights: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool, programs: int) -> Shape | None:
     """The decoder that these tensors, real or fake, are; None where they do not fit together."""
     layers = len(caches) // 2
     if not layers or len(weights) != WEIGHTS * layers or caches[0].dim() != 4:
@@ -63,7 +67,18 @@ def shape_of(weights: list[Any], caches: list[Any], head: Any, has_bias: bool, p
     if size != HEAD_SIZE or head.shape[1] != hidden or any(one.shape != caches[0].shape for one in caches):
         return None
     stages = STAGES if wide <= SHORT_ROWS * LINE else STAGES - 1
-    shape = Shape(layers, hidden, wide, head.shape[0], heads, shared, length, has_bias, programs, stages)
+    shape = Shape(
+        layers,
+        hidden,
+        wide=wide,
+        words=head.shape[0],
+        heads=heads,
+        shared=shared,
+        length=length,
+        has_bias=has_bias,
+        programs=programs,
+        stages=stages,
+    )
     return None if why_not(shape) else shape
 
 
@@ -74,31 +89,31 @@ class Kept:
     `base` is the tensor at the lowest address; it stays with the rest, also when its model is gone."""
 
     shape: Shape
-    views: tuple[Any, ...]
-    base: Any
-    table: Any
-    calls: Any
-    words: Any
-    counters: Any
-    residual: Any
+    views: tuple[Tensor, ...]
+    base: Tensor
+    table: Tensor
+    calls: Tensor
+    words: Tensor
+    counters: Tensor
+    residual: Tensor
 
 
-_kept: dict[Any, Kept | None] = {}
+_kept: dict[tuple[object, ...], Kept | None] = {}
 
 
 def decoder(
-    x: Any,
-    weights: list[Any],
-    norms: list[Any],
-    caches: list[Any],
-    head: Any,
-    position: Any,
-    bias: Any,
-    cos: Any,
-    sin: Any,
+    x: Tensor,
+    weights: list[Tensor],
+    norms: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    position: Tensor,
+    bias: Tensor | None,
+    cos: Tensor,
+    sin: Tensor,
     scale: float,
     epsilon: float,
-) -> Any:
+) -> Tensor:
     """See `ops`: the Gluon form; five kernels a layer where the one cannot take these tensors."""
     import torch
 
@@ -110,7 +125,21 @@ def decoder(
     kept = _kept[key]
     if kept is None:
         steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
-        return in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon, overlaps=True)
+        return in_steps(
+            steps,
+            x,
+            weights=weights,
+            norms=norms,
+            caches=caches,
+            head=head,
+            position=position,
+            bias=bias,
+            cos=cos,
+            sin=sin,
+            scale=scale,
+            epsilon=epsilon,
+            overlaps=True,
+        )
     from kernel_pytorch.perf.decode.decoder_kernel import decoder as kernel
 
     shape = kept.shape
@@ -143,8 +172,8 @@ def decoder(
 
 
 def key_of(
-    device: Any, weights: list[Any], norms: list[Any], caches: list[Any], head: Any, has_bias: bool
-) -> tuple[Any, ...]:
+    device: torch.device, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool
+) -> tuple[object, ...]:
     """What `Kept` depends on. Addresses alone do not do: a cache may grow in its place."""
     shapes = tuple(tuple(one.shape) for one in (weights[0], weights[WEIGHTS - 1], caches[0], head))
     everything = [*weights, *norms, *caches, head]
@@ -152,7 +181,7 @@ def key_of(
 
 
 def _prepared(
-    device: Any, weights: list[Any], norms: list[Any], caches: list[Any], head: Any, has_bias: bool
+    device: torch.device, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool
 ) -> Kept | None:
     import torch
 
@@ -169,7 +198,7 @@ def _prepared(
     if lines > MOST_LINES:
         return None
 
-    def line(one: Any) -> int:
+    def line(one: Tensor) -> int:
         return int(one.data_ptr() - low) // LINE_BYTES
 
     rows = []
@@ -181,22 +210,24 @@ def _prepared(
     # After the last layer: the words' matrix and the final norm. The rest is fetched and not used.
     rows.append([line(head)] * WEIGHTS + [line(norms[-1])] * 2 + [line(one) for one in caches[:2]])
 
-    def numbers(count: int, dtype: Any) -> Any:
+    def numbers(count: int, dtype: torch.dtype) -> Tensor:
         return torch.zeros(count, dtype=dtype, device=device)
 
     return Kept(
         shape,
         tuple(_view(base, lines, columns) for columns in (shape.hidden, shape.heads * HEAD_SIZE, shape.wide)),
-        base.as_strided((base.numel(),), (1,)).view(torch.int32),
-        torch.tensor([[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows], dtype=torch.int32, device=device),
-        numbers(1, torch.int64),
-        numbers(shape.exchanged, torch.int64),
-        numbers(COUNTERS, torch.int32),
-        numbers(shape.hidden, torch.float32),
+        base=base.as_strided((base.numel(),), (1,)).view(torch.int32),
+        table=torch.tensor(
+            [[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows], dtype=torch.int32, device=device
+        ),
+        calls=numbers(1, torch.int64),
+        words=numbers(shape.exchanged, torch.int64),
+        counters=numbers(COUNTERS, torch.int32),
+        residual=numbers(shape.hidden, torch.float32),
     )
 
 
-def _view(base: Any, lines: int, columns: int) -> Any:
+def _view(base: Tensor, lines: int, columns: int) -> Tensor:
     """All memory from `base` on by lines of 64 values, and rows as far apart as those of a matrix with `columns`."""
     from triton.experimental.gluon import language as gl
     from triton.experimental.gluon.nvidia.hopper import TensorDescriptor

@@ -6,10 +6,14 @@ Every step must be there, in order, and nothing else may want to see what is bet
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode.ops import register
 from kernel_pytorch.perf.decode.patterns import is_call, through_views, value
+
+if TYPE_CHECKING:
+    from torch._ops import _OpNamespace as OpNamespace
+    from torch.fx import Graph, Node
 
 ONE_KERNEL = "one kernel"
 MOVES_NOTHING = (
@@ -29,26 +33,26 @@ MOVES_NOTHING = (
 class _Layer:
     """The operators of one layer."""
 
-    qkv: Any
-    attention: Any
-    output: Any
-    gated: Any
-    down: Any
+    qkv: Node
+    attention: Node
+    output: Node
+    gated: Node
+    down: Node
 
     @property
-    def weights(self) -> list[Any]:
+    def weights(self) -> list[Node]:
         return [*self.qkv.args[1], *self.output.args[1], *self.gated.args[1:3], *self.down.args[1]]
 
     @property
-    def norms(self) -> list[Any]:
+    def norms(self) -> list[Node]:
         return [self.qkv.args[2], self.gated.args[3]]
 
     @property
-    def caches(self) -> list[Any]:
+    def caches(self) -> list[Node]:
         return list(self.attention.args[3:5])
 
 
-def one_kernel(graph: Any) -> int:
+def one_kernel(graph: Graph) -> int:
     """Replace a decoder by one operator; gives 1, or 0 where there is none that the kernel can take."""
     operators = register()
     steps = [node for node in graph.nodes if getattr(node.target, "namespace", "") == "kpt_decode"]
@@ -89,7 +93,7 @@ def one_kernel(graph: Any) -> int:
     return 1
 
 
-def _layers(steps: list[Any], operators: Any) -> list[_Layer] | None:
+def _layers(steps: list[Node], operators: OpNamespace) -> list[_Layer] | None:
     """The layers of a decoder, if these steps are that and nothing more."""
     wanted = [operators.row_products, operators.attend_and_store, operators.row_products, operators.row_gated]
     order = [one.default for one in (*wanted, operators.row_products)]
@@ -111,11 +115,11 @@ def _layers(steps: list[Any], operators: Any) -> list[_Layer] | None:
     return layers if reads == [layer.down for layer in layers] else None
 
 
-def _starts(steps: list[Any]) -> range:
+def _starts(steps: list[Node]) -> range:
     return range(0, len(steps) - 1, 5)
 
 
-def _is_product(node: Any, matrices: int, has_norm: bool) -> bool:
+def _is_product(node: Node, matrices: int, has_norm: bool) -> bool:
     return len(node.args[1]) == matrices and (node.args[2] is not None) == has_norm and node.args[4] is None
 
 
@@ -154,7 +158,7 @@ def _hangs_together(layer: _Layer, first: _Layer, epsilon: float) -> bool:
     )
 
 
-def _through_heads(node: Any) -> Any:
+def _through_heads(node: Node) -> Node:
     """Behind reshapes and the exchange of two axes of which one has a single element."""
     while True:
         inner = through_views(node)
@@ -164,7 +168,7 @@ def _through_heads(node: Any) -> Any:
         node = inner.args[0]
 
 
-def _part(node: Any) -> tuple[Any, int, int] | None:
+def _part(node: Node) -> tuple[Node, int, int] | None:
     """(product, from, to) of a query, key or value."""
     inner = _through_heads(node)
     if not is_call(inner, "slice.Tensor") or len(inner.args) != 4 or inner.args[1] != 1:
@@ -173,7 +177,7 @@ def _part(node: Any) -> tuple[Any, int, int] | None:
     return product, start, end
 
 
-def _readers(node: Any) -> set[Any]:
+def _readers(node: Node) -> set[Node]:
     """Who uses a node, through reshapes, slices and exchanged axes."""
     found = set()
     for user in node.users:
@@ -185,7 +189,7 @@ def _readers(node: Any) -> set[Any]:
 
 
 def _can_take(
-    start: Any, weights: list[Any], norms: list[Any], caches: list[Any], head: Any, bias: Any, cos: Any
+    start: Node, weights: list[Node], norms: list[Node], caches: list[Node], head: Node, bias: Node | None, cos: Node
 ) -> bool:
     """Whether the kernel suits these tensors. On a CPU the operator computes the same in plain torch, for any shape."""
     import torch
@@ -207,7 +211,7 @@ def _can_take(
     return shape_of(matrices, cached, value(head), bias is not None, programs) is not None
 
 
-def _as_row(graph: Any, start: Any) -> Any:
+def _as_row(graph: Graph, start: Node) -> Node:
     import torch
 
     row = graph.call_function(torch.ops.aten.reshape.default, (start, [1, value(start).numel()]))
@@ -215,7 +219,7 @@ def _as_row(graph: Any, start: Any) -> Any:
     return row
 
 
-def _erase(graph: Any, node: Any) -> None:
+def _erase(graph: Graph, node: Node) -> None:
     """A step and what only reshaped its result: operators with side effects are not dead code to anybody else."""
     for user in list(node.users):
         _erase(graph, user)

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
 class Steps:
     """The three operators of a layer, in plain torch or as kernels. They have the arguments of `ops`."""
 
-    row_products: Callable[..., Any]
-    row_gated: Callable[..., Any]
-    attend_and_store: Callable[..., Any]
+    row_products: Callable[..., Tensor]
+    row_gated: Callable[..., Tensor]
+    attend_and_store: Callable[..., Tensor]
 
 
 def in_steps(
     steps: Steps,
-    x: Any,
-    weights: list[Any],
-    norms: list[Any],
-    caches: list[Any],
-    head: Any,
-    position: Any,
-    bias: Any,
-    cos: Any,
-    sin: Any,
+    x: Tensor,
+    weights: list[Tensor],
+    norms: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    position: Tensor,
+    bias: Tensor | None,
+    cos: Tensor,
+    sin: Tensor,
     scale: float,
     epsilon: float,
     overlaps: bool = False,
-) -> Any:
+) -> Tensor:
     """The scores of all words. `weights` has q, k, v, o, gate, up and down of each layer, `norms` two and the last."""
     for layer in range(len(caches) // 2):
         q, k, v, o, gate, up, down = weights[7 * layer : 7 * layer + 7]

@@ -6,7 +6,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+Made = TypeVar("Made")
 
 # Bytes of weights that a thread asks for before it waits: more do not fit its registers.
 MOST_HELD = 704
@@ -52,21 +58,27 @@ def _plan(rows: int, block: int, warps: int, columns: int, element_size: int) ->
 
 
 @lru_cache(maxsize=8)
-def can_overlap(device: Any) -> bool:
+def can_overlap(device: torch.device) -> bool:
     """Programmatic dependent launch: NVIDIA from Hopper on."""
     import torch
 
     return torch.version.hip is None and torch.cuda.get_device_capability(device) >= (9, 0)
 
 
-def _extra(overlaps: bool) -> dict[str, Any]:
+def _extra(overlaps: bool) -> dict[str, int]:
     # Triton for AMD does not know the option.
     return {"launch_pdl": True} if overlaps else {}
 
 
 def row_products(
-    x: Any, weights: list[Any], norm: Any, epsilon: float, bias: Any, residual: Any, overlaps: bool
-) -> Any:
+    x: Tensor,
+    weights: list[Tensor],
+    norm: Tensor | None,
+    epsilon: float,
+    bias: Tensor | None,
+    residual: Tensor | None,
+    overlaps: bool,
+) -> Tensor:
     """See `ops`: the Triton form."""
     import triton
 
@@ -108,7 +120,7 @@ def row_products(
     return out
 
 
-def row_gated(x: Any, gate: Any, up: Any, norm: Any, epsilon: float, overlaps: bool) -> Any:
+def row_gated(x: Tensor, gate: Tensor, up: Tensor, norm: Tensor | None, epsilon: float, overlaps: bool) -> Tensor:
     """See `ops`: the Triton form."""
     import triton
 
@@ -140,41 +152,74 @@ def row_gated(x: Any, gate: Any, up: Any, norm: Any, epsilon: float, overlaps: b
     return out
 
 
-def attend(q: Any, keys: Any, values: Any, bias: Any, cos: Any, sin: Any, scale: float, overlaps: bool) -> Any:
+def attend(
+    q: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    bias: Tensor | None,
+    cos: Tensor | None,
+    sin: Tensor | None,
+    scale: float,
+    overlaps: bool,
+) -> Tensor:
     """See `ops`: the Triton form."""
-    return _attend(q, None, None, keys, values, None, bias, cos, sin, scale, overlaps)
+    return _attend(
+        q,
+        None,
+        v=None,
+        keys=keys,
+        values=values,
+        position=None,
+        bias=bias,
+        cos=cos,
+        sin=sin,
+        scale=scale,
+        overlaps=overlaps,
+    )
 
 
 def attend_and_store(
-    q: Any,
-    k: Any,
-    v: Any,
-    keys: Any,
-    values: Any,
-    position: Any,
-    bias: Any,
-    cos: Any,
-    sin: Any,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    position: Tensor,
+    bias: Tensor | None,
+    cos: Tensor | None,
+    sin: Tensor | None,
     scale: float,
     overlaps: bool,
-) -> Any:
+) -> Tensor:
     """See `ops`: the Triton form."""
-    return _attend(q, k, v, keys, values, position, bias, cos, sin, scale, overlaps)
+    return _attend(
+        q,
+        k,
+        v=v,
+        keys=keys,
+        values=values,
+        position=position,
+        bias=bias,
+        cos=cos,
+        sin=sin,
+        scale=scale,
+        overlaps=overlaps,
+    )
 
 
 def _attend(
-    q: Any,
-    k: Any,
-    v: Any,
-    keys: Any,
-    values: Any,
-    position: Any,
-    bias: Any,
-    cos: Any,
-    sin: Any,
+    q: Tensor,
+    k: Tensor | None,
+    v: Tensor | None,
+    keys: Tensor,
+    values: Tensor,
+    position: Tensor | None,
+    bias: Tensor | None,
+    cos: Tensor | None,
+    sin: Tensor | None,
     scale: float,
     overlaps: bool,
-) -> Any:
+) -> Tensor:
     import torch
     import triton
 
@@ -202,10 +247,10 @@ def _attend(
     sizes = (
         q.stride(0),
         q.stride(1),
-        k.stride(0) if writes else 0,
-        k.stride(1) if writes else 0,
-        v.stride(0) if writes else 0,
-        v.stride(1) if writes else 0,
+        0 if k is None else k.stride(0),
+        0 if k is None else k.stride(1),
+        0 if v is None else v.stride(0),
+        0 if v is None else v.stride(1),
         keys.stride(0),
         keys.stride(1),
         0 if shift is None else shift.stride(0),
@@ -214,7 +259,12 @@ def _attend(
         length,
         scale,
     )
-    options = {"ROTATES": cos is not None, "WRITES": writes, "HAS_BIAS": shift is not None, "OVERLAPS": overlaps}
+    options: dict[str, int] = {
+        "ROTATES": cos is not None,
+        "WRITES": writes,
+        "HAS_BIAS": shift is not None,
+        "OVERLAPS": overlaps,
+    }
     options |= {"GROUP": group, "SIZE": size, **_extra(overlaps)}
     whole = max(16, triton.next_power_of_2(length))
     if whole * size <= HELD_KEYS and batch * heads <= _compute_units(q.device):
@@ -244,13 +294,13 @@ def _attend(
 
 
 @lru_cache(maxsize=8)
-def _compute_units(device: Any) -> int:
+def _compute_units(device: torch.device) -> int:
     import torch
 
     return int(torch.cuda.get_device_properties(device).multi_processor_count) if device.type == "cuda" else 64
 
 
-def outside_pools(device: Any, make: Callable[[], Any]) -> Any:
+def outside_pools(device: torch.device, make: Callable[[], Made]) -> Made:
     """What `make` gives, made by another thread: Inductor's graphs send this thread's allocations to a pool of theirs
     while they warm up, and nothing that is to last may be in it."""
     import torch
@@ -258,7 +308,7 @@ def outside_pools(device: Any, make: Callable[[], Any]) -> Any:
     if device.type != "cuda":
         return make()
 
-    def there() -> Any:
+    def there() -> Made:
         with torch.cuda.device(device):
             made = make()
             torch.cuda.current_stream().synchronize()  # whoever uses it may be on another stream
@@ -268,10 +318,10 @@ def outside_pools(device: Any, make: Callable[[], Any]) -> Any:
         return other.submit(there).result()
 
 
-_counters: dict[Any, Any] = {}
+_counters: dict[tuple[object, ...], Tensor] = {}
 
 
-def _arrived(keys: Any, parts: int) -> Any:
+def _arrived(keys: Tensor, parts: int) -> Tensor:
     """Counters of the parts that are done, one per head of a cache. Calls that share a cache may not overlap anyway.
 
     They are never set back: a kernel that finds a multiple of `parts` knows that it is the last."""

@@ -6,18 +6,22 @@ registers nothing; `register` does, once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._ops import _OpNamespace as OpNamespace
 
 NAMESPACE = "kpt_decode"
 MOST_MATRICES = 3
 
 
 @lru_cache(maxsize=1)
-def register() -> Any:
+def register() -> OpNamespace:
     """Define the operators; gives torch.ops.kpt_decode."""
     import torch
-    from torch import Tensor
 
     from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
 
@@ -119,7 +123,7 @@ def register() -> Any:
     def one_row(x: Tensor, rows: int) -> Tensor:
         return x.new_empty((1, rows))
 
-    fakes: dict[str, Any] = {
+    fakes: dict[str, Callable[..., Tensor]] = {
         "row_products": lambda x, weights, *rest: one_row(x, sum(one.shape[0] for one in weights)),
         "row_gated": lambda x, gate, *rest: one_row(x, gate.shape[0]),
         "attend": lambda q, *rest: q.new_empty(q.shape),
@@ -132,4 +136,4 @@ def register() -> Any:
     return getattr(torch.ops, NAMESPACE)
 
 
-_kept: list[Any] = []  # an operator lives as long as the library object that defined it
+_kept: list[object] = []  # an operator lives as long as the library object that defined it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from kernel_pytorch.perf.decode.ops import MOST_MATRICES, register
 from kernel_pytorch.perf.decode.patterns import (
@@ -19,12 +19,26 @@ from kernel_pytorch.perf.decode.patterns import (
     value,
 )
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._ops import OpOverload
+    from torch._ops import _OpNamespace as OpNamespace
+    from torch.fx import Graph, Node
+
 # Part of the key of Inductor's cache of compiled graphs: to be raised with every change of what the pass does.
 VERSION = 3
 ONE_ROW = "one row"
 
 
-def known_passes() -> dict[str, Callable[[Any], int]]:
+class Source(NamedTuple):
+    """The row that a product reads, with the weight and epsilon of the norm before it, if there is one."""
+
+    row: Node
+    norm: Node | None
+    epsilon: float
+
+
+def known_passes() -> dict[str, Callable[[Graph], int]]:
     """Passes by the name that a recipe has for them."""
     from kernel_pytorch.perf.aiter.attention_pass import NAME as AITER_ATTENTION
     from kernel_pytorch.perf.aiter.attention_pass import aiter_attention
@@ -34,7 +48,7 @@ def known_passes() -> dict[str, Callable[[Any], int]]:
 
 
 @lru_cache(maxsize=8)
-def pass_named(names: tuple[str, ...]) -> Any:
+def pass_named(names: tuple[str, ...]) -> object:
     """The pass object that Inductor is given, which runs these in turn. Raises ValueError for an unknown name."""
     from torch._inductor.custom_graph_pass import CustomGraphPass
 
@@ -45,18 +59,18 @@ def pass_named(names: tuple[str, ...]) -> Any:
     register()  # a graph from Inductor's cache calls the operators without the pass having run
 
     class Ours(CustomGraphPass):  # type: ignore[misc]
-        def __call__(self, graph: Any) -> None:
+        def __call__(self, graph: Graph) -> None:
             for name in names:
                 known[name](graph)
                 graph.eliminate_dead_code()
 
-        def uuid(self) -> Any:
+        def uuid(self) -> object:
             return f"kernel_pytorch.perf.decode {VERSION} {names}"
 
     return Ours()
 
 
-def one_row(graph: Any) -> int:
+def one_row(graph: Graph) -> int:
     """Replace products of one row and attention of one query; gives how many operators were put in."""
     from kernel_pytorch.perf.decode.attention_pass import attention
 
@@ -69,7 +83,7 @@ def one_row(graph: Any) -> int:
     return placed
 
 
-def _let_overlap(graph: Any) -> None:
+def _let_overlap(graph: Graph) -> None:
     """The first of ours waits for whatever ran before the graph; the others only read weights before they wait."""
     first = True
     for node in graph.nodes:
@@ -79,7 +93,7 @@ def _let_overlap(graph: Any) -> None:
             first = False
 
 
-def _outer(graph: Any) -> None:
+def _outer(graph: Graph) -> None:
     """A product over a single column is a multiplication, which Inductor can join with its neighbours: the angles of a
     rotary embedding need a library's kernel otherwise."""
     for node in list(graph.nodes):
@@ -91,7 +105,7 @@ def _outer(graph: Any) -> None:
                 node.replace_all_uses_with(_call(graph, aten("mul.Tensor"), (left, right), value(node)))
 
 
-def products(graph: Any) -> list[Any]:
+def products(graph: Graph) -> list[Node]:
     """Products of one row with a weight that comes into the graph."""
     found = []
     for node in graph.nodes:
@@ -107,7 +121,7 @@ def products(graph: Any) -> list[Any]:
     return found
 
 
-def _weight(node: Any) -> Any:
+def _weight(node: Node) -> Node | None:
     """The (rows, columns) weight of a product; None where it is laid out otherwise or written to."""
     matrix = node.args[-1]
     if not is_call(matrix, "permute", "t") or (len(matrix.args) > 1 and list(matrix.args[1]) != [1, 0]):
@@ -116,22 +130,21 @@ def _weight(node: Any) -> Any:
     return weight if is_input(weight) and value(weight).is_contiguous() else None
 
 
-def _bias(node: Any) -> Any:
+def _bias(node: Node) -> Node | None:
     return node.args[0] if len(node.args) == 3 else None
 
 
-def _source(node: Any) -> tuple[Any, Any, float]:
-    """The row that a product reads, with the weight and epsilon of the norm before it, if there is one."""
+def _source(node: Node) -> Source:
     row = node.args[-2]
     norm = rms_norm(row)
     # A norm of each head reads like one of the row; its weight is shorter.
     whole = norm is not None and value(norm.weight).shape[0] == value(row).shape[-1]
     if norm is None or not whole or value(norm.x).dtype != value(row).dtype:
-        return through_views(row), None, 0.0
-    return through_views(norm.x), norm.weight, norm.epsilon
+        return Source(through_views(row), None, 0.0)
+    return Source(through_views(norm.x), norm.weight, norm.epsilon)
 
 
-def _row_of(graph: Any, source: Any) -> Any:
+def _row_of(graph: Graph, source: Node) -> Node:
     """The source as one row, contiguous: kernels count on it."""
     import torch
 
@@ -139,13 +152,13 @@ def _row_of(graph: Any, source: Any) -> Any:
     return _call(graph, torch.ops.aten.reshape.default, (source, shape), value(source).new_empty(shape))
 
 
-def _call(graph: Any, target: Any, args: tuple[Any, ...], result: Any) -> Any:
+def _call(graph: Graph, target: OpOverload, args: tuple[object, ...], result: Tensor) -> Node:
     node = graph.call_function(target, args)
     node.meta["val"] = result
     return node
 
 
-def _like(graph: Any, node: Any, old: Any) -> Any:
+def _like(graph: Graph, node: Node, old: Node) -> Node:
     """`node` in the shape of `old`, whose users it gets."""
     import torch
 
@@ -155,7 +168,7 @@ def _like(graph: Any, node: Any, old: Any) -> Any:
     return shaped
 
 
-def _only_user(node: Any) -> Any:
+def _only_user(node: Node) -> Node | None:
     """The one node that uses this through reshapes; None where there are several."""
     while True:
         if len(node.users) != 1:
@@ -166,7 +179,7 @@ def _only_user(node: Any) -> Any:
         node = user
 
 
-def _gated(graph: Any, operators: Any) -> int:
+def _gated(graph: Graph, operators: OpNamespace) -> int:
     """silu(x @ gate) * (x @ up), from two products or from the halves of one."""
     known = set(products(graph))
     placed = 0
@@ -192,7 +205,9 @@ def _gated(graph: Any, operators: Any) -> int:
     return placed
 
 
-def _gate_weights(graph: Any, gate: Any, up: Any, known: set[Any], before: Any) -> Any:
+def _gate_weights(
+    graph: Graph, gate: Node, up: Node, known: set[Node], before: Node
+) -> tuple[Node, Node, Source] | None:
     import torch
 
     if gate in known and up in known and gate is not up:
@@ -200,9 +215,10 @@ def _gate_weights(graph: Any, gate: Any, up: Any, known: set[Any], before: Any) 
             return None
         same = value(_weight(gate)).shape == value(_weight(up)).shape
         return (_weight(gate), _weight(up), _source(gate)) if same else None
-    halves: Any = [_half(one) for one in (gate, up)]
-    if None in halves or halves[0][0] is not halves[1][0] or halves[0][0] not in known:
+    first, second = _half(gate), _half(up)
+    if first is None or second is None or first[0] is not second[0] or first[0] not in known:
         return None
+    halves = (first, second)
     product = halves[0][0]
     weight = _weight(product)
     rows = value(weight).shape[0]
@@ -216,7 +232,7 @@ def _gate_weights(graph: Any, gate: Any, up: Any, known: set[Any], before: Any) 
     return parts[0], parts[1], _source(product)
 
 
-def _half(node: Any) -> tuple[Any, int, int] | None:
+def _half(node: Node) -> tuple[Node, int, int] | None:
     """A slice along the last axis of a product: the product, first and last place."""
     import operator
 
@@ -237,7 +253,7 @@ def _half(node: Any) -> tuple[Any, int, int] | None:
     return None
 
 
-def _with_residual(graph: Any, operators: Any) -> int:
+def _with_residual(graph: Graph, operators: OpNamespace) -> int:
     """residual + x @ weight."""
     placed = 0
     for node in products(graph):
@@ -260,11 +276,11 @@ def _with_residual(graph: Any, operators: Any) -> int:
     return placed
 
 
-def _joined(graph: Any, operators: Any) -> int:
+def _joined(graph: Graph, operators: OpNamespace) -> int:
     """All other products; those of the same row in one kernel."""
     import torch
 
-    groups: dict[Any, list[Any]] = defaultdict(list)
+    groups: dict[Node, list[Node]] = defaultdict(list)
     for node in products(graph):
         if node.users:
             groups[_source(node)].append(node)

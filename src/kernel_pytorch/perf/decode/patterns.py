@@ -6,15 +6,20 @@ Nothing here knows a model's classes. Every function answers None where the grap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:
+    from torch._ops import _OpNamespace as OpNamespace
+    from torch.fx import Node
+    from torch.fx.node import Argument
 
 
 @dataclass(frozen=True)
 class Norm:
     """x / sqrt(mean(x^2) + epsilon) * weight."""
 
-    x: Any
-    weight: Any
+    x: Node
+    weight: Node
     epsilon: float
 
 
@@ -22,12 +27,12 @@ class Norm:
 class Rotation:
     """x * cos + (-x[half:], x[:half]) * sin."""
 
-    x: Any
-    cos: Any
-    sin: Any
+    x: Node
+    cos: Node
+    sin: Node
 
 
-def aten(name: str) -> Any:
+def aten(name: str) -> OpNamespace:
     """An operator of aten with its overload: aten("mul.Tensor")."""
     import torch
 
@@ -35,45 +40,45 @@ def aten(name: str) -> Any:
     return getattr(getattr(torch.ops.aten, operator), overload or "default")
 
 
-def is_call(node: Any, *names: str) -> bool:
+def is_call(node: Argument, *names: str) -> TypeGuard[Node]:
     """A call of one of these aten operators."""
     return getattr(node, "op", "") == "call_function" and any(node.target is aten(name) for name in names)
 
 
-def value(node: Any) -> Any:
+def value(node: Argument) -> Any:
     """The fake tensor of a node; None where there is none."""
     return getattr(node, "meta", {}).get("val")
 
 
-def is_convert(node: Any) -> bool:
+def is_convert(node: Argument) -> bool:
     """A change of dtype."""
     import torch
 
     return getattr(node, "op", "") == "call_function" and node.target is torch.ops.prims.convert_element_type.default
 
 
-def through_views(node: Any) -> Any:
+def through_views(node: Argument) -> Argument:
     """The node behind reshapes, which move nothing."""
     while is_call(node, "reshape", "view", "_unsafe_view", "unsqueeze", "squeeze.dim", "alias"):
         node = node.args[0]
     return node
 
 
-def through_converts(node: Any) -> Any:
+def through_converts(node: Argument) -> Argument:
     """The node behind changes of dtype and reshapes."""
     while is_convert(node) or is_call(node, "reshape", "view", "_unsafe_view"):
         node = node.args[0]
     return node
 
 
-def is_input(node: Any) -> bool:
+def is_input(node: Argument) -> bool:
     """A tensor that comes into the graph and is not written to in it."""
     if getattr(node, "op", "") not in ("placeholder", "get_attr"):
         return False
     return not any(is_call(user, "copy_") and user.args[0] is node for user in node.users)
 
 
-def rms_norm(node: Any) -> Norm | None:
+def rms_norm(node: Argument) -> Norm | None:
     """A root-mean-square norm with a weight, with the rounding of either of the two usual forms."""
     node = through_views(node)
     while is_convert(node):
@@ -90,7 +95,7 @@ def rms_norm(node: Any) -> Norm | None:
     return None
 
 
-def _scaled_to_one(node: Any) -> tuple[Any, float] | None:
+def _scaled_to_one(node: Argument) -> tuple[Node, float] | None:
     if not is_call(node, "mul.Tensor"):
         return None
     for x, factor in (node.args, node.args[::-1]):
@@ -111,7 +116,7 @@ def _scaled_to_one(node: Any) -> tuple[Any, float] | None:
     return None
 
 
-def silu(node: Any) -> Any:
+def silu(node: Argument) -> Node | None:
     """What silu is taken of, as the graph has it (x / (1 + exp(-x)) or x * sigmoid(x)); None where it is not that."""
     node = through_converts(node)
     if is_call(node, "silu"):
@@ -128,7 +133,7 @@ def silu(node: Any) -> Any:
     return None
 
 
-def rotation(node: Any) -> Rotation | None:
+def rotation(node: Argument) -> Rotation | None:
     """A rotary embedding by halves."""
     if not is_call(node, "add.Tensor") or len(node.args) != 2:
         return None
@@ -149,10 +154,10 @@ def rotation(node: Any) -> Rotation | None:
     return None
 
 
-def _is_slice(node: Any, x: Any, start: int, end: int) -> bool:
+def _is_slice(node: Argument, x: Node, start: int, end: int) -> bool:
     if not is_call(node, "slice.Tensor") or node.args[0] is not x or len(node.args) > 4:
         return False
-    args: list[Any] = [*node.args, None, None, None]
+    args: list[object] = [*node.args, None, None, None]
     axis, first, last = args[1:4]
     size = value(x).shape[-1]
     return (
@@ -160,7 +165,7 @@ def _is_slice(node: Any, x: Any, start: int, end: int) -> bool:
     )
 
 
-def unrepeated(node: Any) -> tuple[Any, list[Any]]:
+def unrepeated(node: Argument) -> tuple[Argument, list[Node]]:
     """The heads behind a repetition for grouped queries, and the nodes of the repetition, outermost first."""
     way = [node]
     inner = node

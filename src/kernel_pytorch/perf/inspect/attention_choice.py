@@ -7,27 +7,31 @@ experimental elsewhere.
 
 from __future__ import annotations
 
-import importlib
 import os
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import GPU
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 EXPERIMENTAL = "TORCH_ROCM_AOTRITON_ENABLE_EXPERIMENTAL"
 LARGEST_HEAD = 256
 
-_kept: list[Any] = []  # a torch.library registration ends when its object is collected
+_kept: list[object] = []  # a torch.library registration ends when its object is collected
 
 
 def choose_attention(gpu: GPU) -> None:
     """Register the choice for fake "cuda" tensors. Only ever called in a child process."""
-    torch: Any = importlib.import_module("torch")
+    import torch
+
     library = torch.library.Library("aten", "IMPL")
 
     def attention(
-        query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
-        *, scale: float | None = None, enable_gqa: bool = False,
-    ) -> Any:  # fmt: skip
+        query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+        is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
+    ) -> Tensor:  # fmt: skip
         kind = kernel_kind(gpu, torch, query, key, attn_mask, is_causal)
         ops = torch.ops.aten
         if kind == "cudnn":
@@ -53,7 +57,7 @@ def choose_attention(gpu: GPU) -> None:
     _kept.append(library)
 
 
-def kernel_kind(gpu: GPU, torch: Any, query: Any, key: Any, mask: Any, is_causal: bool) -> str:
+def kernel_kind(gpu: GPU, torch: ModuleType, query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool) -> str:
     """ "cudnn", "flash", "efficient" or "math"."""
     target = gpu.target
     if target.vendor == "amd" and "aotriton" not in target.libraries and os.environ.get(EXPERIMENTAL) != "1":
@@ -67,7 +71,7 @@ def kernel_kind(gpu: GPU, torch: Any, query: Any, key: Any, mask: Any, is_causal
     return "efficient" if half or query.dtype == torch.float32 else "math"
 
 
-def _additive(torch: Any, mask: Any, query: Any, key: Any) -> Any:
+def _additive(torch: ModuleType, mask: Tensor | None, query: Tensor, key: Tensor) -> Tensor | None:
     if mask is None:
         return None
     if mask.dtype == torch.bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 # What only a tensor is asked for, and methods that give a tensor again or a number.
 _TENSOR_ATTRIBUTES = {"shape", "stride", "dtype", "device", "contiguous", "numel", "data_ptr", "is_contiguous", "ndim"}
@@ -33,7 +32,7 @@ class Argument:
     `value` is there where `known`; `element` is Triton's name of a tensor's element type where the source says it."""
 
     kind: str
-    value: Any = None
+    value: object = None
     known: bool = False
     element: str = ""
 
@@ -115,8 +114,9 @@ def told(node: ast.expr, around: Surroundings, depth: int = 0) -> Argument:
         return Argument("bool")
     if isinstance(node, ast.UnaryOp):
         inside = told(node.operand, around, depth + 1)
-        known = inside.known and isinstance(inside.value, (int, float)) and isinstance(node.op, ast.USub)
-        return Argument(inside.kind, -inside.value if known else None, known)
+        if inside.known and isinstance(inside.value, (int, float)) and isinstance(node.op, ast.USub):
+            return Argument(inside.kind, -inside.value, True)
+        return Argument(inside.kind, None, False)
     if isinstance(node, ast.IfExp):
         return best([told(node.body, around, depth + 1), told(node.orelse, around, depth + 1)])
     if isinstance(node, ast.BinOp):
@@ -130,7 +130,7 @@ def best(arguments: list[Argument]) -> Argument:
     return min(arguments, key=lambda one: (order.index(one.kind), not one.known, not one.element), default=UNTOLD)
 
 
-def _of_value(value: Any) -> Argument:
+def _of_value(value: object) -> Argument:
     if value is None:
         return Argument("none", None, True)
     if isinstance(value, bool):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.inspect.capture import Call
 from kernel_pytorch.perf.inspect.view import Step
 from kernel_pytorch.perf.roofline.work import Work, work_of
 from kernel_pytorch.perf.trace.recording import Signature
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 _TRACE_NAMES = {
     "torch.float32": "float", "torch.float64": "double", "torch.float16": "c10::Half",
@@ -21,7 +24,8 @@ _TRACE_NAMES = {
 
 def call_step(call: Call) -> Step:
     """A library call as a step, with its work where the operator is modelled."""
-    torch: Any = importlib.import_module("torch")
+    import torch
+
     name = call.operator._schema.name
     tensors = [value for value in call.args if isinstance(value, torch.Tensor)]
     work = call_work(torch, call)
@@ -30,17 +34,17 @@ def call_step(call: Call) -> Step:
     return Step(
         "extern",
         name,
-        call.graph,
-        shapes,
-        dtype,
-        work.flops if work else None,
-        work.bytes if work else None,
-        work.matrix if work else False,
-        work.arithmetic if work else "fp32",
+        graph=call.graph,
+        shapes=shapes,
+        dtype=dtype,
+        flops=work.flops if work else None,
+        bytes=work.bytes if work else None,
+        matrix=work.matrix if work else False,
+        arithmetic=work.arithmetic if work else "fp32",
     )
 
 
-def call_work(torch: Any, call: Call) -> Work | None:
+def call_work(torch: ModuleType, call: Call) -> Work | None:
     """FLOPs and bytes, by the same models as `kpt profile` uses."""
     schema = call.operator._schema.arguments
     values = list(call.args) + [call.kwargs.get(one.name) for one in schema[len(call.args) :]]
@@ -54,5 +58,5 @@ def call_work(torch: Any, call: Call) -> Work | None:
     return work_of(signature)
 
 
-def _shape(tensor: Any) -> str:
+def _shape(tensor: Tensor) -> str:
     return "x".join(str(size) for size in tensor.shape) or "scalar"

@@ -7,15 +7,21 @@ by a dispatch mode. After a graph break the fake results go on into the rest of 
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.perf.inspect.origins import kernel_origins, user_line
 from kernel_pytorch.perf.inspect.view import GraphBreak, SourceLine
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+    from torch._ops import OpOverload
+    from torch._subclasses.fake_tensor import FakeTensorMode
 
 # Operators of the wrapper that launch nothing: allocation and views.
 SILENT = {
@@ -41,11 +47,11 @@ class LoadedKernel:
 
     name: str
     source: str
-    tuner: Any
+    tuner: CachingAutotuner
     capture: Capture
     facts: KernelFacts | None
 
-    def run(self, *args: Any, **kwargs: Any) -> None:
+    def run(self, *args: object, **kwargs: object) -> None:
         """Note the launch; carry it out where somebody does."""
         self.capture.launches.append(Launch(self.name, self.capture.current, args))
         if self.capture.on_launch is not None:
@@ -58,18 +64,18 @@ class Launch:
 
     name: str
     graph: int
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Call:
     """One call of a library operator, with its arguments."""
 
-    operator: Any
+    operator: OpOverload
     graph: int
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    result: Any
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    result: object
 
 
 @dataclass
@@ -84,9 +90,9 @@ class Capture:
     notes: list[str] = field(default_factory=list)
     graphs: int = 0
     current: int = 0
-    on_launch: Callable[[LoadedKernel, tuple[Any, ...]], None] | None = None
-    on_call: Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None] | None = None
-    on_enter: Callable[[list[Any]], None] | None = None
+    on_launch: Callable[[LoadedKernel, tuple[object, ...]], None] | None = None
+    on_call: Callable[[OpOverload, tuple[object, ...], dict[str, object], object], None] | None = None
+    on_enter: Callable[[list[object]], None] | None = None
 
 
 def install(capture: Capture) -> None:
@@ -98,19 +104,21 @@ def install(capture: Capture) -> None:
     _padding(capture)
 
 
-def compile_and_replay(subject: Subject, mode: Any) -> Any:
+def compile_and_replay(subject: Subject, mode: FakeTensorMode) -> object:
     """Run the subject once, compiled, on fake tensors. Returns its fake result."""
-    torch: Any = importlib.import_module("torch")
+    import torch
+
     compiled = torch.compile(subject.function)
     with mode, torch.no_grad():
         return compiled(*subject.args, **subject.kwargs)
 
 
 def _define_kernel(capture: Capture) -> None:
-    codegen: Any = importlib.import_module("torch._inductor.codegen.triton")
+    import torch._inductor.codegen.triton as codegen
+
     original = codegen.TritonScheduling.define_kernel
 
-    def define_kernel(self: Any, src_code: str, node_schedule: Any, kernel: Any, *rest: Any) -> Any:
+    def define_kernel(self: Any, src_code: str, node_schedule: Any, kernel: Any, *rest: object) -> Any:
         name = original(self, src_code, node_schedule, kernel, *rest)
         if (capture.graphs, name) not in capture.facts:
             operators, lines = kernel_origins(node_schedule)
@@ -138,8 +146,8 @@ def _space(kernel: Any) -> int | None:
 
 
 def _async_compile(capture: Capture) -> None:
-    compiling: Any = importlib.import_module("torch._inductor.async_compile")
-    cache: Any = importlib.import_module("torch._inductor.codecache")
+    import torch._inductor.async_compile as compiling
+    import torch._inductor.codecache as cache
 
     def triton(self: Any, kernel_name: str, source_code: str, device_str: str = "cuda") -> LoadedKernel:
         tuner = getattr(cache.PyCodeCache.load(source_code), kernel_name)
@@ -157,8 +165,10 @@ def _async_compile(capture: Capture) -> None:
 
 
 def _compile_to_module(capture: Capture) -> None:
-    torch: Any = importlib.import_module("torch")
-    lowering: Any = importlib.import_module("torch._inductor.graph").GraphLowering
+    import torch
+    import torch._inductor.graph as inductor_graph
+
+    lowering = inductor_graph.GraphLowering
     original = lowering._compile_to_module
 
     def compile_to_module(self: Any) -> Any:
@@ -169,7 +179,7 @@ def _compile_to_module(capture: Capture) -> None:
         _replace_names(torch, module)
         call = module.call
 
-        def replay(args: list[Any]) -> Any:
+        def replay(args: list[object]) -> object:
             capture.current = number
             if capture.on_enter is not None:
                 capture.on_enter(args)
@@ -182,13 +192,13 @@ def _compile_to_module(capture: Capture) -> None:
     lowering._compile_to_module = compile_to_module
 
 
-def _replace_names(torch: Any, module: Any) -> None:
+def _replace_names(torch: ModuleType, module: ModuleType) -> None:
     """The wrapper's fast paths go around the dispatcher, straight to a device: give it the plain operators."""
 
-    def reinterpret(tensor: Any, size: Any, stride: Any, offset: int = 0) -> Any:
+    def reinterpret(tensor: Tensor, size: Sequence[int], stride: Sequence[int], offset: int = 0) -> Tensor:
         return torch.as_strided(tensor, size, stride, tensor.storage_offset() + offset)
 
-    replaced: dict[str, Any] = {
+    replaced: dict[str, Callable[..., object]] = {
         "empty_strided_cuda": lambda size, stride, dtype: torch.empty_strided(size, stride, dtype=dtype, device="cuda"),
         "empty_strided_cpu": lambda size, stride, dtype: torch.empty_strided(size, stride, dtype=dtype),
         "reinterpret_tensor": reinterpret,
@@ -203,10 +213,10 @@ def _replace_names(torch: Any, module: Any) -> None:
 
 
 def _recorder(capture: Capture) -> Any:
-    modes: Any = importlib.import_module("torch.utils._python_dispatch")
+    import torch.utils._python_dispatch as modes
 
     class Recorder(modes.TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_dispatch__(self, func: OpOverload, types: object, args: Any = (), kwargs: Any = None) -> object:
             result = func(*args, **(kwargs or {}))
             space, _, name = func._schema.name.partition("::")
             if space != "prim" and name not in SILENT:
@@ -219,11 +229,12 @@ def _recorder(capture: Capture) -> Any:
 
 
 def _graph_breaks(capture: Capture) -> None:
-    graphs: Any = importlib.import_module("torch._dynamo.output_graph")
+    import torch._dynamo.output_graph as graphs
+
     reasons = graphs.GraphCompileReason
     original = graphs.OutputGraph.compile_subgraph
 
-    def compile_subgraph(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def compile_subgraph(self: Any, *args: object, **kwargs: object) -> object:
         for reason in (*args, *kwargs.values()):
             if isinstance(reason, reasons) and reason.graph_break:
                 frames = [(f.filename, f.lineno or 0, f.line or "") for f in reason.user_stack]
@@ -236,9 +247,9 @@ def _graph_breaks(capture: Capture) -> None:
 
 def _padding(capture: Capture) -> None:
     """Inductor times on the device whether a product runs faster on padded operands. Nothing can be timed here."""
-    padding: Any = importlib.import_module("torch._inductor.fx_passes.pad_mm")
+    import torch._inductor.fx_passes.pad_mm as padding
 
-    def should_pad(match: Any, first: Any, second: Any, *rest: Any) -> bool:
+    def should_pad(match: object, first: Tensor, second: Tensor, *rest: object) -> bool:
         shapes = " x ".join("x".join(str(size) for size in one.shape) for one in (first, second))
         note = f"product {shapes}: Inductor would time whether padding it pays; taken as not padded"
         if note not in capture.notes:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.perf.inspect.nvidia_kernel import ptxas_resources
@@ -13,11 +12,16 @@ from kernel_pytorch.perf.inspect.view import Configuration, Resources
 from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.occupancy import occupancy
 
+if TYPE_CHECKING:
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+    from triton import Config
+    from triton.compiler import CompiledKernel
+
 
 class _Compiled(BaseException):
     """Carries the compiled kernel out of Inductor's own compile function, before it looks for a device."""
 
-    def __init__(self, binary: Any) -> None:
+    def __init__(self, binary: CompiledKernel) -> None:
         super().__init__()
         self.binary = binary
 
@@ -27,23 +31,24 @@ class Built:
     """A compiled configuration. `binary` is Triton's compiled kernel, None where it did not compile."""
 
     configuration: Configuration
-    config: Any
-    binary: Any
+    config: Config
+    binary: CompiledKernel
 
 
-def build_all(tuner: Any, gpu: GPU, only_first: bool = False) -> list[Built]:
+def build_all(tuner: CachingAutotuner, gpu: GPU, only_first: bool = False) -> list[Built]:
     """Every configuration of an Inductor autotuner, compiled for the GPU's target."""
     configs = tuner.configs[:1] if only_first else tuner.configs
     return [build_one(tuner, config, gpu) for config in configs]
 
 
-def build_one(tuner: Any, config: Any, gpu: GPU) -> Built:
+def build_one(tuner: CachingAutotuner, config: Config, gpu: GPU) -> Built:
     """One configuration: Inductor's own call of Triton's compiler, with its signature, attributes and options."""
-    heuristics: Any = importlib.import_module("torch._inductor.runtime.triton_heuristics")
+    import torch._inductor.runtime.triton_heuristics as heuristics
+
     triton = heuristics.triton
     original = triton.compile
 
-    def stop_after(*args: Any, **kwargs: Any) -> Any:
+    def stop_after(*args: object, **kwargs: object) -> Any:
         raise _Compiled(original(*args, **kwargs))
 
     triton.compile = stop_after
@@ -65,13 +70,13 @@ def build_one(tuner: Any, config: Any, gpu: GPU) -> Built:
     )
 
 
-def config_name(config: Any) -> str:
+def config_name(config: Config) -> str:
     """ "XBLOCK=1024 num_warps=4": what differs between configurations."""
     parts = [f"{name}={value}" for name, value in config.kwargs.items()]
     return " ".join([*parts, f"num_warps={config.num_warps}", f"num_stages={config.num_stages}"])
 
 
-def resources_of(binary: Any, gpu: GPU) -> Resources:
+def resources_of(binary: CompiledKernel, gpu: GPU) -> Resources:
     """Registers, spills and LDS of a compiled Triton kernel."""
     threads = int(binary.metadata.num_warps) * gpu.target.wave_size
     shared = int(binary.metadata.shared)
@@ -84,8 +89,9 @@ def resources_of(binary: Any, gpu: GPU) -> Resources:
         found = occupancy(kernel, gpu.target, threads, lds - kernel.lds_bytes)
         waves, most, limiter = found.waves_per_simd, found.max_waves_per_simd, found.limiter
     return Resources(
-        kernel.vgprs, kernel.agprs, kernel.sgprs, kernel.vgpr_spills, kernel.sgpr_spills, kernel.scratch_bytes, lds,
-        threads, waves, most, limiter,
+        kernel.vgprs, kernel.agprs, sgprs=kernel.sgprs, spills=kernel.vgpr_spills, sgpr_spills=kernel.sgpr_spills,
+        scratch_bytes=kernel.scratch_bytes, lds_bytes=lds, threads=threads, waves_per_simd=waves,
+        max_waves_per_simd=most, limiter=limiter,
     )  # fmt: skip
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.perf.inspect.calls import call_step
@@ -17,6 +16,9 @@ from kernel_pytorch.perf.inspect.estimate import generated_flops, step_time
 from kernel_pytorch.perf.inspect.flags import kernel_flags, step_flags
 from kernel_pytorch.perf.inspect.gaps import gap_list
 from kernel_pytorch.perf.inspect.view import EmulatedRun, Step, TargetView, TritonKernel
+
+if TYPE_CHECKING:
+    from triton import Config
 
 _POINTER = re.compile(r"'(\w+)': '\*(\w+)'")
 
@@ -41,21 +43,21 @@ def describe(
     return TargetView(
         gpu.target.name,
         gpu.name,
-        seen.graphs,
-        tuple(kernels.values()),
-        steps,
-        tuple(seen.breaks),
-        tuple(flags),
-        gap_list(steps, kernels, tuple(seen.breaks)),
-        (*seen.notes, *_notes(steps)),
-        _total([step.best_us for step in steps]),
-        _total([step.expected_us for step in steps]),
-        round(time.perf_counter() - began, 2),
-        round(compile_seconds, 2),
-        versions[0],
-        versions[1],
-        failure,
-        run,
+        graphs=seen.graphs,
+        kernels=tuple(kernels.values()),
+        steps=steps,
+        breaks=tuple(seen.breaks),
+        flags=tuple(flags),
+        gaps=gap_list(steps, kernels, tuple(seen.breaks)),
+        notes=(*seen.notes, *_notes(steps)),
+        total_best_us=_total([step.best_us for step in steps]),
+        total_expected_us=_total([step.expected_us for step in steps]),
+        seconds=round(time.perf_counter() - began, 2),
+        compile_seconds=round(compile_seconds, 2),
+        torch=versions[0],
+        triton=versions[1],
+        failure=failure,
+        run=run,
     )
 
 
@@ -66,15 +68,15 @@ def describe_kernel(kernel: LoadedKernel, built: list[Built], gpu: GPU) -> Trito
     return TritonKernel(
         kernel.name,
         str(getattr(kernel.tuner.heuristic_type, "name", "")).lower(),
-        source_hash(kernel.source),
-        facts.operators if facts else (),
-        facts.lines if facts else (),
-        facts.bytes if facts else None,
-        flops,
-        tuple(sorted({kind for _, kind in _POINTER.findall(kernel.source)})),
-        tuple(one.configuration for one in built),
-        choose(built, gpu),
-        kernel.source,
+        source_hash=source_hash(kernel.source),
+        operators=facts.operators if facts else (),
+        lines=facts.lines if facts else (),
+        bytes=facts.bytes if facts else None,
+        flops=flops,
+        dtypes=tuple(sorted({kind for _, kind in _POINTER.findall(kernel.source)})),
+        configurations=tuple(one.configuration for one in built),
+        chosen=choose(built, gpu),
+        source=kernel.source,
     )
 
 
@@ -96,9 +98,10 @@ def _step(seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel],
     return Step("triton", entry.name, entry.graph, shapes, dtype, kernel.flops, kernel.bytes, grid=grid)
 
 
-def launch_grid(kernel: LoadedKernel, config: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
+def launch_grid(kernel: LoadedKernel, config: Config, args: tuple[object, ...]) -> tuple[int, ...]:
     """How many workgroups Inductor's launcher would start."""
-    heuristics: Any = importlib.import_module("torch._inductor.runtime.triton_heuristics")
+    import torch._inductor.runtime.triton_heuristics as heuristics
+
     tuner = kernel.tuner
     values = dict(zip(argument_names(kernel, config), args, strict=False))
     settings = {**config.kwargs, "num_warps": config.num_warps, "num_stages": config.num_stages}
@@ -106,7 +109,7 @@ def launch_grid(kernel: LoadedKernel, config: Any, args: tuple[Any, ...]) -> tup
     return tuple(int(size) for size in grid.eval_slow({**values, **settings}))
 
 
-def argument_names(kernel: LoadedKernel, config: Any) -> list[str]:
+def argument_names(kernel: LoadedKernel, config: Config) -> list[str]:
     """Names of the arguments a launch passes: all of the function's, less those the configuration sets."""
     return [name for name in kernel.tuner.fn.arg_names if name not in config.kwargs]
 

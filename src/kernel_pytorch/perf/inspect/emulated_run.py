@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.core.errors import UsageError
@@ -15,28 +15,35 @@ from kernel_pytorch.perf.inspect.describe import argument_names, launch_grid
 from kernel_pytorch.perf.inspect.fake_model import RealValues
 from kernel_pytorch.perf.inspect.view import EmulatedRun
 
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch._ops import OpOverload
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
 # Differences allowed, relative to the largest output: rounding of the type, summed in another order.
 ALLOWED = {"torch.float64": 1e-9, "torch.float32": 1e-4, "torch.float16": 2e-2, "torch.bfloat16": 5e-2}
 
 ATTENTION = tuple(f"_scaled_dot_product_{kind}_attention" for kind in ("flash", "efficient", "cudnn"))
 
 
-def eager_result(subject: Subject) -> list[Any]:
+def eager_result(subject: Subject) -> list[Tensor]:
     """The subject's own result on the CPU, as a flat list of tensors."""
-    torch: Any = importlib.import_module("torch")
-    tree: Any = importlib.import_module("torch.utils._pytree")
+    import torch
+    import torch.utils._pytree as tree
+
     with torch.no_grad():
         leaves = tree.tree_leaves(subject())
     return [leaf.clone() for leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
 def run_emulated(
-    subject: Subject, mode: Any, real: RealValues, eager: list[Any], seen: Capture, gpu: GPU
+    subject: Subject, mode: FakeTensorMode, real: RealValues, eager: list[Tensor], seen: Capture, gpu: GPU
 ) -> EmulatedRun:
     """Compile, replay with numbers, compare with `eager`."""
-    torch: Any = importlib.import_module("torch")
-    tree: Any = importlib.import_module("torch.utils._pytree")
-    fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
+    import torch
+    import torch._subclasses.fake_tensor as fakes
+    import torch.utils._pytree as tree
+
     with EmulatedDevice(gpu) as device:
         runner = _Runner(torch, fakes, device, real, gpu)
         seen.on_launch, seen.on_call = runner.launch, runner.call
@@ -59,20 +66,22 @@ def run_emulated(
 class _Runner:
     """Carries out launches and calls of a replay on the real tensors behind the fake ones."""
 
-    def __init__(self, torch: Any, fakes: Any, device: EmulatedDevice, real: RealValues, gpu: GPU) -> None:
+    def __init__(
+        self, torch: ModuleType, fakes: ModuleType, device: EmulatedDevice, real: RealValues, gpu: GPU
+    ) -> None:
         self.torch, self.fakes, self.device, self.real, self.gpu = torch, fakes, device, real, gpu
         self.built: dict[str, tuple[Built, Any]] = {}
         self.launches = self.calls = 0
 
-    def launch(self, kernel: LoadedKernel, args: tuple[Any, ...]) -> None:
+    def launch(self, kernel: LoadedKernel, args: tuple[object, ...]) -> None:
         """A generated kernel, on the emulated GPU."""
         built, loaded = self._loaded(kernel)
         grid = launch_grid(kernel, built.config, args)
         signature = built.binary.src.signature
         names = argument_names(kernel, built.config)
         with self.fakes.unset_fake_temporarily(), _no_modes():
-            values: list[Any] = []
-            pointers: dict[int, Any] = {}
+            values: list[object] = []
+            pointers: dict[int, Tensor] = {}
             for name, value in zip(names, args, strict=False):
                 if signature.get(name, "constexpr") == "constexpr":
                     continue
@@ -83,16 +92,17 @@ class _Runner:
             loaded.launch(grid, threads, *values, *spare, shared_bytes=missing)
         self.launches += 1
 
-    def call(self, operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+    def call(self, operator: OpOverload, args: tuple[object, ...], kwargs: dict[str, object], result: object) -> None:
         """A library call (or an allocation or view), by ATen on the CPU."""
-        tree: Any = importlib.import_module("torch.utils._pytree")
+        import torch.utils._pytree as tree
+
         fake_results = [leaf for leaf in tree.tree_leaves(result) if isinstance(leaf, self.torch.Tensor)]
         known = all(self._known(leaf) for leaf in fake_results)
         name = operator._schema.name.partition("::")[2]
         if known and (operator.is_view or name in ("as_strided", "device")):
             return  # a view of numbers that are there
 
-        def real_of(value: Any) -> Any:
+        def real_of(value: object) -> object:
             if isinstance(value, self.torch.Tensor):
                 return self.real.of(value)
             if isinstance(value, self.torch.device):
@@ -111,7 +121,9 @@ class _Runner:
                     self._remember(fake, value)
         self.calls += 0 if name in ("empty_strided", "empty") else 1
 
-    def _attention(self, operator: Any, args: Any, kwargs: Any, fakes: list[Any]) -> list[Any]:
+    def _attention(
+        self, operator: OpOverload, args: tuple[Tensor, ...], kwargs: dict[str, object], fakes: list[Tensor]
+    ) -> list[Tensor]:
         """Attention of a GPU library has no CPU kernel: plain attention gives the first result."""
         names = [one.name for one in operator._schema.arguments]
         given = {**dict(zip(names, args, strict=False)), **kwargs}
@@ -126,10 +138,10 @@ class _Runner:
         rest = [self.torch.zeros(tuple(one.shape), dtype=one.dtype) for one in fakes[1:]]
         return [result, *rest]
 
-    def _known(self, fake: Any) -> bool:
+    def _known(self, fake: Tensor) -> bool:
         return int(fake.untyped_storage()._cdata) in self.real.flat
 
-    def _remember(self, fake: Any, value: Any) -> None:
+    def _remember(self, fake: Tensor, value: Tensor) -> None:
         laid_out = value
         if tuple(value.stride()) != tuple(fake.stride()) or value.dtype != fake.dtype:
             laid_out = self.torch.empty_strided(tuple(fake.shape), tuple(fake.stride()), dtype=fake.dtype)
@@ -149,7 +161,7 @@ class _Runner:
             self.built[kernel.name] = (chosen, loaded)
         return self.built[kernel.name]
 
-    def _memory(self, fake: Any, pointers: dict[int, Any]) -> Any:
+    def _memory(self, fake: Tensor, pointers: dict[int, Tensor]) -> Tensor:
         """All memory from the tensor's first element on, as a flat tensor of integers NumPy knows."""
         flat = self.real.of(fake)
         storage = int(flat.untyped_storage().data_ptr())
@@ -163,5 +175,6 @@ class _Runner:
 
 
 def _no_modes() -> Any:
-    dispatch: Any = importlib.import_module("torch.utils._python_dispatch")
+    import torch.utils._python_dispatch as dispatch
+
     return dispatch._disable_current_modes()

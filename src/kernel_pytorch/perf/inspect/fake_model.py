@@ -5,28 +5,34 @@ Where the numbers are wanted later (`--run`), the real tensor behind each fake o
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.entry_point import Subject, load_subject
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch._subclasses.fake_tensor import FakeTensorMode
 
 
 @dataclass
 class RealValues:
     """Real CPU storage behind fake storage. Grows while a graph is replayed."""
 
-    flat: dict[int, Any] = field(default_factory=dict)  # fake storage -> one-dimensional CPU tensor over all of it
-    keep: list[Any] = field(default_factory=list)  # fake tensors, so that no storage number is used twice
+    flat: dict[int, Tensor] = field(default_factory=dict)  # fake storage -> one-dimensional CPU tensor over all of it
+    keep: list[Tensor] = field(default_factory=list)  # fake tensors, so that no storage number is used twice
 
-    def remember(self, fake: Any, real: Any) -> None:
+    def remember(self, fake: Tensor, real: Tensor) -> None:
         """`real` has the fake tensor's layout; its whole storage stands behind the fake one's."""
-        torch: Any = importlib.import_module("torch")
+        import torch
+
         whole = torch.empty(0, dtype=real.dtype).set_(real.untyped_storage())
         self.flat[_storage(fake)] = whole
         self.keep.append(fake)
 
-    def of(self, fake: Any) -> Any:
+    def of(self, fake: Tensor) -> Tensor:
         """The real tensor of a fake one, or of a view of it."""
         found = self.flat.get(_storage(fake))
         if found is None:
@@ -36,23 +42,25 @@ class RealValues:
         return found.as_strided(tuple(fake.shape), tuple(fake.stride()), fake.storage_offset())
 
 
-def _storage(tensor: Any) -> int:
+def _storage(tensor: Tensor) -> int:
     return int(tensor.untyped_storage()._cdata)
 
 
-def load_fake(text: str, mode: Any) -> Subject:
+def load_fake(text: str, mode: FakeTensorMode) -> Subject:
     """The user's subject, built with fake tensors from the start: a model of any size fits."""
-    torch: Any = importlib.import_module("torch")
+    import torch
+
     # Module.half() and the like change a parameter's tensor in place, which torch refuses for fake tensors.
     torch.nn.Module._apply = _apply
     with mode:
         return load_subject(text)
 
 
-def _apply(self: Any, function: Any, recurse: bool = True) -> Any:
+def _apply(self: nn.Module, function: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
     """torch.nn.Module._apply with new parameters in the old ones' places; shared ones stay shared."""
-    torch: Any = importlib.import_module("torch")
-    made: dict[int, tuple[Any, Any]] = {}
+    import torch
+
+    made: dict[int, tuple[Tensor, Tensor]] = {}
     for module in self.modules() if recurse else [self]:
         for name, parameter in module._parameters.items():
             if parameter is None:
@@ -68,18 +76,19 @@ def _apply(self: Any, function: Any, recurse: bool = True) -> Any:
     return self
 
 
-def on_device(subject: Subject, mode: Any, real: RealValues | None = None) -> Subject:
+def on_device(subject: Subject, mode: FakeTensorMode, real: RealValues | None = None) -> Subject:
     """The same subject with every tensor a fake one on cuda:0. A module is changed in place."""
-    torch: Any = importlib.import_module("torch")
-    tree: Any = importlib.import_module("torch.utils._pytree")
-    memo: dict[int, Any] = {}
+    import torch
+    import torch.utils._pytree as tree
 
-    def convert(tensor: Any) -> Any:
+    memo: dict[int, tuple[Tensor, Tensor]] = {}
+
+    def convert(tensor: Tensor) -> Tensor:
         if id(tensor) not in memo:
             memo[id(tensor)] = (tensor, _fake(torch, mode, tensor, real))  # the original is kept: its id stays taken
         return memo[id(tensor)][1]
 
-    def anything(value: Any) -> Any:
+    def anything(value: object) -> object:
         return convert(value) if isinstance(value, torch.Tensor) else value
 
     for module in _modules(torch, subject.function):
@@ -89,12 +98,12 @@ def on_device(subject: Subject, mode: Any, real: RealValues | None = None) -> Su
     return Subject(subject.name, subject.function, tuple(args), dict(kwargs))
 
 
-def _modules(torch: Any, function: Any) -> list[Any]:
+def _modules(torch: ModuleType, function: object) -> list[nn.Module]:
     owner = getattr(function, "__self__", function)
     return list(owner.modules()) if isinstance(owner, torch.nn.Module) else []
 
 
-def _convert_module(torch: Any, module: Any, convert: Any) -> None:
+def _convert_module(torch: ModuleType, module: nn.Module, convert: Callable[[Tensor], Tensor]) -> None:
     for name, parameter in module._parameters.items():
         if parameter is not None:
             made = convert(parameter)
@@ -109,8 +118,9 @@ def _convert_module(torch: Any, module: Any, convert: Any) -> None:
             object.__setattr__(module, name, convert(value))
 
 
-def _fake(torch: Any, mode: Any, tensor: Any, real: RealValues | None) -> Any:
-    fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
+def _fake(torch: ModuleType, mode: FakeTensorMode, tensor: Tensor, real: RealValues | None) -> Tensor:
+    import torch._subclasses.fake_tensor as fakes
+
     if isinstance(tensor, fakes.FakeTensor) and tensor.device.type == "cuda" and tensor.fake_mode is mode:
         return tensor
     plain = tensor.detach()

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from kernel_pytorch.core.read_file import read_if_there, read_text
 from kernel_pytorch.perf.inspect.call_sites import Surroundings, best, launches, told
@@ -29,7 +28,7 @@ class Parameter:
 
     name: str
     kind: str
-    value: Any = None
+    value: object = None
     known: bool = False
     is_float: bool = False
     is_bool: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel, Parameter
 
@@ -44,7 +43,7 @@ def parameter_type(parameter: Parameter, element: str, index: str = "i64") -> st
     return "fp32" if parameter.is_float or _FLOAT.search(parameter.name) else "i32"
 
 
-def constant(parameter: Parameter, kernel: FoundKernel, flags: bool = True, sizes: Sizes = USUAL) -> Any:
+def constant(parameter: Parameter, kernel: FoundKernel, flags: bool = True, sizes: Sizes = USUAL) -> object:
     """A value for a constexpr that neither a call, a default nor a configuration gives."""
     name = parameter.name
     if re.search(r"dtype", name, re.IGNORECASE):

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.inspect.compile_kernel import first_words
 from kernel_pytorch.perf.inspect.find_kernels import FoundKernel
 
+if TYPE_CHECKING:
+    from triton import JITFunction
 
-def kernel_of(found: FoundKernel, module: Any, spec: dict[str, Any]) -> tuple[Any, str, str]:
+
+def kernel_of(
+    found: FoundKernel, module: ModuleType | Exception, spec: dict[str, object]
+) -> tuple[JITFunction | None, str, str]:
     """The kernel, or None with the reason and its kind. `spec` also holds the arguments of a function that makes it."""
     if isinstance(module, BaseException):
         return None, first_words(module), "import"
@@ -33,7 +40,7 @@ def kernel_of(found: FoundKernel, module: Any, spec: dict[str, Any]) -> tuple[An
     return kernel, "", ""
 
 
-def _arguments(make: Any, spec: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _arguments(make: Callable[..., object], spec: dict[str, object]) -> tuple[dict[str, object], list[str]]:
     given, missing = {}, []
     for name, parameter in inspect.signature(make).parameters.items():
         if name in spec:

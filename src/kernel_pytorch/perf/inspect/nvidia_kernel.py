@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child
@@ -19,7 +17,8 @@ _TARGET = re.compile(r"^\.target\s+(\S+)", re.MULTILINE)
 
 def ptxas_resources(ptx: str, gpu: GPU, threads: int, shared: int) -> Resources:
     """What ptxas says about the kernel with -v. Raises RuntimeError with its words where it refuses."""
-    triton: Any = importlib.import_module("triton")
+    import triton
+
     found = _TARGET.search(ptx)
     architecture = found.group(1).rstrip(",") if found else gpu.target.name
     words = "Triton's wheel has no ptxas"
@@ -56,5 +55,15 @@ def parse_report(text: str, gpu: GPU, threads: int, shared: int) -> Resources:
     if reached < target.max_waves_per_simd:
         limiter = "registers" if by_registers <= by_shared else "shared memory"
     return Resources(
-        used, None, None, stores // 4, None, stack, shared, threads, reached, target.max_waves_per_simd, limiter
+        used,
+        None,
+        sgprs=None,
+        spills=stores // 4,
+        sgpr_spills=None,
+        scratch_bytes=stack,
+        lds_bytes=shared,
+        threads=threads,
+        waves_per_simd=reached,
+        max_waves_per_simd=target.max_waves_per_simd,
+        limiter=limiter,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from kernel_pytorch.perf.inspect.view import SourceLine
 
@@ -24,7 +23,7 @@ def trace_line(stack_trace: str | None) -> SourceLine | None:
     return user_line(frames)
 
 
-def kernel_origins(node_schedule: Iterable[Any]) -> tuple[tuple[str, ...], tuple[SourceLine, ...]]:
+def kernel_origins(node_schedule: Iterable[object]) -> tuple[tuple[str, ...], tuple[SourceLine, ...]]:
     """(operators, user's lines) of the nodes that were fused into one kernel, each once, in order."""
     operators: dict[str, None] = {}
     lines: dict[SourceLine, None] = {}

@@ -15,7 +15,8 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
@@ -31,8 +32,11 @@ from kernel_pytorch.perf.inspect.guess import SMALL, USUAL, Sizes, constant, par
 from kernel_pytorch.perf.inspect.kernel_object import kernel_of
 from kernel_pytorch.perf.inspect.repository import Answer, UserKernel
 from kernel_pytorch.perf.inspect.stand_in import stand_in, triton_target
-from kernel_pytorch.perf.inspect.trials import LIMIT_CPU_S, Trial, run_side_by_side
+from kernel_pytorch.perf.inspect.trials import LIMIT_CPU_S, Trial, not_compiled, run_side_by_side
 from kernel_pytorch.perf.inspect.view import Configuration
+
+if TYPE_CHECKING:
+    from triton import Config, JITFunction
 
 # Tried in this order, where nobody says them: the type behind a pointer, that of an index, and what a flag is.
 ASSUMPTIONS = (
@@ -42,6 +46,7 @@ ASSUMPTIONS = (
     ("bf16", "i64", False),
     ("fp32", "i32", False),
 )
+Spec = dict[str, dict[str, object]]  # kernel -> parameter -> its type or constant, as the user gives them
 USUAL_SIZE = 64  # of a number that a heuristic is computed from
 
 
@@ -69,7 +74,7 @@ def compile_repository(root: Path, gpu: GPU, spec_path: str, most: int) -> Answe
     spec = _spec(spec_path)
     stand_in(gpu)
     absent: set[str] = set()
-    modules: dict[str, Any] = {}
+    modules: dict[str, ModuleType | Exception] = {}
     everything = find_kernels(python_files(root))
     for found in everything:
         if found.path not in modules:
@@ -89,7 +94,7 @@ def compile_repository(root: Path, gpu: GPU, spec_path: str, most: int) -> Answe
     return Answer(tuple(kernels), notes)
 
 
-def _spec(path: str) -> dict[str, dict[str, Any]]:
+def _spec(path: str) -> Spec:
     if not path:
         return {}
     try:
@@ -104,23 +109,23 @@ def _spec(path: str) -> dict[str, dict[str, Any]]:
 class _Anything:
     """Stands for whatever a module that is not installed would give."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         return args[0] if len(args) == 1 and callable(args[0]) and not kwargs else self
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> _Anything:
         if name.startswith("__"):
             raise AttributeError(name)
         return self
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> _Anything:
         return self
 
-    def __or__(self, other: Any) -> Any:  # `Tensor | Absent` in an annotation
+    def __or__(self, other: object) -> _Anything:  # `Tensor | Absent` in an annotation
         return self
 
     __ror__ = __or__
 
-    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+    def __mro_entries__(self, bases: object) -> tuple[type, ...]:
         return (object,)
 
 
@@ -132,8 +137,10 @@ def _absent_module(name: str) -> types.ModuleType:
     return module
 
 
-def _import(path: Path, absent: set[str]) -> Any:
-    """The module of a file. Packages above it are there but not run: they often load a compiled extension."""
+def _import(path: Path, absent: set[str]) -> ModuleType | Exception:
+    """The module of a file, or why it cannot be imported.
+
+    Packages above it are there but not run: they often load a compiled extension."""
     root, parts = path.resolve().parent, [path.stem]
     while (root / "__init__.py").exists():
         parts.insert(0, root.name)
@@ -160,7 +167,7 @@ def _import(path: Path, absent: set[str]) -> Any:
 
 
 def _child(
-    found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int, sizes: Sizes
+    found: FoundKernel, module: ModuleType | Exception, gpu: GPU, spec: Spec, most: int, sizes: Sizes
 ) -> Callable[[Path], None]:
     def compile_and_write(answer: Path) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (LIMIT_CPU_S, LIMIT_CPU_S))
@@ -171,18 +178,23 @@ def _child(
 
 
 def _attempts(
-    found: FoundKernel, module: Any, gpu: GPU, spec: dict[str, Any], most: int, sizes: Sizes = USUAL
+    found: FoundKernel,
+    module: ModuleType | Exception,
+    gpu: GPU,
+    spec: dict[str, object],
+    most: int,
+    sizes: Sizes = USUAL,
 ) -> Iterator[UserKernel]:
     """The best attempt so far, each time there is a better one."""
     kernel, why, cause = kernel_of(found, module, spec)
     if kernel is None:
-        yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
+        yield not_compiled(found, gpu, why, cause)
         return
     descriptors = [one.name for one in found.parameters if one.kind == "descriptor" and one.name not in spec]
     if descriptors:
         example = f'{{"{found.name}": {{"{descriptors[0]}": "tensordesc<bf16[64, 64]>"}}}}'
         why = f"{', '.join(descriptors)}: tensor descriptors, whose block shapes the launch decides: --spec {example}"
-        yield UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, "signature")
+        yield not_compiled(found, gpu, why, "signature")
         return
     function, configs, heuristics = _unwrapped(kernel)
     best: UserKernel | None = None
@@ -198,10 +210,10 @@ def _attempts(
             yield best
 
 
-def _unwrapped(kernel: Any) -> tuple[Any, list[Any], dict[str, Any]]:
+def _unwrapped(kernel: object) -> tuple[JITFunction, list[Config], dict[str, Callable[[dict[str, object]], object]]]:
     """The @triton.jit function under autotune and heuristics, the autotuner's configurations, the heuristics."""
-    configs: list[Any] = []
-    heuristics: dict[str, Any] = {}
+    configs: list[Config] = []
+    heuristics: dict[str, Callable[[dict[str, object]], object]] = {}
     while hasattr(kernel, "fn") and type(kernel).__name__ != "JITFunction":
         configs = list(getattr(kernel, "configs", [])) or configs
         values = getattr(kernel, "values", None)
@@ -215,16 +227,20 @@ class Signature:
     """Types and constants a kernel is compiled with, and those of them that are assumed."""
 
     types: dict[str, str]
-    constants: dict[str, Any]
+    constants: dict[str, object]
     assumed: dict[str, str]
 
 
 def _signature(
-    found: FoundKernel, heuristics: dict[str, Any], tuned: set[str], spec: dict[str, Any], sizes: Sizes
+    found: FoundKernel,
+    heuristics: dict[str, Callable[[dict[str, object]], object]],
+    tuned: set[str],
+    spec: dict[str, object],
+    sizes: Sizes,
 ) -> Callable[[str, str, bool], Signature]:
     def with_assumptions(element: str, index: str, flags: bool) -> Signature:
         types: dict[str, str] = {}
-        constants: dict[str, Any] = {}
+        constants: dict[str, object] = {}
         assumed: dict[str, str] = {}
         for parameter in found.parameters:
             name, said = parameter.name, spec.get(parameter.name)
@@ -252,21 +268,21 @@ def _signature(
     return with_assumptions
 
 
-def _constant_of(value: Any) -> Any:
+def _constant_of(value: object) -> object:
     """A type is passed to a kernel as one of Triton's."""
     if isinstance(value, str) and (value == "float32" or value.startswith("torch.")):
         return getattr(importlib.import_module("triton.language"), value.removeprefix("torch."), value)
     return value
 
 
-def _stand_in_value(text: str) -> Any:
+def _stand_in_value(text: str) -> object:
     """What a heuristic may look at: whether a tensor is there, or a size."""
     if text.startswith("*"):
         return _Anything()
     return 1.0 if text.startswith("fp") else USUAL_SIZE
 
 
-def _decided(rule: Any, given: dict[str, Any], otherwise: Any) -> Any:
+def _decided(rule: Callable[[dict[str, object]], object], given: dict[str, object], otherwise: object) -> object:
     try:
         value = rule(given)
     except Exception:  # the repository's own function, on values that only stand in
@@ -274,8 +290,11 @@ def _decided(rule: Any, given: dict[str, Any], otherwise: Any) -> Any:
     return otherwise if isinstance(value, _Anything) else value
 
 
-def _with_types(found: FoundKernel, function: Any, configs: list[Any], gpu: GPU, signature: Signature) -> UserKernel:
-    triton: Any = importlib.import_module("triton")
+def _with_types(
+    found: FoundKernel, function: JITFunction, configs: list[Config], gpu: GPU, signature: Signature
+) -> UserKernel:
+    import triton
+
     tried = []
     options = configs or [triton.Config({}, num_warps=found.num_warps or 4)]
     for config in options:
@@ -296,9 +315,12 @@ def _with_types(found: FoundKernel, function: Any, configs: list[Any], gpu: GPU,
     return UserKernel(*where, types, assumed, tuple(tried), fitting, failure, cause)
 
 
-def _build(function: Any, signature: dict[str, str], constants: dict[str, Any], config: Any, gpu: GPU) -> Configuration:
-    triton: Any = importlib.import_module("triton")
-    compiler: Any = importlib.import_module("triton.compiler")
+def _build(
+    function: JITFunction, signature: dict[str, str], constants: dict[str, object], config: Config, gpu: GPU
+) -> Configuration:
+    import triton
+    import triton.compiler as compiler
+
     name = " ".join([*(f"{key}={value}" for key, value in config.kwargs.items()), f"num_warps={config.num_warps}"])
     # Parameters the source gives as None or as a constant value become constants of the kernel.
     types_only = {key: "constexpr" if key in constants else value for key, value in signature.items()}

@@ -7,12 +7,17 @@ random state, streams) is answered from the hardware table.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import types
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.hardware import GIB, GPU, MIB
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 CUDA_SLOT, META_SLOT, SLOTS = 1, 14, 22  # c10::DeviceType
 GUARD_TABLE = "_ZN3c104impl26device_guard_impl_registryE"
@@ -26,13 +31,13 @@ REGISTERS_PER_CU = 65536
 class Silent:
     """Stands for torch's device guards and contexts: enters, leaves, does nothing."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         pass
 
     def __enter__(self) -> Silent:
         return self
 
-    def __exit__(self, *args: Any) -> None:
+    def __exit__(self, *args: object) -> None:
         return None
 
 
@@ -72,13 +77,15 @@ def device_properties(gpu: GPU) -> types.SimpleNamespace:
 
 def stand_in(gpu: GPU) -> None:
     """Patch torch and Triton of this process for good: the GPU seems to be there."""
-    torch: Any = importlib.import_module("torch")
+    import torch
+
     amd = gpu.target.vendor == "amd"
     torch.version.hip, torch.version.cuda = (HIP_VERSION, None) if amd else (None, CUDA_VERSION)
     _cuda_module(torch, gpu)
     _device_guard(torch)
     # Fake tensors must never try to start the device.
-    fake: Any = importlib.import_module("torch._subclasses.fake_tensor")
+    import torch._subclasses.fake_tensor as fake
+
     fake.FakeTensorMode.avoid_device_init = property(lambda self: True)
     fake.init_gpu_context = lambda device: None
     torch._C._set_only_lift_cpu_tensors(True)
@@ -89,16 +96,17 @@ def stand_in(gpu: GPU) -> None:
 
 def triton_target(gpu: GPU) -> Any:
     """Triton's name for the target."""
-    compiler: Any = importlib.import_module("triton.backends.compiler")
+    import triton.backends.compiler as compiler
+
     if gpu.target.vendor == "amd":
         return compiler.GPUTarget("hip", gpu.target.name, gpu.target.wave_size)
     return compiler.GPUTarget("cuda", int(gpu.target.name.removeprefix("sm_")), 32)
 
 
-def _cuda_module(torch: Any, gpu: GPU) -> None:
+def _cuda_module(torch: ModuleType, gpu: GPU) -> None:
     properties = device_properties(gpu)
     random_state = torch.get_rng_state()
-    answers: dict[str, Any] = {
+    answers: dict[str, Callable[..., object]] = {
         "is_available": lambda: True,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
@@ -126,41 +134,52 @@ def _cuda_module(torch: Any, gpu: GPU) -> None:
     for name, answer in answers.items():
         setattr(torch.cuda, name, answer)
     # Dynamo keeps some of these functions from the time it was imported, which the user's code may have done.
-    interface: Any = importlib.import_module("torch._dynamo.device_interface").CudaInterface
+    import torch._dynamo.device_interface as interfaces
+
+    interface = interfaces.CudaInterface
+
     for name, kept in list(vars(interface).items()):
         function = kept.__func__ if isinstance(kept, staticmethod) else kept
         if id(function) in replaced and function is not None:
             setattr(interface, name, staticmethod(replaced[id(function)]))
     interface.get_raw_stream = staticmethod(lambda device=0: 0)
-    random: Any = importlib.import_module("torch.cuda.random")
+    import torch.cuda.random as random
+
     random.get_rng_state, random.set_rng_state = answers["get_rng_state"], answers["set_rng_state"]
     torch._C._cuda_getCurrentRawStream = lambda device: 0
     torch._C._cuda_getDevice = lambda: 0
     torch._C._cuda_setDevice = lambda device: None
 
 
-def _device_guard(torch: Any) -> None:
+def _device_guard(torch: ModuleType) -> None:
     """Slicing a fake "cuda" tensor asks for the device's guard. A CPU build has none, a CUDA build's wants a driver:
     the one of "meta", which does nothing, serves both."""
+    assert torch.__file__ is not None
     library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib" / "libc10.so"))
     slots = (ctypes.c_void_p * SLOTS).in_dll(library, GUARD_TABLE)
     slots[CUDA_SLOT] = slots[META_SLOT]
 
 
-_kept: list[Any] = []  # a torch.library registration ends when its object is collected
+_kept: list[object] = []  # a torch.library registration ends when its object is collected
 
 
-def _small_constants(torch: Any) -> None:
+def _small_constants(torch: ModuleType) -> None:
     """Inductor folds constants by computing them in a one-element tensor on the device: let it be a CPU tensor.
 
     Fake tensors do not come here, they are dispatched before.
     """
     library = torch.library.Library("aten", "IMPL")
 
-    def empty(size: Any, dtype: Any = None, layout: Any = None, device: Any = None, **rest: Any) -> Any:
+    def empty(
+        size: Sequence[int],
+        dtype: object = None,
+        layout: object = None,
+        device: object = None,
+        **rest: object,
+    ) -> Tensor:
         return torch.empty(size, dtype=dtype, device="cpu")
 
-    def empty_strided(size: Any, stride: Any, dtype: Any = None, **rest: Any) -> Any:
+    def empty_strided(size: Sequence[int], stride: Sequence[int], dtype: object = None, **rest: object) -> Tensor:
         return torch.empty_strided(size, stride, dtype=dtype, device="cpu")
 
     library.impl("empty.memory_format", empty, "CUDA")
@@ -168,13 +187,14 @@ def _small_constants(torch: Any) -> None:
     _kept.append(library)
 
 
-def _convolution_layout(torch: Any) -> None:
+def _convolution_layout(torch: ModuleType) -> None:
     """cuDNN, and MIOpen since ROCm 7, keep channels last where the input or the weight has it. A build of torch that
     has neither library would answer "contiguous", and every kernel after the convolution would be another one."""
-    common: Any = importlib.import_module("torch._prims_common")
+    import torch._prims_common as common
+
     without_library = torch._C._conv_determine_backend_memory_format
 
-    def layout(x: Any, weight: Any, backend: Any) -> Any:
+    def layout(x: Tensor, weight: Tensor, backend: Any) -> Any:
         if x.device.type != "cuda" or x.dtype == torch.float64:
             return without_library(x, weight, backend)
         formats = {common.suggest_memory_format(one) for one in (x, weight)}
@@ -187,7 +207,7 @@ def _convolution_layout(torch: Any) -> None:
 class StandInDriver:
     """Triton's active driver: knows the target, and nothing that needs a device."""
 
-    def __init__(self, torch: Any, gpu: GPU) -> None:
+    def __init__(self, torch: ModuleType, gpu: GPU) -> None:
         self._torch, self._target = torch, triton_target(gpu)
         properties = {
             "max_shared_mem": gpu.target.max_lds_bytes_per_workgroup,
@@ -208,7 +228,7 @@ class StandInDriver:
         """The only device."""
         return 0
 
-    def get_active_torch_device(self) -> Any:
+    def get_active_torch_device(self) -> torch.device:
         """As torch names it."""
         return self._torch.device("cuda", 0)
 
@@ -225,9 +245,11 @@ class StandInDriver:
         raise RuntimeError("nothing can be timed: the GPU is not here")
 
 
-def _triton_driver(torch: Any, gpu: GPU) -> None:
-    runtime: Any = importlib.import_module("triton.runtime")
+def _triton_driver(torch: ModuleType, gpu: GPU) -> None:
+    import triton.runtime as runtime
+
     runtime.driver.set_active(StandInDriver(torch, gpu))
-    helpers: Any = importlib.import_module("torch._inductor.runtime.triton_helpers")
+    import torch._inductor.runtime.triton_helpers as helpers
+
     # Generated kernels call this on import; it would look for the vendor's driver library.
     helpers.set_driver_to_gpu = lambda: None

@@ -7,9 +7,9 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.core.hardware import GPU
@@ -30,7 +30,7 @@ class Trial:
     answer: Path
     works: tuple[Callable[[Path], None], ...]
     tried: int = 0
-    process: Any = None
+    process: BaseProcess = field(init=False, repr=False, compare=False)
     deadline: float = 0.0
 
     def start(self) -> None:
@@ -63,8 +63,15 @@ class Trial:
         if self._took_too_long():
             tries = f"{LIMIT_CPU_S} s of work" + (" each with usual and with small" if self.tried else " with usual")
             why, cause = f"not compiled after {tries} constants: name them in --spec", "time"
-        found = self.found
-        return UserKernel(gpu.target.name, found.path, found.line, found.name, {}, {}, (), 0, why, cause)
+        return not_compiled(self.found, gpu, why, cause)
+
+
+def not_compiled(found: FoundKernel, gpu: GPU, why: str, cause: str) -> UserKernel:
+    """The answer about a kernel of which no configuration came out."""
+    return UserKernel(
+        gpu.target.name, found.path, found.line, found.name,
+        signature={}, assumed={}, configurations=(), fitting=0, failure=why, cause=cause,
+    )  # fmt: skip
 
 
 def run_side_by_side(trials: list[Trial], tell: Callable[[str], None] = lambda text: None) -> None:

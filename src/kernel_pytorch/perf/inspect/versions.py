@@ -36,8 +36,8 @@ NEEDED: dict[str, tuple[str, ...]] = {
 def check_versions() -> tuple[str, str]:
     """(torch's, Triton's version). Raises UsageError where one is missing or not supported."""
     try:
-        torch: Any = importlib.import_module("torch")
-        triton: Any = importlib.import_module("triton")
+        import torch
+        import triton
     except ImportError as error:
         raise UsageError(f"kpt inspect needs torch and triton: {error.name} is not installed") from error
     number = version_number(torch.__version__)
@@ -50,7 +50,8 @@ def check_versions() -> tuple[str, str]:
 def check_names() -> None:
     """Raises UsageError where this torch is built differently inside. Call it once the GPU is stood in for:
     Inductor's modules keep what they find on import."""
-    torch: Any = importlib.import_module("torch")
+    import torch
+
     missing = missing_names()
     if missing:
         raise UsageError(f"torch {torch.__version__} does not have {', '.join(missing)}: not supported by kpt inspect")

@@ -5,7 +5,6 @@ Everything here is patched for good (torch, Triton, Inductor), which is why it i
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import sys
@@ -14,7 +13,6 @@ import time
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
@@ -73,10 +71,11 @@ def inspect_target(request: Request) -> TargetView:
     versions = check_versions()
     real = subject = eager = None
     if request.run:
+        import torch
+
         from kernel_pytorch.core.entry_point import load_subject
         from kernel_pytorch.perf.inspect.emulated_run import eager_result
 
-        torch: Any = importlib.import_module("torch")
         torch.manual_seed(0)
         subject = load_subject(request.subject)  # before the GPU seems to be here: the numbers are made on the CPU
         eager = eager_result(subject)
@@ -84,7 +83,8 @@ def inspect_target(request: Request) -> TargetView:
     stand_in(gpu)
     check_names()
     choose_attention(gpu)
-    fakes: Any = importlib.import_module("torch._subclasses.fake_tensor")
+    import torch._subclasses.fake_tensor as fakes
+
     mode = fakes.FakeTensorMode(allow_non_fake_inputs=True)
     loaded = subject if subject is not None else fake_model.load_fake(request.subject, mode)
     placed = fake_model.on_device(loaded, mode, real)

@@ -5,17 +5,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.kernels import plain
 from kernel_pytorch.perf.kernels.ops import call, interprets, register
 from kernel_pytorch.perf.kernels.worth import worth_it
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def rms_norm(
-    x: Any, weight: Any = None, eps: float = 1e-6, *, offset: float = 0.0, round_first: bool = False,
+    x: Tensor, weight: Tensor | None = None, eps: float = 1e-6, *, offset: float = 0.0, round_first: bool = False,
     force: bool = False,
-) -> Any:  # fmt: skip
+) -> Tensor:  # fmt: skip
     """x / sqrt(mean(x^2) + eps) * (weight + offset) over the last axis.
 
     `round_first`: the normal row is rounded to x's dtype before the weight, as in Llama's code."""
@@ -26,9 +29,9 @@ def rms_norm(
 
 
 def add_rms_norm(
-    x: Any, residual: Any, weight: Any = None, eps: float = 1e-6, *, offset: float = 0.0, round_first: bool = False,
-    force: bool = False,
-) -> tuple[Any, Any]:  # fmt: skip
+    x: Tensor, residual: Tensor, weight: Tensor | None = None, eps: float = 1e-6, *, offset: float = 0.0,
+    round_first: bool = False, force: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """rms_norm(x + residual), and x + residual."""
 
     if serves("add_rms_norm", force, x, weight, residual):
@@ -38,7 +41,9 @@ def add_rms_norm(
     return y, h
 
 
-def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *, force: bool = False) -> Any:
+def layer_norm(
+    x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5, *, force: bool = False
+) -> Tensor:
     """Layer norm over the last axis."""
     import torch
 
@@ -48,8 +53,14 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, 
 
 
 def add_layer_norm(
-    x: Any, residual: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, *, force: bool = False
-) -> tuple[Any, Any]:
+    x: Tensor,
+    residual: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    *,
+    force: bool = False,
+) -> tuple[Tensor, Tensor]:
     """layer_norm(x + residual), and x + residual."""
     import torch
 
@@ -60,7 +71,7 @@ def add_layer_norm(
     return torch.nn.functional.layer_norm(h, h.shape[-1:], weight, bias, eps), h
 
 
-def silu_mul(gate: Any, up: Any, *, force: bool = False) -> Any:
+def silu_mul(gate: Tensor, up: Tensor, *, force: bool = False) -> Tensor:
     """silu(gate) * up."""
     import torch
 
@@ -69,7 +80,7 @@ def silu_mul(gate: Any, up: Any, *, force: bool = False) -> Any:
     return torch.nn.functional.silu(gate) * up
 
 
-def gelu_mul(gate: Any, up: Any, approximate: str = "none", *, force: bool = False) -> Any:
+def gelu_mul(gate: Tensor, up: Tensor, approximate: str = "none", *, force: bool = False) -> Tensor:
     """gelu(gate, approximate) * up, with `approximate` "none" or "tanh" as torch has it."""
     import torch
 
@@ -79,8 +90,15 @@ def gelu_mul(gate: Any, up: Any, approximate: str = "none", *, force: bool = Fal
 
 
 def rope(
-    q: Any, k: Any, cos: Any, sin: Any, *, interleaved: bool = False, rotated: int | None = None, force: bool = False
-) -> tuple[Any, Any]:
+    q: Tensor,
+    k: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    *,
+    interleaved: bool = False,
+    rotated: int | None = None,
+    force: bool = False,
+) -> tuple[Tensor, Tensor]:
     """Rotary position embedding of q and k, both (batch, heads, tokens, width).
 
     cos and sin are (batch or 1, tokens, n), n being `rotated` or its half; the first `rotated` values of each head are
@@ -94,7 +112,7 @@ def rope(
     return plain.rotate(q, k, cos, sin, rotated, interleaved=interleaved)
 
 
-def serves(op: str, force: bool, x: Any, weight: Any = None, other: Any = None) -> bool:
+def serves(op: str, force: bool, x: Tensor, weight: Tensor | None = None, other: Tensor | None = None) -> bool:
     """Can the kernel of this operator run on these tensors, and does it pay (or is it forced)?"""
     import torch
 

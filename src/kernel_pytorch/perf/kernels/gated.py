@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.kernels import launch
 from kernel_pytorch.perf.kernels.gated_kernels import gated_kernels
 from kernel_pytorch.perf.kernels.launch import Launch, card_of
 from kernel_pytorch.perf.kernels.norms import as_rows, on_device
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-def forward(gate: Any, up: Any, activation: str, chosen: Launch | None = None) -> Any:
+
+def forward(gate: Tensor, up: Tensor, activation: str, chosen: Launch | None = None) -> Tensor:
     """activation(gate) * up."""
     import torch
 
@@ -29,7 +32,9 @@ def forward(gate: Any, up: Any, activation: str, chosen: Launch | None = None) -
     return out
 
 
-def backward(dout: Any, gate: Any, up: Any, activation: str, chosen: Launch | None = None) -> tuple[Any, Any]:
+def backward(
+    dout: Tensor, gate: Tensor, up: Tensor, activation: str, chosen: Launch | None = None
+) -> tuple[Tensor, Tensor]:
     """The gradients of gate and up."""
     import torch
 
@@ -49,7 +54,7 @@ def backward(dout: Any, gate: Any, up: Any, activation: str, chosen: Launch | No
     return dgate, dup
 
 
-def _matrices(*tensors: Any) -> tuple[list[Any], int, int]:
+def _matrices(*tensors: Tensor) -> tuple[list[Tensor], int, int]:
     """The tensors as rows; as one row where none of them has gaps."""
     if all(tensor.is_contiguous() for tensor in tensors):
         return [tensor.reshape(1, -1) for tensor in tensors], 1, tensors[0].numel()

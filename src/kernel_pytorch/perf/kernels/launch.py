@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import Target
+
+if TYPE_CHECKING:
+    import torch
 
 # Values of a row that a thread holds; more spill.
 LONGEST_ROW = 32768
@@ -47,7 +50,7 @@ class Launch:
     hold: bool = False
     waves_per_eu: int = 0
 
-    def options(self, card: Card) -> dict[str, Any]:
+    def options(self, card: Card) -> dict[str, int]:
         """Triton's options on this card."""
         waves = max(min(self.threads, card.max_threads) // card.wave_size, 1)
         if card.vendor == "amd" and self.waves_per_eu:
@@ -55,7 +58,7 @@ class Launch:
         return {"num_warps": waves}
 
 
-def card_of(device: Any) -> Card:
+def card_of(device: torch.device) -> Card:
     """The card behind a torch device; for a CPU, on which Triton's interpreter runs, a small one."""
     if device.type != "cuda":
         return Card("nvidia", 32, 2)

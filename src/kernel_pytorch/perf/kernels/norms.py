@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.kernels import launch
-from kernel_pytorch.perf.kernels.launch import Launch, card_of
+from kernel_pytorch.perf.kernels.launch import Card, Launch, card_of
 from kernel_pytorch.perf.kernels.norm_kernels import norm_kernels
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Column sums of long rows: a tile of 32 rows x 128 columns, and so many groups of rows that the card is full.
 _SUM_ROWS, _SUM_COLUMNS, _GROUPS = 32, 128, 64
 
 
 def forward(
-    x: Any,
-    residual: Any,
-    weight: Any,
-    bias: Any,
+    x: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
     eps: float,
     offset: float,
     *,
     center: bool,
     round_first: bool,
     chosen: Launch | None = None,
-) -> tuple[Any, Any, Any, Any]:
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor]:
     """y, x + residual (None without a residual), mean (None without `center`) and 1 / deviation of the rows."""
     import torch
 
@@ -51,19 +54,19 @@ def forward(
 
 
 def backward(
-    dy: Any,
-    dh: Any,
-    x: Any,
-    mean: Any,
-    rstd: Any,
-    weight: Any,
+    dy: Tensor,
+    dh: Tensor | None,
+    x: Tensor,
+    mean: Tensor | None,
+    rstd: Tensor,
+    weight: Tensor | None,
     offset: float,
     *,
     round_first: bool,
     needs_weight: bool,
     needs_bias: bool,
     chosen: Launch | None = None,
-) -> tuple[Any, Any, Any]:
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Gradients of the input, of the weight and of the bias; those not asked for are None."""
     import torch
 
@@ -106,13 +109,15 @@ def backward(
     return dx, dweight, dbias
 
 
-def _parts(groups: int, length: int, like: Any) -> Any:
+def _parts(groups: int, length: int, like: Tensor) -> Tensor:
     import torch
 
     return torch.empty((groups, length), dtype=torch.float32, device=like.device)
 
 
-def _summed(weight_parts: Any, bias_parts: Any, groups: int, length: int, weight: Any, card: Any) -> tuple[Any, Any]:
+def _summed(
+    weight_parts: Tensor | None, bias_parts: Tensor | None, groups: int, length: int, weight: Tensor | None, card: Card
+) -> tuple[Tensor | None, Tensor | None]:
     import torch
 
     if weight_parts is None and bias_parts is None:
@@ -128,22 +133,22 @@ def _summed(weight_parts: Any, bias_parts: Any, groups: int, length: int, weight
     return dweight, dbias
 
 
-def as_rows(tensor: Any) -> Any:
+def as_rows(tensor: Tensor) -> Tensor:
     """The tensor as a matrix of rows with neighbours side by side; copied only where its strides do not allow that."""
     rows = tensor.reshape(-1, tensor.shape[-1])
     return rows if rows.stride(-1) == 1 or rows.shape[-1] == 1 else rows.contiguous()
 
 
-def in_line(vector: Any) -> Any:
+def in_line(vector: Tensor | None) -> Tensor | None:
     """A weight with its values side by side; None stays None."""
     return None if vector is None else vector.contiguous()
 
 
-def on_device(tensor: Any) -> AbstractContextManager[Any]:
+def on_device(tensor: Tensor) -> AbstractContextManager[object]:
     """Triton launches on the current device, which need not be the tensor's."""
     import torch
 
     if tensor.device.type != "cuda" or tensor.device.index == torch.cuda.current_device():
         return nullcontext()
-    context: AbstractContextManager[Any] = torch.cuda.device(tensor.device)
+    context: AbstractContextManager[object] = torch.cuda.device(tensor.device)
     return context

@@ -9,20 +9,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernel_pytorch.perf.kernels import gated, norms, plain, rotary
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+    from torch.library import Library
 
 ACTIVATIONS = ("silu", "gelu_tanh", "gelu_erf")
 
 
 class _Operator(NamedTuple):
     schema: str
-    kernel: Callable[..., Any]
-    plain: Callable[..., Any]
-    fake: Callable[..., Any]
+    kernel: Callable[..., Tensor | tuple[Tensor, ...]]
+    plain: Callable[..., Tensor | tuple[Tensor, ...]]
+    fake: Callable[..., Tensor | tuple[Tensor, ...]]
     keep: Callable[..., None] | None = None
-    backward: Callable[..., Any] | None = None
+    backward: Callable[..., tuple[Tensor | None, ...]] | None = None
 
     @property
     def name(self) -> str:
@@ -35,7 +40,7 @@ def interprets() -> bool:
 
 
 @lru_cache(maxsize=1)
-def register() -> Any:
+def register() -> Library:
     """Define the operators, once in a process. Keep what it returns: with it the operators would go."""
     import torch
 
@@ -54,7 +59,7 @@ def register() -> Any:
     return library
 
 
-def call(name: str, *arguments: Any) -> Any:
+def call(name: str, *arguments: object) -> Any:
     """The operator; its kernel without the dispatcher where nothing needs to see the call, which takes half the time.
 
     A call that is traced, or of anything but plain tensors, goes through `torch.ops`."""
@@ -83,11 +88,11 @@ def _by_name() -> dict[str, _Operator]:
 
 
 @lru_cache(maxsize=1)
-def _functions() -> dict[str, Any]:
+def _functions() -> dict[str, type[torch.autograd.Function]]:
     """The operators with gradients as plain autograd functions."""
     import torch
 
-    def function(operator: _Operator) -> Any:
+    def function(operator: _Operator) -> type[torch.autograd.Function]:
         assert operator.backward is not None and operator.keep is not None
         members = {
             "forward": staticmethod(operator.kernel),
@@ -99,15 +104,21 @@ def _functions() -> dict[str, Any]:
     return {name: function(operator) for name, operator in _by_name().items() if operator.backward is not None}
 
 
-def _norm(run: Callable[..., Any], *, center: bool, residual: bool) -> Callable[..., Any]:
+def _norm(
+    run: Callable[..., tuple[Tensor | None, ...]], *, center: bool, residual: bool
+) -> Callable[..., tuple[Tensor, ...]]:
     """The operator's function of a norm from one that takes all arguments; only what is there is returned."""
 
-    def rms(x: Any, other: Any, weight: Any, eps: float, offset: float, round_first: bool) -> tuple[Any, ...]:
+    def rms(
+        x: Tensor, other: Tensor | None, weight: Tensor | None, eps: float, offset: float, round_first: bool
+    ) -> tuple[Tensor, ...]:
         _check_norm(x, other, weight, None)
         found = run(x, other, weight, None, eps, offset, center=False, round_first=round_first)
         return tuple(item for item in found if item is not None)
 
-    def layer(x: Any, other: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, ...]:
+    def layer(
+        x: Tensor, other: Tensor | None, weight: Tensor | None, bias: Tensor | None, eps: float
+    ) -> tuple[Tensor, ...]:
         _check_norm(x, other, weight, bias)
         found = run(x, other, weight, bias, eps, 0.0, center=True, round_first=False)
         return tuple(item for item in found if item is not None)
@@ -117,8 +128,16 @@ def _norm(run: Callable[..., Any], *, center: bool, residual: bool) -> Callable[
 
 
 def _fake_norm(
-    x: Any, residual: Any, weight: Any, bias: Any, eps: float, offset: float, *, center: bool, round_first: bool
-) -> tuple[Any, Any, Any, Any]:
+    x: Tensor,
+    residual: Tensor | None,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+    offset: float,
+    *,
+    center: bool,
+    round_first: bool,
+) -> tuple[Tensor, Tensor | None, Tensor | None, Tensor]:
     import torch
 
     y = x.new_empty(x.shape)
@@ -128,7 +147,7 @@ def _fake_norm(
     return y, h, mean, x.new_empty(x.shape[:-1], dtype=kind)
 
 
-def _check_norm(x: Any, residual: Any, weight: Any, bias: Any) -> None:
+def _check_norm(x: Tensor, residual: Tensor | None, weight: Tensor | None, bias: Tensor | None) -> None:
     if residual is not None and (residual.shape != x.shape or residual.dtype != x.dtype):
         raise ValueError(f"the residual is {_told(residual)}, x is {_told(x)}: they must be alike")
     for name, vector in (("weight", weight), ("bias", bias)):
@@ -138,12 +157,12 @@ def _check_norm(x: Any, residual: Any, weight: Any, bias: Any) -> None:
         raise ValueError("a bias needs a weight of its dtype beside it")
 
 
-def _told(tensor: Any) -> str:
+def _told(tensor: Tensor) -> str:
     return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
 
 
 def _keep_norm(*, center: bool, residual: bool) -> Callable[..., None]:
-    def keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
         weight = inputs[2 if residual else 1]
         ctx.save_for_backward(output[1] if residual else inputs[0], output[-2] if center else None, output[-1], weight)
         ctx.offset, ctx.round_first = (0.0, False) if center else inputs[-2:]
@@ -153,8 +172,8 @@ def _keep_norm(*, center: bool, residual: bool) -> Callable[..., None]:
     return keep
 
 
-def _norm_gradient(*, center: bool, residual: bool) -> Callable[..., Any]:
-    def gradient(ctx: Any, *given: Any) -> tuple[Any, ...]:
+def _norm_gradient(*, center: bool, residual: bool) -> Callable[..., tuple[Tensor | None, ...]]:
+    def gradient(ctx: Any, *given: Tensor | None) -> tuple[Tensor | None, ...]:
         x, mean, rstd, weight = ctx.saved_tensors
         dy, dh = given[0], given[1] if residual else None
         inputs = 2 if residual else 1
@@ -174,11 +193,11 @@ def _norm_gradient(*, center: bool, residual: bool) -> Callable[..., Any]:
     return gradient
 
 
-def _norm_backward(run: Callable[..., Any]) -> Callable[..., Any]:
+def _norm_backward(run: Callable[..., tuple[Tensor | None, ...]]) -> Callable[..., tuple[Tensor, ...]]:
     def backward(
-        dy: Any, dh: Any, x: Any, mean: Any, rstd: Any, weight: Any, offset: float, round_first: bool,
-        needs_weight: bool, needs_bias: bool,
-    ) -> tuple[Any, Any, Any]:  # fmt: skip
+        dy: Tensor, dh: Tensor | None, x: Tensor, mean: Tensor | None, rstd: Tensor, weight: Tensor | None,
+        offset: float, round_first: bool, needs_weight: bool, needs_bias: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         dx, dweight, dbias = run(
             dy, dh, x, mean, rstd, weight, offset,
             round_first=round_first, needs_weight=needs_weight, needs_bias=needs_bias,
@@ -190,15 +209,18 @@ def _norm_backward(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _fake_norm_backward(
-    dy: Any, dh: Any, x: Any, mean: Any, rstd: Any, weight: Any, offset: float, *,
-    round_first: bool, needs_weight: bool, needs_bias: bool,
-) -> tuple[Any, Any, Any]:  # fmt: skip
-    dweight, dbias = (weight.new_empty(weight.shape) if wanted else None for wanted in (needs_weight, needs_bias))
+    dy: Tensor, dh: Tensor | None, x: Tensor, mean: Tensor | None, rstd: Tensor, weight: Tensor | None,
+    offset: float, *, round_first: bool, needs_weight: bool, needs_bias: bool,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:  # fmt: skip
+    dweight, dbias = (
+        weight.new_empty(weight.shape) if wanted and weight is not None else None
+        for wanted in (needs_weight, needs_bias)
+    )
     return x.new_empty(x.shape), dweight, dbias
 
 
-def _checked_gated(run: Callable[..., Any]) -> Callable[..., Any]:
-    def forward(gate: Any, up: Any, activation: str) -> Any:
+def _checked_gated(run: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def forward(gate: Tensor, up: Tensor, activation: str) -> Tensor:
         if gate.shape != up.shape or gate.dtype != up.dtype:
             raise ValueError(f"gate is {_told(gate)}, up is {_told(up)}: they must be alike")
         if activation not in ACTIVATIONS:
@@ -208,24 +230,26 @@ def _checked_gated(run: Callable[..., Any]) -> Callable[..., Any]:
     return forward
 
 
-def _keep_gated(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+def _keep_gated(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
     ctx.save_for_backward(*inputs[:2])
     ctx.activation = inputs[2]
 
 
-def _gated_gradient(ctx: Any, dout: Any) -> tuple[Any, ...]:
+def _gated_gradient(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
     return (*call("gated_backward", dout, *ctx.saved_tensors, ctx.activation), None)
 
 
-def _rope(run: Callable[..., Any]) -> Callable[..., Any]:
-    def forward(q: Any, k: Any, cos: Any, sin: Any, rotated: int, interleaved: bool, backward: bool) -> Any:
+def _rope(run: Callable[..., tuple[Tensor, Tensor]]) -> Callable[..., tuple[Tensor, Tensor]]:
+    def forward(
+        q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, rotated: int, interleaved: bool, backward: bool
+    ) -> tuple[Tensor, Tensor]:
         _check_rope(q, k, cos, sin, rotated)
         return run(q, k, cos, sin, rotated, interleaved=interleaved, backward=backward)
 
     return forward
 
 
-def _check_rope(q: Any, k: Any, cos: Any, sin: Any, rotated: int) -> None:
+def _check_rope(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, rotated: int) -> None:
     if q.dim() != 4 or k.dim() != 4 or q.dtype != k.dtype or (q.shape[0], *q.shape[2:]) != (k.shape[0], *k.shape[2:]):
         raise ValueError(f"q is {_told(q)}, k is {_told(k)}: (batch, heads, tokens, width), alike but for the heads")
     if rotated % 2 or not 0 < rotated <= q.shape[-1]:
@@ -238,13 +262,13 @@ def _check_rope(q: Any, k: Any, cos: Any, sin: Any, rotated: int) -> None:
         )
 
 
-def _fake_rope(q: Any, k: Any, *rest: Any, **named: Any) -> tuple[Any, Any]:
+def _fake_rope(q: Tensor, k: Tensor, *rest: object, **named: object) -> tuple[Tensor, Tensor]:
     import torch
 
     return tuple(torch.empty_like(x if x.stride(-1) == 1 or x.shape[-1] == 1 else x.contiguous()) for x in (q, k))
 
 
-def _plain_rope(q: Any, k: Any, *rest: Any, **named: Any) -> tuple[Any, Any]:
+def _plain_rope(q: Tensor, k: Tensor, *rest: Any, **named: Any) -> tuple[Tensor, Tensor]:
     # Strides as the kernel gives them, so that one fake kernel is right for both.
     outs = _fake_rope(q, k)
     for out, value in zip(outs, plain.rotate(q, k, *rest, **named), strict=True):
@@ -252,13 +276,13 @@ def _plain_rope(q: Any, k: Any, *rest: Any, **named: Any) -> tuple[Any, Any]:
     return outs
 
 
-def _keep_rope(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+def _keep_rope(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
     ctx.save_for_backward(*inputs[2:4])
     ctx.settings = inputs[4:]
     ctx.set_materialize_grads(True)
 
 
-def _rope_gradient(ctx: Any, dq: Any, dk: Any) -> tuple[Any, ...]:
+def _rope_gradient(ctx: Any, dq: Tensor, dk: Tensor) -> tuple[Tensor | None, ...]:
     rotated, interleaved, backward = ctx.settings
     dq, dk = call("rope", dq, dk, *ctx.saved_tensors, rotated, interleaved, not backward)
     return dq, dk, None, None, None, None, None

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.kernels import launch
 from kernel_pytorch.perf.kernels.launch import Launch, card_of
 from kernel_pytorch.perf.kernels.norms import on_device
 from kernel_pytorch.perf.kernels.rope_kernels import rope_kernels
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def rotate(
-    q: Any,
-    k: Any,
-    cos: Any,
-    sin: Any,
+    q: Tensor,
+    k: Tensor,
+    cos: Tensor,
+    sin: Tensor,
     rotated: int,
     *,
     interleaved: bool,
     backward: bool,
     chosen: Launch | None = None,
-) -> tuple[Any, Any]:
+) -> tuple[Tensor, Tensor]:
     """q and k of (batch, heads, tokens, width) turned by the angles of (batch or 1, tokens, rotated or its half)."""
     import torch
 
@@ -50,5 +53,5 @@ def rotate(
     return out_q, out_k
 
 
-def _side_by_side(tensor: Any) -> Any:
+def _side_by_side(tensor: Tensor) -> Tensor:
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.amd.rewrites import Change, Rewrite
 from kernel_pytorch.backends.amd.rewrites.graph_nodes import argument, operation
@@ -12,6 +12,10 @@ from kernel_pytorch.perf.kernels.functions import serves
 from kernel_pytorch.perf.kernels.ops import ACTIVATIONS, call
 from kernel_pytorch.perf.kernels.owners import is_its_own
 from kernel_pytorch.perf.kernels.plain import activated
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.fx import Node
 
 
 def gated(force: bool) -> Rewrite:
@@ -22,7 +26,7 @@ def gated(force: bool) -> Rewrite:
     )  # fmt: skip
 
 
-def product(gate: Any, up: Any, activation: str, force: bool) -> Any:
+def product(gate: Tensor, up: Tensor, activation: str, force: bool) -> Tensor:
     """activation(gate) * up."""
     import torch
 
@@ -54,7 +58,7 @@ def _edit(traced: TracedForward, force: bool) -> list[Change]:
     return changes
 
 
-def _activation(traced: TracedForward, node: Any) -> str | None:
+def _activation(traced: TracedForward, node: Node) -> str | None:
     from torch.nn import functional
 
     module = traced.submodule(node)
@@ -70,13 +74,13 @@ def _activation(traced: TracedForward, node: Any) -> str | None:
     return None
 
 
-def _has_state(module: Any) -> bool:
+def _has_state(module: nn.Module) -> bool:
     return any(
         (getattr(module, "inplace", False), next(module.buffers(), None) is not None, next(module.children(), None))
     )
 
 
-def _by_values(module: Any) -> str | None:
+def _by_values(module: nn.Module) -> str | None:
     """Which activation a module without weights is, from what it gives for some numbers. None for anything else."""
     import torch
 
@@ -97,7 +101,7 @@ def _by_values(module: Any) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _probe() -> Any:
+def _probe() -> Tensor:
     import torch
 
     return torch.linspace(-9.0, 9.0, 181, dtype=torch.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.amd.rewrites import Change, Rewrite, fused_norms
 from kernel_pytorch.backends.amd.rewrites.graph_nodes import argument, operation
@@ -12,6 +12,10 @@ from kernel_pytorch.backends.amd.rewrites.trace import TracedForward, Untraceabl
 from kernel_pytorch.perf.kernels.functions import serves
 from kernel_pytorch.perf.kernels.ops import call
 from kernel_pytorch.perf.kernels.owners import is_its_own
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.fx import Node
 
 RMS, LAYER = "rms", "layer"
 _ONE_TENSOR = ("tuple", ("tuple", ("tensor",)), ("dict",))
@@ -64,7 +68,7 @@ def _edit_norms(traced: TracedForward, force: bool) -> list[Change]:
     return changes
 
 
-def rms_module(module: Any, x: Any, force: bool) -> Any:
+def rms_module(module: nn.Module, x: Tensor, force: bool) -> Tensor:
     """module(x) for an nn.RMSNorm over the last axis."""
     eps = module.eps
     if eps is None or not is_its_own(module) or not _serves("rms_norm", force, x, module.weight):
@@ -72,21 +76,23 @@ def rms_module(module: Any, x: Any, force: bool) -> Any:
     return call("rms_norm", x, module.weight, eps, 0.0, False)[0]
 
 
-def rms_values(x: Any, weight: Any, eps: float, order: str, force: bool) -> Any:
+def rms_values(x: Tensor, weight: Tensor | None, eps: float, order: str, force: bool) -> Tensor:
     """An RMS norm written by hand, by its values."""
     if not _serves("rms_norm", force, x, weight):
         return _by_hand(x, weight, eps, order)
     return call("rms_norm", x, weight, eps, 0.0, order == fused_norms.ROUND_FIRST)[0]
 
 
-def layer_module(module: Any, x: Any, force: bool) -> Any:
+def layer_module(module: nn.Module, x: Tensor, force: bool) -> Tensor:
     """module(x) for an nn.LayerNorm over the last axis."""
     if not is_its_own(module) or not _serves("layer_norm", force, x, module.weight):
         return module(x)
     return call("layer_norm", x, module.weight, module.bias, module.eps)[0]
 
 
-def added(module: Any, x: Any, residual: Any, kind: str, weight: str, eps: float, order: str, force: bool) -> Any:
+def added(
+    module: nn.Module, x: Tensor, residual: Tensor, kind: str, weight: str, eps: float, order: str, force: bool
+) -> tuple[Tensor, Tensor]:
     """module(x + residual), and x + residual."""
     factor = getattr(module, weight)
     name = "add_rms_norm" if kind == RMS else "add_layer_norm"
@@ -100,7 +106,7 @@ def added(module: Any, x: Any, residual: Any, kind: str, weight: str, eps: float
     return y, h
 
 
-def _by_hand(x: Any, weight: Any, eps: float, order: str) -> Any:
+def _by_hand(x: Tensor, weight: Tensor | None, eps: float, order: str) -> Tensor:
     import torch
 
     if order == fused_norms.NO_CASTS:
@@ -110,7 +116,7 @@ def _by_hand(x: Any, weight: Any, eps: float, order: str) -> Any:
     return weight * normal.to(x.dtype) if order == fused_norms.ROUND_FIRST else (normal * weight).to(x.dtype)
 
 
-def _serves(op: str, force: bool, x: Any, weight: Any, residual: Any = None) -> bool:
+def _serves(op: str, force: bool, x: Tensor, weight: Tensor | None, residual: Tensor | None = None) -> bool:
     import torch
 
     # Another dtype of the weight, or autocast, would give the result another dtype.
@@ -125,7 +131,7 @@ def _serves(op: str, force: bool, x: Any, weight: Any, residual: Any = None) -> 
 def _edit_added(traced: TracedForward, force: bool) -> list[Change]:
     graph, changes = traced.graph, []
     for node in list(graph.nodes):
-        total: Any = node.args[0] if node.op == "call_module" and len(node.args) == 1 and not node.kwargs else None
+        total: Node = node.args[0] if node.op == "call_module" and len(node.args) == 1 and not node.kwargs else None
         if operation(total) != "add" or argument(total, 2, "alpha") is not None or _in_place(total):
             continue
         x, residual = argument(total, 0, "input"), argument(total, 1, "other")
@@ -152,16 +158,16 @@ def _edit_added(traced: TracedForward, force: bool) -> list[Change]:
     return changes
 
 
-def _in_place(node: Any) -> bool:
+def _in_place(node: Node) -> bool:
     name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
     return name in ("add_", "iadd") or "out" in node.kwargs
 
 
-def _norm_of(module: Any, like: Any) -> Norm | None:
+def _norm_of(module: nn.Module, like: nn.Module) -> Norm | None:
     return _torch_norm(module) or _norm_by_hand(module, like)
 
 
-def _torch_norm(module: Any) -> Norm | None:
+def _torch_norm(module: nn.Module) -> Norm | None:
     from torch import nn
 
     kind = {nn.LayerNorm: LAYER, getattr(nn, "RMSNorm", None): RMS}.get(type(module))
@@ -172,7 +178,7 @@ def _torch_norm(module: Any) -> Norm | None:
     return Norm(kind, "weight", module.eps, fused_norms.WEIGHT_FIRST)
 
 
-def _norm_by_hand(module: Any, like: Any) -> Norm | None:
+def _norm_by_hand(module: nn.Module, like: nn.Module) -> Norm | None:
     """An RMS norm whose forward was written out, known by its graph."""
     import torch
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 OPERATORS = ("rms_norm", "add_rms_norm", "layer_norm", "add_layer_norm", "silu_mul", "gelu_mul", "rope")
 MIB = 1024 * 1024
@@ -26,7 +30,9 @@ _EAGER_FROM: dict[str, float] = {
 _LONGEST_ROW = {"layer_norm": 8192, "add_layer_norm": 8192}
 
 
-def worth_it(op: str, shape: Any, dtype: Any, device: Any, *, compiled: bool = False) -> bool:
+def worth_it(
+    op: str, shape: Sequence[int], dtype: torch.dtype, device: torch.device, *, compiled: bool = False
+) -> bool:
     """Is the kernel of this operator faster than torch's own operations for a first tensor of this kind?
 
     `compiled`: against what Inductor generates. There it is not taken by itself: Inductor fuses such operations with

@@ -83,7 +83,15 @@ def convolution(signature: Signature) -> Work | None:
     assert stride is not None and padding is not None and dilation is not None
     groups = int(argument(signature, 8) or 1)
     return _forward(
-        x, weight, tensor(signature, 2), stride, padding, dilation, flag(signature, 6), extra or (0,), groups
+        x,
+        weight,
+        bias=tensor(signature, 2),
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        transposed=flag(signature, 6),
+        extra=extra or (0,),
+        groups=groups,
     )
 
 
@@ -94,7 +102,17 @@ def conv_nd(signature: Signature) -> Work | None:
     if x is None or weight is None or stride is None or padding is None or dilation is None:
         return None
     groups = int(argument(signature, 6) or 1)
-    return _forward(x, weight, tensor(signature, 2), stride, padding, dilation, False, (0,), groups)
+    return _forward(
+        x,
+        weight,
+        bias=tensor(signature, 2),
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        transposed=False,
+        extra=(0,),
+        groups=groups,
+    )
 
 
 def library_convolution(signature: Signature) -> Work | None:
@@ -113,7 +131,17 @@ def _library(signature: Signature, first: int, bias: Tensor | None) -> Work | No
     if x is None or weight is None or stride is None or padding is None or dilation is None:
         return None
     groups = int(argument(signature, first + 3) or 1)
-    return _forward(x, weight, bias, stride, padding, dilation, False, (0,), groups)
+    return _forward(
+        x,
+        weight,
+        bias=bias,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        transposed=False,
+        extra=(0,),
+        groups=groups,
+    )
 
 
 def backward(signature: Signature) -> Work | None:

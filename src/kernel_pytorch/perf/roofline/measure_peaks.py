@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.profile import Peaks
 from kernel_pytorch.perf.roofline.peaks import recorded_gpu
+
+if TYPE_CHECKING:
+    import torch
 
 SIZE = 8192
 COPY_BYTES = 1 << 30
@@ -40,7 +44,7 @@ def measure_peaks() -> Peaks:
     )
 
 
-def _best_ms(call: Any) -> float:
+def _best_ms(call: Callable[[], object]) -> float:
     import torch
 
     for _ in range(3):
@@ -56,7 +60,7 @@ def _best_ms(call: Any) -> float:
     return float(sorted(times)[len(times) // 4])
 
 
-def _product_tflops(dtype: Any) -> float | None:
+def _product_tflops(dtype: torch.dtype) -> float | None:
     import torch
 
     try:

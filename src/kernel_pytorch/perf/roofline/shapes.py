@@ -80,8 +80,9 @@ def tensor(signature: Signature, position: int) -> Tensor | None:
     if dtype not in DTYPES or not isinstance(dims, tuple) or not all(isinstance(n, int) for n in dims):
         return None
     strides = signature.strides[position] if position < len(signature.strides) else ()
-    flat = isinstance(strides, tuple) and all(isinstance(n, int) for n in strides)
-    return Tensor(dims, dtype, strides if flat else ())
+    if not isinstance(strides, tuple) or not all(isinstance(n, int) for n in strides):
+        strides = ()
+    return Tensor(dims, dtype, strides)
 
 
 def tensors(signature: Signature) -> list[Tensor]:

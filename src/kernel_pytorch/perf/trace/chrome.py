@@ -99,12 +99,12 @@ def _taker(recording: Recording) -> Callable[[dict[str, Any]], None]:
             activities.add(
                 start,
                 end,
-                string(event["name"]),
-                ACTIVITY_KINDS[category],
-                _integer(arguments.get("device", event.get("pid", 0))),
-                _integer(arguments.get("stream", event.get("tid", 0))),
-                _integer(arguments.get("correlation", NONE)),
-                _integer(arguments.get("External id", arguments.get("external id", NONE))),
+                name=string(event["name"]),
+                kind=ACTIVITY_KINDS[category],
+                device=_integer(arguments.get("device", event.get("pid", 0))),
+                stream=_integer(arguments.get("stream", event.get("tid", 0))),
+                correlation=_integer(arguments.get("correlation", NONE)),
+                external=_integer(arguments.get("External id", arguments.get("external id", NONE))),
             )
         elif category == "user_annotation":
             place = thread((event.get("pid"), event.get("tid")))
@@ -150,7 +150,16 @@ def _use_cpu_operators(recording: Recording) -> None:
         if end > start:
             name = recording.string(recording.signatures[operators.label[index]].name)
             # The operator is its own launch: the external id leads back to it.
-            recording.activities.add(start, end, name, KERNEL, 0, operators.thread[index], NONE, index)
+            recording.activities.add(
+                start,
+                end,
+                name=name,
+                kind=KERNEL,
+                device=0,
+                stream=operators.thread[index],
+                correlation=NONE,
+                external=index,
+            )
 
     stack: list[int] = []
     reached = 0.0

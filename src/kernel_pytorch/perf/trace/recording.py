@@ -6,8 +6,8 @@ Times are microseconds, as traces have them. Strings and operator signatures are
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any
 
 KERNEL, MEMCPY, MEMSET = 0, 1, 2
 NONE = -1
@@ -18,9 +18,9 @@ class Signature:
     """An operator with the shapes it was called with. Types are torch's names: "c10::BFloat16", "float"."""
 
     name: str
-    dims: tuple[Any, ...] = ()
+    dims: tuple[object, ...] = ()
     types: tuple[str, ...] = ()
-    strides: tuple[Any, ...] = ()
+    strides: tuple[object, ...] = ()
     concrete: tuple[str, ...] = ()
 
 
@@ -89,15 +89,15 @@ class Recording:
     annotations: HostSpans = field(default_factory=HostSpans)  # label: string
     strings: list[str] = field(default_factory=list)
     signatures: list[Signature] = field(default_factory=list)
-    device_facts: list[dict[str, Any]] = field(default_factory=list)
+    device_facts: list[dict[str, object]] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)  # python frames worth counting, by name
     notes: list[str] = field(default_factory=list)
     on_cpu: bool = False
     unprofiled_ms: float | None = None
     _string_numbers: dict[str, int] = field(default_factory=dict)
-    _signature_numbers: dict[Any, int] = field(default_factory=dict)
-    _thread_numbers: dict[Any, int] = field(default_factory=dict)
+    _signature_numbers: dict[Hashable, int] = field(default_factory=dict)
+    _thread_numbers: dict[Hashable, int] = field(default_factory=dict)
 
     def string(self, text: str) -> int:
         """The number of a string."""
@@ -107,11 +107,11 @@ class Recording:
             self.strings.append(text)
         return number
 
-    def thread(self, key: Any) -> int:
+    def thread(self, key: Hashable) -> int:
         """The number of a host thread."""
         return self._thread_numbers.setdefault(key, len(self._thread_numbers))
 
-    def signature(self, key: Any, make: Any) -> int:
+    def signature(self, key: Hashable, make: Callable[[], Signature]) -> int:
         """The number of a signature; `make()` builds it the first time its key is seen."""
         number = self._signature_numbers.get(key)
         if number is None:

@@ -80,7 +80,16 @@ def _read_v3(recording: Recording, connection: sqlite3.Connection, tables: _Tabl
             f'LEFT JOIN "rocpd_event{suffix}" E ON E.id = K.event_id AND E.guid = K.guid'
         )
         for start, end, name, agent, stream, correlation in connection.execute(query):
-            _activity(recording, start, end, str(name or "?"), KERNEL, _index(agents, agent), stream, correlation)
+            _activity(
+                recording,
+                start,
+                end=end,
+                name=str(name or "?"),
+                kind=KERNEL,
+                device=_index(agents, agent),
+                stream=stream,
+                correlation=correlation,
+            )
         if tables.has("rocpd_memory_copy"):
             query = (
                 "SELECT M.start, M.end, S.string, M.src_agent_id, M.dst_agent_id, M.stream_id, "
@@ -90,7 +99,16 @@ def _read_v3(recording: Recording, connection: sqlite3.Connection, tables: _Tabl
             )
             for start, end, name, source, target, stream, correlation in connection.execute(query):
                 gpu = next((one for one in (target, source) if agents.get(one, (0, ""))[1] == "GPU"), target)
-                _activity(recording, start, end, str(name), MEMCPY, _index(agents, gpu), stream, correlation)
+                _activity(
+                    recording,
+                    start,
+                    end=end,
+                    name=str(name),
+                    kind=MEMCPY,
+                    device=_index(agents, gpu),
+                    stream=stream,
+                    correlation=correlation,
+                )
         if tables.has("rocpd_region"):
             _regions(recording, connection, suffix)
 
@@ -123,7 +141,16 @@ def _read_rpd(recording: Recording, connection: sqlite3.Connection, tables: _Tab
     for start, end, description, kind, gpu, queue, api in connection.execute(query):
         is_copy = "Copy" in str(kind)
         name = str(description) or str(kind)
-        _activity(recording, start, end, name, MEMCPY if is_copy else KERNEL, int(gpu or 0), queue, api)
+        _activity(
+            recording,
+            start,
+            end=end,
+            name=name,
+            kind=MEMCPY if is_copy else KERNEL,
+            device=int(gpu or 0),
+            stream=queue,
+            correlation=api,
+        )
     if tables.has("rocpd_api"):
         query = (
             "SELECT A.id, A.start, A.end, A.tid, S.string FROM rocpd_api A JOIN rocpd_string S ON S.id = A.apiName_id"
@@ -136,8 +163,8 @@ def _activity(
     recording: Recording, start: int, end: int, name: str, kind: int, device: int, stream: Any, correlation: Any
 ) -> None:
     recording.activities.add(
-        start / 1e3, end / 1e3, recording.string(name.removesuffix(".kd")), kind, device,
-        int(stream or 0), NONE if correlation is None else int(correlation), NONE,
+        start / 1e3, end / 1e3, name=recording.string(name.removesuffix(".kd")), kind=kind, device=device,
+        stream=int(stream or 0), correlation=NONE if correlation is None else int(correlation), external=NONE,
     )  # fmt: skip
 
 

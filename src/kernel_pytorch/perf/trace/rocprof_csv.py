@@ -147,8 +147,8 @@ def _take(recording: Recording, kind: str, reader: _Reader, row: list[str], line
     if kind == "copies":
         name = recording.string(reader.text(row, DIRECTION))
         recording.activities.add(
-            start, end, name, MEMCPY, _copy_device(reader, row, line), stream,
-            reader.number(row, CORRELATION, line, NONE), NONE,
+            start, end, name=name, kind=MEMCPY, device=_copy_device(reader, row, line), stream=stream,
+            correlation=reader.number(row, CORRELATION, line, NONE), external=NONE,
         )  # fmt: skip
         return
     dispatch = reader.number(row, DISPATCH, line, NONE)
@@ -159,7 +159,9 @@ def _take(recording: Recording, kind: str, reader: _Reader, row: list[str], line
         reader.last_dispatch = dispatch
     name = recording.string(reader.text(row, KERNEL_NAME).removesuffix(".kd"))
     correlation = reader.number(row, CORRELATION, line, NONE)
-    recording.activities.add(start, end, name, KERNEL, device, stream, correlation, NONE)
+    recording.activities.add(
+        start, end, name=name, kind=KERNEL, device=device, stream=stream, correlation=correlation, external=NONE
+    )
 
 
 def _copy_device(reader: _Reader, row: list[str], line: int) -> int:

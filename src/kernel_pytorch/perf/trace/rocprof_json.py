@@ -71,8 +71,8 @@ def _read_run(recording: Recording, run: dict[str, Any]) -> None:
 def _add(recording: Recording, record: dict[str, Any], name: str, kind: int, device: int, stream: Any) -> None:
     correlation = record.get("correlation_id", {}).get("internal", NONE)
     recording.activities.add(
-        record["start_timestamp"] / 1e3, record["end_timestamp"] / 1e3, recording.string(name), kind, device,
-        int(stream) % (1 << 31), int(correlation), NONE,
+        record["start_timestamp"] / 1e3, record["end_timestamp"] / 1e3, name=recording.string(name), kind=kind,
+        device=device, stream=int(stream) % (1 << 31), correlation=int(correlation), external=NONE,
     )  # fmt: skip
 
 

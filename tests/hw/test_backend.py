@@ -1,34 +1,38 @@
-"""What holds on any GPU, whoever made it. Run by test_backend_nvidia.py and test_backend_amd.py."""
+"""The backends on a real GPU: what holds on either vendor's, and what only one of them has."""
 
 from __future__ import annotations
 
 import gc
 import json
 import statistics
-import sys
 import tempfile
 import time
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "examples"), str(ROOT / "tests" / "backends")]
+import pytest
+import torch
+from torch import nn
 
-import torch  # noqa: E402
-from seed_blocks import BLOCKS, RAISES, needs_optimizer, run_block  # noqa: E402
-from torch import nn  # noqa: E402
-from train import Transformer, batch  # noqa: E402
-
-from kernel_pytorch.backends import amd, get_backend  # noqa: E402
-from kernel_pytorch.backends.amd import AMDMemoryManager, HIPUtilities  # noqa: E402
-from kernel_pytorch.backends.amd.libraries import LibrarySetting, apply_settings  # noqa: E402
-from kernel_pytorch.backends.cpu import CPUBackend  # noqa: E402
-from kernel_pytorch.backends.memory_figures import is_out_of_memory  # noqa: E402
-from kernel_pytorch.core.config import AMDConfig  # noqa: E402
-from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError, ROCmMemoryError  # noqa: E402
+from examples.train import Transformer, batch
+from kernel_pytorch.backends import amd, get_backend
+from kernel_pytorch.backends.amd import AMDBackend, AMDMemoryManager, HIPUtilities
+from kernel_pytorch.backends.amd.libraries import LibrarySetting, apply_settings
+from kernel_pytorch.backends.cpu import CPUBackend
+from kernel_pytorch.backends.memory_figures import is_out_of_memory
+from kernel_pytorch.backends.nvidia import NVIDIABackend
+from kernel_pytorch.core.config import AMDConfig
+from kernel_pytorch.core.errors import (
+    AMDBackendError,
+    AMDConfigurationError,
+    MatrixCoreError,
+    ROCmMemoryError,
+    ROCmNotAvailableError,
+)
+from kernel_pytorch.core.hardware import base_target, target
+from tests.backends.seed_blocks import BLOCKS, RAISES, needs_optimizer, run_block
 
 STEPS, CHUNK = 200, 20
 
@@ -41,7 +45,12 @@ class Vendor:
     backend: Callable[..., Any]
 
 
-def case_the_backend_knows_its_device(vendor: Vendor) -> None:
+@pytest.fixture
+def vendor(gpu: str) -> Vendor:
+    return Vendor(gpu, {"amd": AMDBackend, "nvidia": NVIDIABackend}[gpu])
+
+
+def test_the_backend_knows_its_device(vendor: Vendor) -> None:
     with vendor.backend() as backend:
         info = backend.get_device_info()
         assert backend.is_available() and backend.device.type == "cuda" and info["backend"] == vendor.name
@@ -52,7 +61,7 @@ def case_the_backend_knows_its_device(vendor: Vendor) -> None:
         print("     ", info)
 
 
-def case_every_seed_block(vendor: Vendor) -> None:
+def test_every_seed_block(vendor: Vendor) -> None:
     has_optimizer = "AMDOptimizer" in amd._HOME
     ran = skipped = 0
     for name in BLOCKS:
@@ -69,7 +78,7 @@ def case_every_seed_block(vendor: Vendor) -> None:
     print(f"      {ran} blocks ran, {skipped} wait for AMDOptimizer")
 
 
-def case_fp32_inputs_work_in_training_and_inference(vendor: Vendor) -> None:
+def test_fp32_inputs_work_in_training_and_inference(vendor: Vendor) -> None:
     for options in ({}, {"enable_mixed_precision": False}, {"default_precision": "fp16"}):
         with vendor.backend(AMDConfig(**options)) as backend:
             model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.LazyLinear(4))
@@ -104,7 +113,7 @@ def _train(model: nn.Module, device: Any, data: list[Any], autocast: bool) -> Ca
     return step
 
 
-def case_a_bf16_training_loop_equals_plain_torch(vendor: Vendor) -> None:
+def test_a_bf16_training_loop_equals_plain_torch(vendor: Vendor) -> None:
     with vendor.backend(AMDConfig(default_precision="bf16")) as backend:
         generator = torch.Generator().manual_seed(1)
         data = [batch(32, 256, generator).to(backend.device) for _ in range(STEPS)]
@@ -136,7 +145,7 @@ def case_a_bf16_training_loop_equals_plain_torch(vendor: Vendor) -> None:
         assert b[-1] < 0.9 * b[0] and worst < 2e-2
 
 
-def case_a_checkpoint_goes_to_the_cpu_and_back(vendor: Vendor) -> None:
+def test_a_checkpoint_goes_to_the_cpu_and_back(vendor: Vendor) -> None:
     with vendor.backend(AMDConfig(default_precision="bf16")) as backend:
         torch.manual_seed(0)
         model = backend.prepare_model(Transformer(64, 2, 16))
@@ -148,7 +157,7 @@ def case_a_checkpoint_goes_to_the_cpu_and_back(vendor: Vendor) -> None:
         assert near < 0.1, near
 
 
-def case_compile_keeps_the_keys_and_the_numbers(vendor: Vendor) -> None:
+def test_compile_keeps_the_keys_and_the_numbers(vendor: Vendor) -> None:
     with vendor.backend(AMDConfig(default_precision="bf16")) as backend:
         torch.manual_seed(0)
         model = backend.prepare_model(Transformer(64, 2, 16).eval())
@@ -160,7 +169,7 @@ def case_compile_keeps_the_keys_and_the_numbers(vendor: Vendor) -> None:
         assert list(model.state_dict()) == keys
 
 
-def case_memory_is_pooled_counted_and_limited(vendor: Vendor) -> None:
+def test_memory_is_pooled_counted_and_limited(vendor: Vendor) -> None:
     with AMDMemoryManager(AMDConfig(memory_pool_size_gb=0.5, max_memory_fraction=0.5), device="cuda:0") as manager:
         before = manager.get_memory_stats()
         tensor = manager.allocate_tensor((64, 1024, 1024), torch.float32, purpose="weights")
@@ -184,7 +193,7 @@ def case_memory_is_pooled_counted_and_limited(vendor: Vendor) -> None:
             raise AssertionError("more than max_memory_fraction was given out")
 
 
-def case_running_out_of_memory_leaks_nothing_in_100_rounds(vendor: Vendor) -> None:
+def test_running_out_of_memory_leaks_nothing_in_100_rounds(vendor: Vendor) -> None:
     with AMDMemoryManager(AMDConfig(max_memory_fraction=0.9), device="cuda:0") as manager:
         row = 2 * 2**30  # bytes one sample takes
         most = int(manager.get_memory_stats().free_mb * 2**20) // row
@@ -218,7 +227,7 @@ def case_running_out_of_memory_leaks_nothing_in_100_rounds(vendor: Vendor) -> No
         print(f"      100 of 100 refused, batch {fits.pop()} found by bisection (at most {most}), 0 bytes leaked")
 
 
-def case_without_protection_the_device_fails_itself(vendor: Vendor) -> None:
+def test_without_protection_the_device_fails_itself(vendor: Vendor) -> None:
     with AMDMemoryManager(AMDConfig(enable_oom_protection=False), device="cuda:0") as manager:
         total = int(manager.get_memory_stats().total_mb) * 2**20
         try:
@@ -229,7 +238,7 @@ def case_without_protection_the_device_fails_itself(vendor: Vendor) -> None:
             raise AssertionError("twice the device's memory was given out")
 
 
-def case_a_snapshot_for_the_viewer(vendor: Vendor) -> None:
+def test_a_snapshot_for_the_viewer(vendor: Vendor) -> None:
     with AMDMemoryManager(AMDConfig(), device="cuda:0") as manager, tempfile.TemporaryDirectory() as folder:
         manager.record_history()
         kept = manager.allocate_tensor((1024, 1024))
@@ -237,7 +246,7 @@ def case_a_snapshot_for_the_viewer(vendor: Vendor) -> None:
         assert path.stat().st_size > 1000 and kept.numel()
 
 
-def case_regions_have_device_and_host_times(vendor: Vendor) -> None:
+def test_regions_have_device_and_host_times(vendor: Vendor) -> None:
     with HIPUtilities(AMDConfig(enable_profiling=True), device="cuda:0") as utils:
         a = torch.randn(8192, 8192, device="cuda:0")
         (a @ a).sum().item()
@@ -255,7 +264,7 @@ def case_regions_have_device_and_host_times(vendor: Vendor) -> None:
         print(f"      product: device {region['device_avg_ms']:.3f} ms, host {region['host_avg_ms']:.3f} ms")
 
 
-def case_streams_and_events(vendor: Vendor) -> None:
+def test_streams_and_events(vendor: Vendor) -> None:
     with HIPUtilities(AMDConfig(), device="cuda:0") as utils:
         least, first = torch.cuda.Stream.priority_range()
         utils.create_stream("compute", priority=first)
@@ -279,7 +288,7 @@ def case_streams_and_events(vendor: Vendor) -> None:
         )
 
 
-def case_library_switches_are_set_and_undone(vendor: Vendor) -> None:
+def test_library_switches_are_set_and_undone(vendor: Vendor) -> None:
     tunable, cudnn = torch.cuda.tunable, torch.backends.cudnn
     with tempfile.TemporaryDirectory() as folder:
         name = str(Path(folder) / "tuned_%d.csv")
@@ -300,7 +309,7 @@ def case_library_switches_are_set_and_undone(vendor: Vendor) -> None:
         assert (cudnn.enabled, tunable.is_enabled(), tunable.tuning_is_enabled(), tunable.get_filename()) == before
 
 
-def case_cleanup_restores_the_memory_limit(vendor: Vendor) -> None:
+def test_cleanup_restores_the_memory_limit(vendor: Vendor) -> None:
     if not hasattr(torch.cuda, "get_per_process_memory_fraction"):
         return
     before = torch.cuda.get_per_process_memory_fraction(0)
@@ -309,19 +318,51 @@ def case_cleanup_restores_the_memory_limit(vendor: Vendor) -> None:
     assert torch.cuda.get_per_process_memory_fraction(0) == before
 
 
-COMMON_CASES = [value for name, value in list(globals().items()) if name.startswith("case_")]
+@pytest.mark.nvidia
+def test_amd_backend_falls_back_or_refuses() -> None:
+    backend = AMDBackend()
+    assert backend.device.type == "cpu" and "CUDA build" in backend.fallback_reason
+    try:
+        AMDBackend(AMDConfig(enable_strict_validation=True))
+    except ROCmNotAvailableError as error:
+        assert "CUDA build" in str(error)
+    else:
+        raise AssertionError("strict validation let a machine without ROCm pass")
 
 
-def run_as_script(vendor: Vendor, cases: Sequence[Callable[[Vendor], None]]) -> int:
-    """Run the cases without pytest; the number that failed."""
-    failed = 0
-    for case in cases:
-        start = time.perf_counter()
+@pytest.mark.nvidia
+def test_tensor_cores_are_used_by_default() -> None:
+    with NVIDIABackend() as backend:
+        assert backend.precision.name == ("bf16" if torch.cuda.get_device_capability() >= (8, 0) else "fp32")
+
+
+@pytest.mark.amd
+def test_the_architecture_is_that_of_the_gfx_target() -> None:
+    with AMDBackend() as backend:
+        name = base_target(torch.cuda.get_device_properties(backend.device).gcnArchName)
+        info = backend.get_device_info()
+        assert info["gfx_target"] == name and info["architecture"] == target(name).arch.lower()
+        assert info["wave_size"] == target(name).wave_size and info["rocm_available"]
+        assert backend.config.architecture is target(name).amd_architecture
+
+
+@pytest.mark.amd
+def test_library_settings_are_applied() -> None:
+    before = torch.cuda.tunable.is_enabled()
+    with AMDBackend(AMDConfig(optimization_level="conservative", miopen_enabled=False)):
+        assert torch.cuda.tunable.is_enabled() and not torch.cuda.tunable.tuning_is_enabled()
+        assert not torch.backends.cudnn.enabled
+    assert torch.cuda.tunable.is_enabled() == before and torch.backends.cudnn.enabled
+
+
+@pytest.mark.amd
+def test_a_gemm_in_fp8_is_allowed_by_architecture() -> None:
+    with AMDBackend() as backend:
+        if backend.target is not None and backend.target.fp8_format:
+            assert str(backend.fp8_dtype()) == f"torch.float8_{backend.target.fp8_format}"
+            return
         try:
-            case(vendor)
-            print(f"pass  {case.__name__} ({time.perf_counter() - start:.1f} s)", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL  {case.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(cases) - failed} of {len(cases)} cases passed on {torch.cuda.get_device_name()}")
-    return failed
+            backend.fp8_dtype()
+        except MatrixCoreError:
+            return
+        raise AssertionError("FP8 was allowed on a GPU without it")

@@ -1,9 +1,10 @@
-"""What `kpt bench` and `kpt profile` must show on a real GPU; the same cases for either vendor."""
+"""`kpt bench` and `kpt profile` on a real GPU of either vendor."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 
 from kernel_pytorch.perf.analyse import analyse
@@ -26,7 +27,8 @@ def products(count: int, size: int = 2048) -> Target:
     return Target(f"{count} products", run, (a,))
 
 
-def more_work_is_found_and_the_same_is_not_called_different() -> None:
+@pytest.mark.usefixtures("gpu")
+def test_more_work_is_found_and_the_same_is_not_called_different() -> None:
     """Half as much again is slower; the same work is never called faster or slower."""
     device = current_device()
     settings = Settings(seconds=4.0, energy_seconds=0.1)
@@ -38,14 +40,14 @@ def more_work_is_found_and_the_same_is_not_called_different() -> None:
     assert results[0].time.mean_ms <= results[0].host.mean_ms
 
 
-def a_profile_adds_up(vendor: str) -> None:
+def test_a_profile_adds_up(gpu: str) -> None:
     """The identity, the categories, and exact FLOPs."""
     model = torch.nn.Sequential(torch.nn.Linear(1024, 1024), torch.nn.GELU(), torch.nn.LayerNorm(1024))
     model = model.to("cuda", torch.bfloat16).eval()
     x = torch.randn(512, 1024, device="cuda", dtype=torch.bfloat16)
     profile = analyse(profile_target(Target("mlp", model, (x,)), steps=2).recording)
     (row,) = profile.timelines
-    assert (profile.device_kind, profile.vendor, profile.steps) == ("gpu", vendor, 2)
+    assert (profile.device_kind, profile.vendor, profile.steps) == ("gpu", gpu, 2)
     assert abs(row.identity_gap_ms) < 1e-6
     assert profile.other_share < 0.03
     operators: dict[str, Any] = {one.name: one for one in profile.operators}

@@ -1,7 +1,6 @@
-"""What a launch must do on real hardware, written once for both vendors.
+"""Compiling and launching on a real GPU: ROCmCompiler and HIP's runtime, NVRTC and CUDA's driver.
 
-Each case compiles a source, launches it and reads the result back. No pytest in here: a machine with a GPU may
-have only Python and torch, and the test files can be run as plain scripts there.
+Both vendors share the packing of arguments, so both run the same tests: compile a source, launch it, read back.
 """
 
 from __future__ import annotations
@@ -9,12 +8,18 @@ from __future__ import annotations
 import ctypes
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
+
+from kernel_pytorch.backends.amd import CompiledKernel, ROCmCompiler
+from kernel_pytorch.backends.amd.amd_exceptions import AMDDeviceError
+from kernel_pytorch.backends.nvidia import CudaCompilationError, CudaDeviceError, compile_cuda
+from kernel_pytorch.core.config import AMDConfig
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,19 @@ class Vendor:
     half_header: str
     half_type: str
     device_error: type[Exception]
+
+
+@pytest.fixture(scope="session")
+def compile_hip(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., CompiledKernel]:
+    config = AMDConfig(hip_compiler_cache_dir=str(tmp_path_factory.mktemp("kernels")))
+    return lambda *given, **options: ROCmCompiler(config).compile_kernel(*given, **options)
+
+
+@pytest.fixture
+def vendor(gpu: str, compile_hip: Callable[..., CompiledKernel]) -> Vendor:
+    if gpu == "amd":
+        return Vendor(compile_hip, "hip/hip_fp16.h", "__half", AMDDeviceError)
+    return Vendor(compile_cuda, "cuda_fp16.h", "__half", CudaDeviceError)
 
 
 @contextmanager
@@ -49,7 +67,7 @@ __global__ void add(const float* a, const float* b, float* c, int n) {
 """
 
 
-def case_add(vendor: Vendor) -> None:
+def test_add(vendor: Vendor) -> None:
     kernel = vendor.compile(ADD, "add_kernel")
     for n in (1, 63, 64, 65, 1000, 1 << 20):
         a, b, c = random(n), random(n), torch.full((n,), -1.0, device="cuda")
@@ -58,7 +76,7 @@ def case_add(vendor: Vendor) -> None:
         assert torch.equal(c, a + b), n
 
 
-def case_every_kind_of_value(vendor: Vendor) -> None:
+def test_every_kind_of_value(vendor: Vendor) -> None:
     source = """
     struct Shape { int rows; double scale; char tag; };
     __global__ void mixed(char a, double b, short c, Shape d, double* out, bool e, unsigned long long f, float g,
@@ -78,7 +96,7 @@ def case_every_kind_of_value(vendor: Vendor) -> None:
     assert out.tolist() == expected
 
 
-def case_numpy_and_ctypes_values(vendor: Vendor) -> None:
+def test_numpy_and_ctypes_values(vendor: Vendor) -> None:
     import numpy as np
 
     source = "__global__ void put(double* out, float a, int b, double c) { out[0] = a; out[1] = b; out[2] = c; }"
@@ -92,7 +110,7 @@ def case_numpy_and_ctypes_values(vendor: Vendor) -> None:
     assert out.tolist() == [4.0, 5.0, 6.0]
 
 
-def case_half_precision(vendor: Vendor) -> None:
+def test_half_precision(vendor: Vendor) -> None:
     source = f"""
     #include <{vendor.half_header}>
     __global__ void scale({vendor.half_type}* x, {vendor.half_type} by, int n) {{
@@ -106,7 +124,7 @@ def case_half_precision(vendor: Vendor) -> None:
     assert torch.equal(x, expected)
 
 
-def case_template_and_plain_c_in_one_source(vendor: Vendor) -> None:
+def test_template_and_plain_c_in_one_source(vendor: Vendor) -> None:
     source = """
     namespace deep { template <typename T> __global__ void fill(T* out, T value) { out[threadIdx.x] = value; } }
     template __global__ void deep::fill<float>(float*, float);
@@ -125,7 +143,7 @@ def case_template_and_plain_c_in_one_source(vendor: Vendor) -> None:
         kernel.launch(1, 8, [floats, 1])
 
 
-def case_three_dimensional_grid(vendor: Vendor) -> None:
+def test_three_dimensional_grid(vendor: Vendor) -> None:
     source = """
     __global__ void where(int* out) {
       int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -140,7 +158,7 @@ def case_three_dimensional_grid(vendor: Vendor) -> None:
     assert torch.equal(out.cpu(), (x + 100 * y + 10000 * z).to(torch.int32))
 
 
-def case_dynamic_shared_memory(vendor: Vendor) -> None:
+def test_dynamic_shared_memory(vendor: Vendor) -> None:
     source = """
     extern __shared__ float buffer[];
     __global__ void reverse(float* x, int n) {
@@ -157,7 +175,7 @@ def case_dynamic_shared_memory(vendor: Vendor) -> None:
         assert torch.equal(x, expected), n
 
 
-def case_streams_keep_their_order(vendor: Vendor) -> None:
+def test_streams_keep_their_order(vendor: Vendor) -> None:
     kernel = vendor.compile("__global__ void step(float* x) { x[0] = x[0] * 2.0f + 1.0f; }", "step")
     x = torch.zeros(1, device="cuda")
     side = torch.cuda.Stream()
@@ -177,7 +195,7 @@ def case_streams_keep_their_order(vendor: Vendor) -> None:
     assert x.item() == (expected * 2 + 1) * 2 + 1
 
 
-def case_threads_launch_at_once(vendor: Vendor) -> None:
+def test_threads_launch_at_once(vendor: Vendor) -> None:
     kernel = vendor.compile(ADD, "add")
     failures: list[str] = []
 
@@ -200,7 +218,7 @@ def case_threads_launch_at_once(vendor: Vendor) -> None:
     assert not failures, failures[0]
 
 
-def case_bad_arguments_are_refused_and_harm_nothing(vendor: Vendor) -> None:
+def test_bad_arguments_are_refused_and_harm_nothing(vendor: Vendor) -> None:
     kernel = vendor.compile(ADD, "add")
     a, b, c = random(64), random(64), torch.zeros(64, device="cuda")
     with raises(TypeError, "takes 4 arguments"):
@@ -224,7 +242,7 @@ def case_bad_arguments_are_refused_and_harm_nothing(vendor: Vendor) -> None:
     assert torch.equal(c, a + b)
 
 
-def case_a_grid_the_driver_refuses(vendor: Vendor) -> None:
+def test_a_grid_the_driver_refuses(vendor: Vendor) -> None:
     kernel = vendor.compile("__global__ void nothing() {}", "nothing")
     with raises(vendor.device_error, "failed:"):
         kernel.launch((1, 2**31 - 1, 2**31 - 1), 1, [])
@@ -232,18 +250,56 @@ def case_a_grid_the_driver_refuses(vendor: Vendor) -> None:
     torch.cuda.synchronize()
 
 
-COMMON_CASES = [value for name, value in list(globals().items()) if name.startswith("case_")]
+@pytest.mark.nvidia
+def test_the_source_is_compiled_for_this_nvidia_gpu() -> None:
+    kernel = compile_cuda("__global__ void k(int* a) { a[0] = 1; }", "k")
+    major, minor = torch.cuda.get_device_capability()
+    assert kernel.architecture == f"sm_{major}{minor}"
+    assert kernel.binary[:4] == b"\x7fELF"
 
 
-def run_as_script(vendor: Vendor, cases: Sequence[Callable[[Vendor], None]]) -> int:
-    """Run the cases without pytest; the number that failed."""
-    failed = 0
-    for case in cases:
-        try:
-            case(vendor)
-            print(f"pass  {case.__name__}", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL  {case.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(cases) - failed} of {len(cases)} cases passed on {torch.cuda.get_device_name()}")
-    return failed
+@pytest.mark.nvidia
+def test_ptx_is_loaded_too() -> None:
+    major, minor = torch.cuda.get_device_capability()
+    kernel = compile_cuda("__global__ void k(int* a) { a[0] = 42; }", "k", f"compute_{major}{minor}")
+    out = torch.zeros(1, device="cuda", dtype=torch.int32)
+    kernel.launch(1, 1, [out])
+    assert out.item() == 42
+
+
+@pytest.mark.nvidia
+def test_a_cubin_for_another_gpu_is_refused() -> None:
+    other = "sm_80" if torch.cuda.get_device_capability() >= (9, 0) else "sm_90"
+    kernel = compile_cuda("__global__ void k(int* a) { a[0] = 1; }", "k", other)
+    with raises(CudaDeviceError, "cuModuleLoadData failed"):
+        kernel.launch(1, 1, [torch.zeros(1, device="cuda", dtype=torch.int32)])
+
+
+@pytest.mark.nvidia
+def test_what_does_not_compile_has_the_compilers_words() -> None:
+    with raises(CudaCompilationError, 'identifier "missing" is undefined'):
+        compile_cuda("__global__ void k(int* a) { a[0] = missing; }", "k")
+    with raises(CudaCompilationError, "has no __global__ function"):
+        compile_cuda("", "k")
+
+
+@pytest.mark.amd
+def test_the_source_is_compiled_for_this_amd_gpu(compile_hip: Callable[..., CompiledKernel]) -> None:
+    kernel = compile_hip("__global__ void k(int* a) { a[0] = 1; }", "k")
+    assert torch.cuda.get_device_properties(0).gcnArchName.startswith(kernel.architecture)
+
+
+@pytest.mark.amd
+def test_the_wave_is_as_wide_as_the_code_object_says(compile_hip: Callable[..., CompiledKernel]) -> None:
+    kernel = compile_hip("__global__ void k(int* a) { a[0] = warpSize; }", "k")
+    out = torch.zeros(1, device="cuda", dtype=torch.int32)
+    kernel.launch(1, 1, [out])
+    assert out.item() == kernel.kernel().wave_size
+
+
+@pytest.mark.amd
+def test_a_code_object_for_another_gpu_is_refused(compile_hip: Callable[..., CompiledKernel]) -> None:
+    other = "gfx1030" if not torch.cuda.get_device_properties(0).gcnArchName.startswith("gfx1030") else "gfx942"
+    kernel = compile_hip("__global__ void k(int* a) { a[0] = 1; }", "k", target=other)
+    with raises(AMDDeviceError, "hipModuleLoadData failed"):
+        kernel.launch(1, 1, [torch.zeros(1, device="cuda", dtype=torch.int32)])

@@ -1,4 +1,4 @@
-"""The Triton kernels on an NVIDIA GPU against fp64, with the checks that Triton's interpreter passes elsewhere."""
+"""The Triton kernels on a real GPU against fp64, with the checks that Triton's interpreter passes elsewhere."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
-HAS_GPU = torch.version.hip is None and torch.cuda.is_available()
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.nvidia, pytest.mark.skipif(not HAS_GPU, reason="needs an NVIDIA GPU and a torch for it")]
+pytestmark = pytest.mark.usefixtures("gpu")
 
 
 def test_kernels_agree_with_fp64() -> None:

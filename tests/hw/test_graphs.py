@@ -1,22 +1,16 @@
-"""Graph capture on a real GPU, whoever made it. Run by test_graphs_nvidia.py and test_graphs_amd.py."""
+"""Graph capture on a real GPU of either vendor."""
 
 from __future__ import annotations
 
-import sys
-import time
-import traceback
-from collections.abc import Callable
-from pathlib import Path
+import pytest
+import torch
+from torch import nn
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "examples")]
+from examples.train import Transformer
+from kernel_pytorch.backends.graph_recorder import GraphPool, RecordingFailed, shared_pool
+from kernel_pytorch.backends.graphs import Buckets, GraphCaptureError, capture
 
-import torch  # noqa: E402
-from torch import nn  # noqa: E402
-from train import Transformer  # noqa: E402
-
-from kernel_pytorch.backends.graph_recorder import GraphPool, RecordingFailed, shared_pool  # noqa: E402
-from kernel_pytorch.backends.graphs import Buckets, GraphCaptureError, capture  # noqa: E402
+pytestmark = pytest.mark.usefixtures("gpu")
 
 
 def transformer() -> nn.Module:
@@ -24,7 +18,7 @@ def transformer() -> nn.Module:
     return Transformer(256, 4, 64).cuda().bfloat16().eval()
 
 
-def case_replays_equal_the_model_on_inputs_never_seen() -> None:
+def test_replays_equal_the_model_on_inputs_never_seen() -> None:
     model = transformer()
     fast = capture(model, torch.randint(64, (2, 64), device="cuda"), strict=True)
     with torch.no_grad():
@@ -34,7 +28,7 @@ def case_replays_equal_the_model_on_inputs_never_seen() -> None:
     assert fast.graphs == 2 and fast.plain_calls == 0
 
 
-def case_a_compiled_model_is_captured() -> None:
+def test_a_compiled_model_is_captured() -> None:
     torch._dynamo.reset()
     model = transformer()
     compiled = torch.compile(model)
@@ -44,7 +38,7 @@ def case_a_compiled_model_is_captured() -> None:
         torch.testing.assert_close(fast(ids), compiled(ids), rtol=0, atol=0)
 
 
-def case_without_a_warm_up_compile_and_capture_do_not_go_together() -> None:
+def test_without_a_warm_up_compile_and_capture_do_not_go_together() -> None:
     """What the warm-up is for: Dynamo compiling during a recording. Afterwards everything works on."""
     torch._dynamo.reset()
     compiled = torch.compile(lambda x: nn.functional.dropout(x.sin() + 1, 0.5))
@@ -62,7 +56,7 @@ def case_without_a_warm_up_compile_and_capture_do_not_go_together() -> None:
         assert not torch.equal(fast(x), fast(x)), "dropout draws anew on every replay"
 
 
-def case_random_numbers_follow_the_seed_as_without_a_graph() -> None:
+def test_random_numbers_follow_the_seed_as_without_a_graph() -> None:
     def noisy(x: torch.Tensor) -> torch.Tensor:
         return nn.functional.dropout(x, 0.5) + torch.rand_like(x)
 
@@ -76,7 +70,7 @@ def case_random_numbers_follow_the_seed_as_without_a_graph() -> None:
     assert fast.replays >= 3 and all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
 
 
-def case_a_generator_of_ones_own() -> None:
+def test_a_generator_of_ones_own() -> None:
     generator = torch.Generator("cuda").manual_seed(3)
     x = torch.ones(1024, device="cuda")
 
@@ -92,7 +86,7 @@ def case_a_generator_of_ones_own() -> None:
     assert all(torch.equal(a, b) for a, b in zip(expected, found, strict=True))
 
 
-def case_a_recording_that_breaks_off_leaves_the_gpu_usable() -> None:
+def test_a_recording_that_breaks_off_leaves_the_gpu_usable() -> None:
     def waits(x: torch.Tensor) -> torch.Tensor:
         noise = torch.rand_like(x)
         return x * 2 if float((x + noise).sum()) > -1e9 else x
@@ -121,7 +115,7 @@ def case_a_recording_that_breaks_off_leaves_the_gpu_usable() -> None:
         raise AssertionError("a function that waits for the GPU was captured")
 
 
-def case_weights_changed_after_recording_are_seen() -> None:
+def test_weights_changed_after_recording_are_seen() -> None:
     model = transformer()
     ids = torch.randint(64, (2, 64), device="cuda")
     with torch.no_grad():
@@ -132,7 +126,7 @@ def case_weights_changed_after_recording_are_seen() -> None:
         torch.testing.assert_close(fast(ids), model(ids), rtol=0, atol=0)
 
 
-def case_buckets() -> None:
+def test_buckets() -> None:
     model = transformer()
     fast = capture(model, buckets=Buckets((4, 8)), strict=True)
     with torch.no_grad():
@@ -142,7 +136,7 @@ def case_buckets() -> None:
     assert fast.graphs == 2
 
 
-def case_graphs_share_their_memory() -> None:
+def test_graphs_share_their_memory() -> None:
     model = transformer()
     pool = shared_pool(torch.device("cuda:0"))
 
@@ -161,7 +155,7 @@ def case_graphs_share_their_memory() -> None:
     assert together < apart
 
 
-def case_streams_and_threads_take_turns() -> None:
+def test_streams_and_threads_take_turns() -> None:
     import threading
 
     model = transformer()
@@ -186,21 +180,3 @@ def case_streams_and_threads_take_turns() -> None:
     for thread in threads:
         thread.join()
     assert not wrong, f"{len(wrong)} of 100 results are another thread's"
-
-
-CASES: list[Callable[[], None]] = [value for name, value in list(globals().items()) if name.startswith("case_")]
-
-
-def run_as_script() -> int:
-    """Run the cases without pytest; 1 if any failed."""
-    failed = 0
-    for case in CASES:
-        start = time.perf_counter()
-        try:
-            case()
-            print(f"pass  {case.__name__} ({time.perf_counter() - start:.1f} s)", flush=True)
-        except Exception:
-            failed += 1
-            print(f"FAIL  {case.__name__}\n{traceback.format_exc()}", flush=True)
-    print(f"{len(CASES) - failed} of {len(CASES)} cases passed on {torch.cuda.get_device_name()}")
-    return min(failed, 1)

@@ -1,49 +1,61 @@
-"""Install level: the project's setup.py runs with a ROCm that is stood in for, and loses nothing on the way."""
+"""Install level: every setup.py runs with a ROCm that is stood in for, and loses nothing on the way."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
 from kernel_pytorch.port.discover import listed_files
-from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
-from kernel_pytorch.verify.install.judge import SETUP, judged, not_judged
-from kernel_pytorch.verify.install.record import InstallRecord, Place
-from kernel_pytorch.verify.install.run import InstallTrial, try_install
+from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
+from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
+from kernel_pytorch.verify.install.run import InstallRequest, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
 from kernel_pytorch.verify.levels import LevelResult
 
-NAME = "setup.py under a stood-in ROCm"
+# What a project brings along is not its own to install.
+_FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "submodules", "external", "extern", "vendor"})
 
 
-def install_level(root: Path, gpu: str, scratch: Path) -> tuple[LevelResult, tuple[Finding, ...], InstallTrial | None]:
-    """Try the install of a project. This runs the project's own code. The trial's files are below `scratch`."""
-    if not (root / SETUP).is_file():
-        return _level(CheckResult(NAME, Status.PASS, "the project has no setup.py")), (), None
+def setup_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    """The setup.py files of a project that build extensions."""
+    named = (path for path in paths if PurePosixPath(path).name == "setup.py")
+    own = (path for path in named if not _FOREIGN.intersection(part.lower() for part in PurePosixPath(path).parts))
+    return tuple(sorted(path for path in own if b"xtension" in (root / path).read_bytes()))
+
+
+def install_level(
+    root: Path, gpu: str, scratch: Path
+) -> tuple[LevelResult, tuple[Finding, ...], tuple[InstallTrial, ...]]:
+    """Try the install of a project. This runs the project's own code. The trials' files are below `scratch`."""
+    paths = tuple(listed_files(root))
+    setups = setup_files(root, paths)
+    if not setups:
+        check = CheckResult("setup.py", Status.PASS, "the project has no setup.py that builds an extension")
+        return LevelResult("install", (check,)), (), ()
     try:
         installed_torch()
     except TorchHeadersError as error:
-        return LevelResult("install", (), str(error)), (), None
-    trial = try_install(root, listed_files(root), gpu, scratch)
-    level, findings = judged_level(trial, scratch)
-    return level, findings, trial
+        return LevelResult("install", (), str(error)), (), ()
+    requests = [InstallRequest(root, paths, PurePosixPath(setup).parent.as_posix()) for setup in setups]
+    trials = try_installs(requests, gpu, scratch)
+    results = [judged_trial(trial, scratch) for trial in trials]
+    checks = tuple(check for found, _ in results for check in found)
+    return LevelResult("install", checks), tuple(one for _, findings in results for one in findings), trials
 
 
-def judged_level(trial: InstallTrial, scratch: Path) -> tuple[LevelResult, tuple[Finding, ...]]:
+def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult, ...], tuple[Finding, ...]]:
     """What a trial comes to."""
+    name = f"{trial.setup} under a stood-in ROCm"
     reason = not_judged(trial.cuda)
     if reason:
-        return _level(CheckResult(NAME, Status.NOT_RUN, reason)), ()
-    findings = (*judged(trial.cuda, trial.rocm), *_flag_findings(trial.rocm, scratch))
+        return (CheckResult(name, Status.NOT_RUN, reason),), ()
+    findings = (*judged(trial), *_flag_findings(trial, scratch))
     if findings:
-        return _level(*(CheckResult(NAME, Status.FAIL, str(one), one.code) for one in findings)), findings
-    return _level(CheckResult(NAME, Status.PASS, _summary(trial.rocm))), ()
-
-
-def _level(*checks: CheckResult) -> LevelResult:
-    return LevelResult("install", checks)
+        return tuple(CheckResult(name, Status.FAIL, str(one), one.code) for one in findings), findings
+    return (CheckResult(name, Status.PASS, _summary(trial.rocm)),), ()
 
 
 def _summary(rocm: InstallRecord) -> str:
@@ -53,22 +65,22 @@ def _summary(rocm: InstallRecord) -> str:
     return f"{len(rocm.extensions)} extensions, {units} GPU sources of {len(rocm.compiles)}, as on CUDA"
 
 
-def _flag_findings(rocm: InstallRecord, scratch: Path) -> Sequence[Finding]:
+def _flag_findings(trial: InstallTrial, scratch: Path) -> tuple[Finding, ...]:
     """Flags that the HIP compiler refuses. Without a compiler here nothing is said: the build level says that."""
     try:
-        toolchain: Toolchain = find_toolchain()
+        toolchain = find_toolchain()
     except ToolchainNotFoundError:
         return ()
-    found: dict[tuple[str, str], Finding] = {}
+    found: list[Finding] = []
     tried: set[tuple[str, ...]] = set()
-    places = {extension.name: extension.made_at or Place(SETUP, 1) for extension in rocm.extensions}
-    for command in rocm.compiles:
+    extensions = {extension.name: extension for extension in trial.rocm.extensions}
+    for command in trial.rocm.compiles:
         flags = read_flags(command.words, lambda name: ())
         if not command.is_gpu or flags.plain in tried:
             continue
         tried.add(flags.plain)
+        place = made_at(trial, extensions[command.extension])
         for flag in refused_flags(flags, toolchain, scratch):
-            place = places.get(command.extension, Place(SETUP, 1))
             message = f"{command.extension} passes {flag}, which hipcc refuses"
-            found[command.extension, flag] = Finding("KP814", place.path, place.line, 1, message)
-    return tuple(found.values())
+            found.append(Finding("KP814", place.path, place.line, 1, message))
+    return tuple(found)

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Finding, Status
-from kernel_pytorch.verify.install.run import InstallTrial, try_installs
-from kernel_pytorch.verify.install_level import install_level, judged_level
+from kernel_pytorch.verify.install.record import InstallTrial
+from kernel_pytorch.verify.install.run import InstallRequest, try_installs
+from kernel_pytorch.verify.install_level import install_level, judged_trial
 
 pytest.importorskip("torch")
 
@@ -104,17 +105,17 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         (root / "csrc/bind.cpp").write_text("int bound;\n")
         (root / "beside.py").write_text("VERSION = '1.0'\n")
         roots.append(root)
-    files = ["setup.py", "csrc/k.cu", "csrc/bind.cpp", "beside.py"]
+    files = ("setup.py", "csrc/k.cu", "csrc/bind.cpp", "beside.py")
     scratch = folder / "scratch"
     scratch.mkdir()
-    trials = try_installs([(root, files) for root in roots], "mi300x", scratch)
+    trials = try_installs([InstallRequest(root, files) for root in roots], "mi300x", scratch)
     for root in roots:
         there = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
         assert there == sorted(files), "the project itself was changed"
     found = {}
     for name, trial in zip(SETUPS, trials, strict=True):
-        level, findings = judged_level(trial, scratch)
-        found[name] = Outcome(trial, level.status, findings, "; ".join(check.detail for check in level.checks))
+        checks, findings = judged_trial(trial, scratch)
+        found[name] = Outcome(trial, checks[0].status, findings, "; ".join(check.detail for check in checks))
     return found
 
 
@@ -137,8 +138,8 @@ def test_the_commands_are_those_of_torchs_own_build(outcomes: dict[str, Outcome]
 @pytest.mark.parametrize(
     ("name", "code", "line", "says"),
     [
-        ("behind CUDA_HOME", "KP811", 5, "p._C with its 1 GPU sources is built on CUDA and left out on ROCm"),
-        ("without kernels", "KP812", 6, "p._C has 1 GPU sources on CUDA and 0 on ROCm"),
+        ("behind CUDA_HOME", "KP811", 4, "p._C with its 1 GPU sources is built on CUDA and left out on ROCm"),
+        ("without kernels", "KP812", 4, "p._C has 1 GPU sources on CUDA and 0 on ROCm"),
         ("missing source", "KP813", 1, "csrc/gone.cpp, which is not there"),
         ("crash", "KP810", 4, "TypeError"),
         ("exit", "KP810", 4, "CUDA is required"),
@@ -180,5 +181,19 @@ def test_what_fails_on_cuda_too_is_not_run(outcomes: dict[str, Outcome], name: s
 
 
 def test_a_project_without_setup_py(tmp_path: Path) -> None:
-    level, findings, trial = install_level(tmp_path, "mi300x", tmp_path)
-    assert (level.status, findings, trial) == (Status.PASS, (), None)
+    level, findings, trials = install_level(tmp_path, "mi300x", tmp_path)
+    assert (level.status, findings, trials) == (Status.PASS, (), ())
+
+
+def test_a_setup_py_in_a_folder_reaches_the_rest_of_the_project(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "python").mkdir(parents=True)
+    (root / "k.cu").write_text(KERNEL)
+    (root / "python/setup.py").write_text(PLAIN.format(more="").replace('"csrc/bind.cpp", "csrc/k.cu"', '"../k.cu"'))
+    (root / "third_party/other").mkdir(parents=True)
+    (root / "third_party/other/setup.py").write_text("raise SystemExit('an Extension of somebody else')\n")
+    (tmp_path / "scratch").mkdir()
+    level, findings, trials = install_level(root, "mi300x", tmp_path / "scratch")
+    assert (level.status, findings, len(trials)) == (Status.PASS, (), 1)
+    assert trials[0].setup == "python/setup.py"
+    assert [command.source for command in trials[0].rocm.compiles] == ["k.hip"]

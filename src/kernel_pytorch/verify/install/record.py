@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 GPU_COMPILERS = ("nvcc", "hipcc")
 
@@ -49,6 +49,14 @@ class Extension:
 
 
 @dataclass(frozen=True)
+class RanLines:
+    """The lines of one file of the project that ran."""
+
+    path: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Failure:
     """The project's own code raised. `place` is the deepest line of the project on the way."""
 
@@ -67,6 +75,7 @@ class InstallRecord:
     links: tuple[tuple[str, ...], ...] = ()
     failure: Failure | None = None
     renamed: tuple[tuple[str, str], ...] = ()  # a source as written, and as torch's hipify names it
+    lines: tuple[RanLines, ...] = ()
 
     def gpu_units(self, extension: str) -> tuple[str, ...]:
         """The sources of an extension that the GPU's compiler gets."""
@@ -75,3 +84,13 @@ class InstallRecord:
     def as_written(self, source: str) -> str:
         """The file a person edits, for a source that torch's hipify may have renamed."""
         return next((old for old, new in self.renamed if new == source), source)
+
+
+@dataclass(frozen=True)
+class InstallTrial:
+    """One setup.py on both platforms. `tree` is the ROCm copy, with the files that torch's hipify wrote."""
+
+    setup: str
+    cuda: InstallRecord
+    rocm: InstallRecord
+    tree: Path

@@ -9,14 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypedDict
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.core.toml_file import read_toml
-from kernel_pytorch.verify.install.record import Failure, InstallRecord
+from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.tool_folder import cuda_folder, rocm_folder
 
 CUDA_GPU = "h200"
@@ -29,31 +29,22 @@ _UNSET = (
 
 
 @dataclass(frozen=True)
-class InstallTrial:
-    """The records of both platforms. `tree` is the ROCm copy, with the files that torch's hipify wrote."""
+class InstallRequest:
+    """A project to try: its top folder, the files to copy, and the folder of its setup.py below the top."""
 
-    cuda: InstallRecord
-    rocm: InstallRecord
-    tree: Path
-
-
-def try_install(root: Path, paths: Iterable[str], rocm_gpu: str, scratch: Path) -> InstallTrial:
-    """Run the project's setup.py on copies of `paths` below `scratch`. This runs the project's code."""
-    (trial,) = try_installs([(root, paths)], rocm_gpu, scratch)
-    return trial
+    root: Path
+    paths: tuple[str, ...]
+    folder: str = "."
 
 
-def try_installs(
-    projects: Sequence[tuple[Path, Iterable[str]]], rocm_gpu: str, scratch: Path
-) -> tuple[InstallTrial, ...]:
-    """The same for several projects, in one start of Python and one import of torch."""
+def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Path) -> tuple[InstallTrial, ...]:
+    """Run each setup.py on copies below `scratch`, in one start of Python. This runs the projects' code."""
     requests = []
-    for number, (root, paths) in enumerate(projects):
-        listed = list(paths)
+    for number, project in enumerate(projects):
         for platform, gpu in (("cuda", CUDA_GPU), ("rocm", rocm_gpu)):
             place = scratch / f"{number}-{platform}"
-            _copy(root, listed, place / "tree")
-            requests.append(_request(place, platform, gpu_by_alias(gpu)))
+            _copy(project.root, project.paths, place / "tree")
+            requests.append(_request(place, project.folder, platform, gpu_by_alias(gpu)))
     listing = scratch / "requests.json"
     listing.write_text(json.dumps(requests))
     command = [sys.executable, "-m", "kernel_pytorch.verify.install.worker", str(listing)]
@@ -62,10 +53,10 @@ def try_installs(
     )
     last = (done.stderr.strip().splitlines() or ["no message"])[-1]
     records = [_record(request, last) for request in requests]
-    trees = [Path(request["project"]) for request in requests]
+    pairs = zip(records[::2], records[1::2], requests[1::2], projects, strict=True)
     return tuple(
-        InstallTrial(cuda, rocm, tree)
-        for cuda, rocm, tree in zip(records[::2], records[1::2], trees[1::2], strict=True)
+        InstallTrial((PurePosixPath(project.folder) / "setup.py").as_posix(), cuda, rocm, Path(request["tree"]))
+        for cuda, rocm, request, project in pairs
     )
 
 
@@ -78,16 +69,19 @@ def _record(request: _Request, last_line: str) -> InstallRecord:
 
 
 def _copy(root: Path, paths: Iterable[str], destination: Path) -> Path:
+    top = root.resolve()
     for path in paths:
         source = root / path
-        if source.is_file() and not source.is_symlink():
+        # A link is followed only where it stays inside the project.
+        if source.is_file() and source.resolve().is_relative_to(top):
             (destination / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, destination / path)
     return destination
 
 
 class _Request(TypedDict):
-    project: str
+    tree: str
+    folder: str
     platform: str
     gpu: str
     answer: str
@@ -96,7 +90,7 @@ class _Request(TypedDict):
     environment: dict[str, str]
 
 
-def _request(place: Path, platform: str, gpu: GPU) -> _Request:
+def _request(place: Path, folder: str, platform: str, gpu: GPU) -> _Request:
     tools, home = place / "tools", place / "home"
     home.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if name not in _UNSET}
@@ -114,11 +108,12 @@ def _request(place: Path, platform: str, gpu: GPU) -> _Request:
         "MAX_JOBS": "1",
     }
     return {
-        "project": str(place / "tree"),
+        "tree": str(place / "tree"),
+        "folder": folder,
         "platform": platform,
         "gpu": gpu.alias,
         "answer": str(place / "answer.json"),
-        "legacy": _is_legacy(place / "tree"),
+        "legacy": _is_legacy(place / "tree" / folder),
         "timeout_s": TIMEOUT_S,
         "environment": environment,
     }

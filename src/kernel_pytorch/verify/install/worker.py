@@ -17,6 +17,7 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any, NoReturn
 
 from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
@@ -44,7 +45,7 @@ def _serve(request: dict[str, Any]) -> NoReturn:
         os.setsid()
         os.environ.clear()
         os.environ.update(request["environment"])
-        run = _Run(Path(request["project"]).resolve(), request["platform"])
+        run = _Run(Path(request["tree"]).resolve(), request["folder"], request["platform"])
         answer = run.answer(request["gpu"], request["legacy"])
         Path(request["answer"]).write_text(json.dumps(answer))
         status = 0
@@ -67,9 +68,12 @@ def _wait(child: int, timeout_s: float) -> None:
 class _Run:
     """One run of setup.py, and what it came to so far."""
 
-    def __init__(self, project: Path, platform: str) -> None:
-        self.project = project
+    def __init__(self, tree: Path, folder: str, platform: str) -> None:
+        self.tree = tree
+        self.project = tree / folder  # where setup.py is
         self.platform = platform
+        self.lines: dict[str, set[int]] = {}
+        self.inside: dict[str, bool] = {}
         self.extension = ""
         self.compiles: list[dict[str, object]] = []
         self.links: list[list[str]] = []
@@ -93,6 +97,9 @@ class _Run:
             "links": self.links,
             "failure": failure,
             "renamed": sorted(self.renamed.items()),
+            "lines": [
+                {"path": self._relative(file), "lines": sorted(lines)} for file, lines in sorted(self.lines.items())
+            ],
         }
 
     def _prepare(self, gpu: str) -> None:
@@ -176,8 +183,29 @@ class _Run:
         sys.path[:0] = [str(self.project)] if legacy else []
         sys.argv = [str(file), "build_ext", "--build-temp", f"{scratch}/temp", "--build-lib", f"{scratch}/lib"]
         code = compile(file.read_bytes(), str(file), "exec")
-        with contextlib.redirect_stdout(sys.stderr):
-            exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
+        sys.settrace(self._trace)
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
+        finally:
+            sys.settrace(None)
+
+    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        """Note the lines of the project that run: where two platforms part, they show which condition did it."""
+        file = frame.f_code.co_filename
+        # Asked at every call of every library: the answer is kept.
+        if file not in self.inside:
+            self.inside[file] = self._is_inside(file)
+        if not self.inside[file]:
+            return None
+        lines = self.lines.setdefault(file, set())
+
+        def trace_line(here: FrameType, event: str, _argument: object) -> Any:
+            if event == "line":
+                lines.add(here.f_lineno)
+            return trace_line
+
+        return trace_line
 
     def _extensions(self) -> list[dict[str, object]]:
         from distutils import core
@@ -191,7 +219,7 @@ class _Run:
             "name": extension.name,
             "kind": type(extension).__name__,
             "sources": sources,
-            "missing": [source for source in sources if not (self.project / source).is_file()],
+            "missing": [source for source in sources if not (self.tree / source).is_file()],
             "libraries": list(extension.libraries or ()),
             "made_at": self.made_at.get(extension.name),
         }
@@ -208,11 +236,12 @@ class _Run:
 
     def _is_inside(self, name: str) -> bool:
         # Python's own frozen modules have names such as <frozen posixpath>.
-        return Path(name).is_absolute() and Path(name).resolve().is_relative_to(self.project)
+        return Path(name).is_absolute() and Path(name).resolve().is_relative_to(self.tree)
 
     def _relative(self, name: str) -> str:
+        """A path as seen from the top of the tree; setup.py's own paths start in its folder."""
         path = Path(os.path.normpath(self.project / name))
-        return path.relative_to(self.project).as_posix() if path.is_relative_to(self.project) else str(path)
+        return path.relative_to(self.tree).as_posix() if path.is_relative_to(self.tree) else str(path)
 
 
 def _subclasses(kind: type) -> Iterator[type]:

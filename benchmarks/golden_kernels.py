@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_pytorch.core.hardware import gpu_by_alias
-from kernel_pytorch.port.layouts.translated_tree import translated_tree
+from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 from kernel_pytorch.verify.kernels.compare import KernelComparison, compare_records
 from kernel_pytorch.verify.kernels.record import KernelArchive
 from kernel_pytorch.verify.kernels.run import ProgramRun, record_program
@@ -96,7 +96,7 @@ def ported(name: str, sources: Path) -> ProgramRun:
 def half_ported(name: str, sources: Path, folder: Path) -> ProgramRun:
     """The translated sources with the fault in them."""
     run = ported(name, sources)
-    with translated_tree(run.program, run.include_dirs) as tree:
+    with hipified_tree(run.program, run.include_dirs) as tree:
         shutil.copytree(tree.main.parent.parent, folder, dirs_exist_ok=True)
         main_file = folder / tree.main.relative_to(tree.main.parent.parent).with_suffix(".hip")
     changed = 0

@@ -307,14 +307,14 @@ def nvcc_compilations(line: str, directory: Path) -> Iterator[Unit]:
 
 def with_kpt(folder: Path, _: Path | None) -> dict[Path, Path]:
     """Our translation, written over the copy; .cu files get .hip twins."""
-    from kernel_pytorch.port.hipify.file import TranslateOptions
+    from kernel_pytorch.port.hipify.file import HipifyOptions
     from kernel_pytorch.port.hipify.tree import find_sources, run_task, tasks_of
 
-    files = find_sources(folder)
+    files, _ = find_sources(folder)
     renamed = {path.resolve(): path.with_suffix(".hip") for path in files if path.suffix == ".cu"}
     with tempfile.TemporaryDirectory() as scratch:
         for task in tasks_of(folder, files):
-            run_task(task, TranslateOptions(), Path(scratch))
+            run_task(task, HipifyOptions(), Path(scratch))
         shutil.copytree(scratch, folder, dirs_exist_ok=True)
     return renamed
 

@@ -57,7 +57,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kpt-bench-") as scratch:
         work = Path(scratch)
         tree = work / "tree"
-        files = find_sources(args.tree)
+        files, _ = find_sources(args.tree)
         for path in files:
             target = tree / path.relative_to(args.tree)
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -20,13 +20,15 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
+from kernel_pytorch.port.cxx.includes import search_folders
+from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
-from kernel_pytorch.port.hipify.tree import Task, find_sources, local_to, tasks_of
+from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_file
+from kernel_pytorch.port.hipify.tree import Task, find_sources, is_local_to, tasks_of
 from kernel_pytorch.port.names.table import find_name, header_rows
-from kernel_pytorch.port.source import SourceFile, source_file
 
 # Written for this check alone: it shares nothing with the translator's lexer.
 SCANNER = re.compile(
@@ -111,7 +113,7 @@ def inserted(new: list[tuple[str, bytes]], j: int, wanted: tuple[str, bytes]) ->
     return 1 if new[j][1] in PUT_AROUND and new[j] != wanted else 0
 
 
-def literals_problem(result: Translation) -> str:
+def literals_problem(result: HipifiedFile) -> str:
     """Comments and strings outside replaced spans must all be in the result, in order."""
     spans = sorted((edit.span.start, edit.span.end) for found in result.findings for edit in found.edits)
     kept = []
@@ -135,24 +137,27 @@ def scan_exact(data: bytes) -> list[tuple[str, bytes]]:
 
 
 def check(task: Task) -> list[tuple[str, int, bool, str, str, str, str]]:
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members))
-    folders = [task.root.resolve(), task.root.resolve() / "include", task.root.resolve() / "src"]
+    unit = Unit(tuple(cxx_file(name, (task.root / name).read_bytes()) for name in task.members))
+    folders = search_folders(task.root.resolve())
     rows = []
     # Twins of the whole unit, so that the second translation sees what a second run would see.
-    first = {src.path: translate(src, unit, None, local_to(task.root / src.path, folders)) for src in unit.files}
+    first = {
+        src.path: hipify_file(src, unit, None, partial(is_local_to, task.root / src.path, folders))
+        for src in unit.files
+    }
     twins = {path: twin(path, done.after) for path, done in first.items()}
     again = Unit(tuple(twins.values()))
-    names_only = TranslateOptions(rules=())
+    names_only = HipifyOptions(rules=())
     for src in unit.files:
         if src.path not in task.chosen:
             continue
         result = first[src.path]
-        is_local = local_to(task.root / src.path, folders)
-        plain = translate(src, unit, names_only, is_local)
+        is_local = partial(is_local_to, task.root / src.path, folders)
+        plain = hipify_file(src, unit, names_only, is_local)
         problem = "" if b"\0" in src.data else names_problem(src.data, plain.after)
         literal = "" if b"\0" in src.data else literals_problem(result)
         faults = [found.message for found in result.findings if found.code == "KP002"]
-        second = translate(twins[src.path], again, None, is_local)
+        second = hipify_file(twins[src.path], again, None, is_local)
         changed = "" if second.after == result.after else "a second translation changes it"
         rows.append(
             (f"{task.root}/{src.path}", len(src.data), result.changed, problem, literal, changed, "; ".join(faults))
@@ -160,8 +165,8 @@ def check(task: Task) -> list[tuple[str, int, bool, str, str, str, str]]:
     return rows
 
 
-def twin(path: str, data: bytes) -> SourceFile:
-    return source_file(path.removesuffix(".cu") + ".hip" if path.endswith(".cu") else path, data)
+def twin(path: str, data: bytes) -> CxxFile:
+    return cxx_file(path.removesuffix(".cu") + ".hip" if path.endswith(".cu") else path, data)
 
 
 def main() -> int:
@@ -172,7 +177,7 @@ def main() -> int:
     parser.add_argument("--limit", type=int, default=None, help="stop after so many files")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    tasks = [task for path in args.paths for task in tasks_of(path, find_sources(path))]
+    tasks = [task for path in args.paths for task in tasks_of(path, find_sources(path)[0])]
     if args.limit:
         tasks = tasks[:: max(1, sum(len(task.chosen) for task in tasks) // args.limit)]
     started = time.monotonic()

@@ -29,10 +29,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from hecbench_build import classify
 
-from kernel_pytorch.port.hipify.file import COMPAT_HEADER, LAYOUTS, TranslateOptions
-from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of, written_name
-from kernel_pytorch.port.layouts.torch_extension import reaches_torch, renamed_extension
-from kernel_pytorch.port.names.compat_header import compat_header
+from kernel_pytorch.port.builds.torch_extension import reaches_torch, renamed_extension
+from kernel_pytorch.port.hipify.file import HipifyOptions
+from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of
+from kernel_pytorch.port.layouts import LAYOUTS, layout_named
+from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, device_command
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
@@ -122,22 +123,22 @@ def port(path: Path, project: Project, layout: str, wave: str, tree: Path) -> li
     for part in project.copied:
         shutil.copytree(path / part, tree / part, ignore=shutil.ignore_patterns(".git"), dirs_exist_ok=True)
     roots = [tree / part for part in project.sources]
-    files = [file for file in find_sources(tree) if any(file.is_relative_to(root) for root in roots)]
+    files = [file for file in find_sources(tree)[0] if any(file.is_relative_to(root) for root in roots)]
     search = [tree / part for part in project.includes]
-    options = TranslateOptions(layout, wave)
+    options = HipifyOptions(layout, wave)
     with tempfile.TemporaryDirectory() as scratch:
         done = list(run_tasks(tasks_of(tree, files, search), options, Path(scratch), 1))
         shutil.copytree(scratch, tree, dirs_exist_ok=True)
-    if layout == "single-source":
+    if layout_named(layout).has_one_header:
         (tree / COMPAT_HEADER).write_text(compat_header(item.needs for item in done), encoding="utf-8")
     left = Counter(finding.code for item in done for finding in item.stats.left)
     shown = ", ".join(f"{code} {count}" for code, count in left.most_common())
     print(f"{tree.name}: {len(files)} files, left for a person: {shown or 'nothing'}", file=sys.stderr)
     sources = [file for file in files if file.suffix == ".cu"]
-    if layout == "torch-extension":
+    if layout_named(layout).is_built_by_torch:
         extension = renamed_extension(tree, tree, [tree, *search])
         return [extension.source(file.relative_to(tree).as_posix()) for file in sources]
-    return [tree / written_name(file.relative_to(tree).as_posix(), layout) for file in sources]
+    return [tree / layout_named(layout).written_name(file.relative_to(tree).as_posix()) for file in sources]
 
 
 @dataclass(frozen=True)

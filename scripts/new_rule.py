@@ -19,6 +19,15 @@ FIXTURES = ROOT / "tests" / "port" / "rules"
 FOLDERS = {"cuda": "cuda", "c++": "cuda", "python": "python", "cmake": "build", "make": "build"}
 EXTENSIONS = {"cuda": ".cu", "c++": ".cpp", "python": ".py", "cmake": ".cmake", "make": ".mk"}
 
+# What the check of a rule takes, and where that comes from.
+KINDS = {
+    "cuda": ("src: CxxFile", "from kernel_pytorch.port.cxx.source import CxxFile\n"),
+    "c++": ("src: CxxFile", "from kernel_pytorch.port.cxx.source import CxxFile\n"),
+    "python": ("module: PythonModule", "from kernel_pytorch.port.python.module import PythonModule\n"),
+    "cmake": ("file: CMakeFile", "from kernel_pytorch.port.build_files.cmake import CMakeFile\n"),
+    "make": ("src: SourceFile", ""),
+}
+
 STUB = '''"""{title}
 
 What:
@@ -30,19 +39,14 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.rules import Rule
-
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
-
+{imported}from kernel_pytorch.port.rule import Rule
+{imported_after}
 RULE = Rule("{code}", "{slug}", languages=("{language}",), safety=Safety.MANUAL)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check({parameter}) -> Iterator[Finding]:
     """Each place the rule concerns."""
     raise NotImplementedError("{code} is a stub")
 '''
@@ -62,9 +66,17 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"{args.code} is taken by {taken[0].name}")
     stem = f"{args.code.lower()}_{args.slug.replace('-', '_')}"
     module = RULES / FOLDERS[args.language] / f"{stem}.py"
-    module.write_text(
-        STUB.format(title=args.slug.replace("-", " "), code=args.code, slug=args.slug, language=args.language)
-    )
+    parameter, imported = KINDS[args.language]
+    names = {
+        "title": args.slug.replace("-", " "),
+        "code": args.code,
+        "slug": args.slug,
+        "language": args.language,
+        "parameter": parameter,
+        "imported": imported,
+        "imported_after": "" if imported else "from kernel_pytorch.port.source import SourceFile\n",
+    }
+    module.write_text(STUB.format(**names))
     folder = FIXTURES / stem
     folder.mkdir()
     for name in ("in", "ok"):

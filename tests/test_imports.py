@@ -24,6 +24,30 @@ LEVELS = {
     "report": 4,
     "cli": 5,
 }
+# The same between the folders of a room, and the modules that stand beside them: each line may import from the lines
+# above it. What a room does not name here is only held to have no cycle.
+FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "port": (
+        ("source", "edits", "suppress", "tables", "templates", "line_limit", "apply", "user_rules"),
+        ("cxx", "rule"),
+        ("names", "wave", "ptx", "python", "build_files", "discover"),
+        ("layouts", "phases", "user_rule_edits"),
+        ("settings",),
+        ("deps",),
+        ("deploy",),
+        ("rules",),
+        ("hipify", "notebook", "deploy_files"),
+        ("builds", "project"),
+    ),
+    "emulate": (("isa", "assembly", "native"), ("codegen",), ("source",)),
+    "verify": (("isolation", "golden"), ("kernels",)),
+    "backends": (("base",), ("device_backend",), ("amd", "nvidia", "cpu")),
+    "report": (("page",),),
+    "core": (("errors",), ("hardware",), ("platform",)),
+    "toolchain": (("elf", "roots"), ("find",), ("code_object", "compile"), ("build", "program")),
+}
+# Rooms whose folders still know each other in a circle. To be emptied.
+IN_A_CIRCLE = {"perf", "doctor"}
 HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 
 # Modules (of torch) and kernels (of Triton) that must stand at the top of a file, so that they can be saved or
@@ -102,6 +126,76 @@ def test_the_check_sees_a_violation(tmp_path: Path) -> None:
     (tmp_path / "port").mkdir()
     (tmp_path / "port" / "bad.py").write_text("import kernel_pytorch.backends.amd\n")
     assert len(violations(tmp_path)) == 3  # `from a import b` counts as a and as a.b
+
+
+def place_of(source: Path, room: str, parts: tuple[str, ...]) -> str:
+    """The folder of a room that a module is in, or its own name where it stands beside the folders."""
+    names = {path.stem for path in (source / room).iterdir()}
+    return parts[0] if parts and parts[0] in names else "__init__"
+
+
+def imports_inside(source: Path, room: str) -> dict[str, dict[str, str]]:
+    """Which places of a room import which others, and a module that does. Imports inside functions count too."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted((source / room).rglob("*.py")):
+        here = place_of(source, room, path.relative_to(source / room).with_suffix("").parts)
+        for module in imported_modules(path):
+            parts = tuple(module.split("."))
+            if parts[:2] == ("kernel_pytorch", room) and len(parts) > 2:
+                there = place_of(source, room, parts[2:])
+                if there != here:
+                    found.setdefault(here, {}).setdefault(there, path.relative_to(source).as_posix())
+    return found
+
+
+def upward(source: Path, room: str, order: tuple[tuple[str, ...], ...]) -> list[str]:
+    """Imports that go up the room's order, or between two places of one line."""
+    level = {name: number for number, names in enumerate(order) for name in names}
+    return [
+        f"{module} imports {room}/{there}, which is not below {here}"
+        for here, others in imports_inside(source, room).items()
+        for there, module in others.items()
+        if here in level and there in level and level[there] >= level[here]
+    ]
+
+
+def circles(source: Path, room: str) -> list[str]:
+    """The places of a room that can be reached from themselves."""
+    edges = {here: set(others) for here, others in imports_inside(source, room).items()}
+    left = set(edges)
+    while free := {here for here in left if not edges[here] & left}:
+        left -= free
+    return sorted(left)
+
+
+@pytest.mark.parametrize("room", sorted(FOLDERS))
+def test_imports_inside_a_room_go_one_way(room: str) -> None:
+    missing = [name for names in FOLDERS[room] for name in names if place_of(SOURCE, room, (name,)) == "__init__"]
+    assert missing == [], "named in the table, and not there"
+    assert upward(SOURCE, room, FOLDERS[room]) == []
+
+
+@pytest.mark.parametrize("room", sorted(LEVELS.keys() - IN_A_CIRCLE))
+def test_no_folders_of_a_room_know_each_other_in_a_circle(room: str) -> None:
+    assert circles(SOURCE, room) == []
+
+
+def test_every_folder_of_port_has_its_place_in_the_order() -> None:
+    named = {name for names in FOLDERS["port"] for name in names}
+    assert {path.stem for path in (SOURCE / "port").iterdir() if not path.stem.startswith("__")} == named
+
+
+def test_the_check_sees_an_import_between_folders(tmp_path: Path) -> None:
+    for name, text in {
+        "port/cxx/bad.py": "def f():\n    from kernel_pytorch.port.rules import Rule\n",
+        "port/rules/kp999.py": "from kernel_pytorch.port.cxx import bad\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(text)
+    assert upward(tmp_path, "port", (("cxx",), ("rules",))) == [
+        "port/cxx/bad.py imports port/rules, which is not below cxx"
+    ]
+    assert circles(tmp_path, "port") == ["cxx", "rules"]
 
 
 def test_port_never_imports_torch() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.cli.main import main
-from kernel_pytorch.port.notebook import notebook_cells, notebook_findings, python_text, shell_lines
+from kernel_pytorch.port.notebook import notebook_findings
+from kernel_pytorch.port.python.notebook import notebook_cells, python_text, shell_lines
 
 CELLS = [
     ("markdown", '# mode="reduce-overhead"\n'),

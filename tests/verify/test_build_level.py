@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.port.discover import include_folders
-from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
+from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
+from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.verify.settings import read_verify_settings
 
 HEADER = "#pragma once\n__device__ int both(int x) { return __shfl_xor_sync(0xffffffff, x, 1); }\n"
@@ -29,15 +29,15 @@ def project(root: Path) -> Path:
 
 def test_translated_headers_come_before_the_originals(tmp_path: Path) -> None:
     root = project(tmp_path)
-    with translated_tree(root / "csrc/main.cu", (root / "include",)) as tree:
-        own, original = translated_folders(tree, (root / "include",))
+    with hipified_tree(root / "csrc/main.cu", (root / "include",)) as tree:
+        own, original = hipified_folders(tree, (root / "include",))
         assert original == root / "include" and own != original
         assert "__shfl_xor_sync(0xffffffff" not in (own / "lanes.cuh").read_text()
 
 
 def test_what_a_project_brings_along_is_looked_in(tmp_path: Path) -> None:
     root = project(tmp_path)
-    folders = [folder.relative_to(root).as_posix() for folder in include_folders(root, ["other"])]
+    folders = [folder.relative_to(root).as_posix() for folder in compile_folders(root, [], ["other"])]
     assert folders[0] == "other"
     assert {"include", "csrc", "third_party/glm", "third_party/json/include"} <= set(folders)
 

@@ -27,7 +27,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.layouts.translated_tree import TranslatedTree
+    from kernel_pytorch.port.builds.hipified_tree import HipifiedTree
     from kernel_pytorch.toolchain.build import Built, Source
     from kernel_pytorch.toolchain.compile import CompileOptions
     from kernel_pytorch.toolchain.find import Toolchain
@@ -125,7 +125,7 @@ def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list
     options = _options(args) if "hip" in kinds else {}
     toolchain = find_toolchain(prefer=args.compiler) if "hip" in kinds else None
     scratch = ExitStack()
-    trees: dict[Path, TranslatedTree] = {}
+    trees: dict[Path, HipifiedTree] = {}
     for index, (text, kind) in enumerate(zip(args.files, kinds, strict=True)):
         if kind == "hip":
             path = _translated(Path(text), scratch, trees, args)
@@ -152,18 +152,18 @@ def _build(args: argparse.Namespace, architectures: Sequence[str]) -> tuple[list
     return results, toolchain
 
 
-def _translated(path: Path, scratch: ExitStack, trees: dict[Path, TranslatedTree], args: argparse.Namespace) -> Path:
+def _translated(path: Path, scratch: ExitStack, trees: dict[Path, HipifiedTree], args: argparse.Namespace) -> Path:
     """The file to compile: a CUDA source is translated into a scratch folder first, with the headers it reaches."""
     if path.suffix.lower() != ".cu" or args.as_hip:
         return path
-    from kernel_pytorch.port.layouts.translated_tree import translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 
-    tree = scratch.enter_context(translated_tree(path, tuple(args.include_dirs)))
+    tree = scratch.enter_context(hipified_tree(path, tuple(args.include_dirs)))
     trees[tree.main] = tree
     return tree.main
 
 
-def _on_original(built: Built, trees: dict[Path, TranslatedTree]) -> Built:
+def _on_original(built: Built, trees: dict[Path, HipifiedTree]) -> Built:
     """What was built from a translation, under the user's file name and lines, with what the translation left open."""
     tree = trees.get(Path(built.file))
     if tree is None:
@@ -236,15 +236,15 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _source(path: Path, tree: TranslatedTree | None, options: dict[str, Any], args: argparse.Namespace) -> Source:
-    from kernel_pytorch.port.layouts.translated_tree import translated_folders
+def _source(path: Path, tree: HipifiedTree | None, options: dict[str, Any], args: argparse.Namespace) -> Source:
+    from kernel_pytorch.port.builds.hipified_tree import hipified_folders
     from kernel_pytorch.toolchain.build import Source
     from kernel_pytorch.toolchain.compile import CompileOptions
     from kernel_pytorch.toolchain.compile_commands import CompileCommands
 
     chosen = CompileOptions(**options)
     if tree is not None:
-        chosen = replace(chosen, include_dirs=translated_folders(tree, chosen.include_dirs))
+        chosen = replace(chosen, include_dirs=hipified_folders(tree, chosen.include_dirs))
     if args.compile_commands is not None:
         flags = CompileCommands(args.compile_commands).flags_for(path)
         chosen = replace(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.deps.install import Installation, Step
+    from kernel_pytorch.port.deps.install import Installation, InstallStep
     from kernel_pytorch.port.deps.model import Plan
     from kernel_pytorch.port.deps.write import Output
 
@@ -129,6 +129,6 @@ def _interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def _show_step(step: Step) -> None:
+def _show_step(step: InstallStep) -> None:
     detail = f": {step.detail}" if step.detail else ""
     print(f"{step.outcome:<12} {step.requirement} (for {step.wanted_by}){detail}", file=sys.stderr)

@@ -259,7 +259,7 @@ def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -
 
 def _sources(args: argparse.Namespace, stack: ExitStack) -> tuple[list[Path], CompileOptions]:
     """The HIP sources to compile: a .cu is translated into a scratch folder first."""
-    from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
     from kernel_pytorch.toolchain.compile import CompileOptions
 
     sources = []
@@ -267,9 +267,9 @@ def _sources(args: argparse.Namespace, stack: ExitStack) -> tuple[list[Path], Co
     for path in args.files:
         if path.suffix.lower() == ".cu":
             rules = without_lane_rules() if args.untranslated else None
-            tree = stack.enter_context(translated_tree(path, tuple(args.include_dirs), rules))
+            tree = stack.enter_context(hipified_tree(path, tuple(args.include_dirs), rules))
             sources.append(tree.main)
-            folders += [one for one in translated_folders(tree, args.include_dirs) if one not in args.include_dirs]
+            folders += [one for one in hipified_folders(tree, args.include_dirs) if one not in args.include_dirs]
             for finding in tree.findings:
                 if not finding.edits:
                     _say(f"left for a person: {finding}")
@@ -359,12 +359,12 @@ def _print(
 
 def _print_suspects(args: argparse.Namespace) -> None:
     """The places where lane logic depends on the width: what `kpt port` would change, or leaves to a person."""
-    from kernel_pytorch.port.layouts.translated_tree import translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 
     for path in args.files:
         if path.suffix.lower() != ".cu":
             continue
-        with translated_tree(path, tuple(args.include_dirs)) as tree:
+        with hipified_tree(path, tuple(args.include_dirs)) as tree:
             suspects = [finding for finding in tree.findings if finding.code.startswith("KP3")]
         if suspects and args.untranslated:
             print("lane logic that depends on the width (`kpt port` adapts what it can prove):")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.hipify.file import TranslateOptions
+    from kernel_pytorch.port.hipify.file import HipifyOptions
     from kernel_pytorch.port.hipify.tree import Done
 
 SUMMARY = "CUDA source to HIP, one file to stdout or a tree below -o OUT"
@@ -60,14 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs `kpt hipify`."""
     from kernel_pytorch.core.errors import UsageError
-    from kernel_pytorch.port.hipify.file import TranslateOptions
+    from kernel_pytorch.port.hipify.file import HipifyOptions
 
     for path in args.paths:
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder")
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"-j {args.jobs}: expected a number of processes from 1 up")
-    options = TranslateOptions(args.layout, args.wave, None, args.unsafe)
+    options = HipifyOptions(args.layout, args.wave, None, args.unsafe)
     several = len(args.paths) > 1 or args.paths[0].is_dir()
     if several and args.output is None and not args.examine:
         raise UsageError("several files or a folder: say where to write with -o OUT, or look with --examine")
@@ -78,18 +78,15 @@ def run(args: argparse.Namespace) -> int:
     return _tree(args, options)
 
 
-def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.hipify.file import COMPAT_HEADER, translate
+def _one(args: argparse.Namespace, options: HipifyOptions) -> int:
     from kernel_pytorch.port.hipify.stats import file_stats
-    from kernel_pytorch.port.hipify.tree import Done, local_to, single_file
-    from kernel_pytorch.port.names.compat_header import compat_header, needs_of
+    from kernel_pytorch.port.hipify.tree import Done, hipify_task, task_of
+    from kernel_pytorch.port.layouts import layout_named
+    from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
 
     path: Path = args.paths[0]
-    src, unit, root = single_file(path)
-    folders = [*args.include, root, root / "include", root / "src"]
-    result = translate(src, Unit(unit.files, options.wave), options, local_to(path.resolve(), folders))
-    done = Done(file_stats(result), needs_of(result))
+    (result,) = hipify_task(task_of(path, args.include), options)
+    done = Done(file_stats(result), result.needs)
     if args.output is not None:
         target = args.output / f"{path.stem}.hip" if args.output.is_dir() else args.output
         if target.exists() and target.resolve() == path.resolve():
@@ -97,7 +94,7 @@ def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
 
             raise UsageError(f"{target} is the input: a translation never replaces its original")
         _write(target, result.after)
-        if options.layout == "single-source":
+        if layout_named(options.layout).has_one_header:
             _write(target.parent / COMPAT_HEADER, compat_header([done.needs]).encode())
     elif not args.examine:
         sys.stdout.buffer.write(result.after)
@@ -105,15 +102,15 @@ def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
     return _report(args, [done])
 
 
-def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
+def _tree(args: argparse.Namespace, options: HipifyOptions) -> int:
     import os
     import shutil
     import tempfile
 
     from kernel_pytorch.core.errors import UsageError
-    from kernel_pytorch.port.hipify.file import COMPAT_HEADER
     from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of
-    from kernel_pytorch.port.names.compat_header import compat_header
+    from kernel_pytorch.port.layouts import layout_named
+    from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
 
     folders = [path for path in args.paths if path.is_dir()]
     if len(folders) > 1 or (folders and len(args.paths) > 1):
@@ -121,13 +118,14 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
     output: Path | None = args.output
     if folders:
         root = folders[0]
-        files = find_sources(root, [output] if output else [])
+        files, chosen = find_sources(root, [output] if output else [])
     else:
         root = Path(os.path.commonpath([path.resolve().parent for path in args.paths]))
         files = [path.resolve() for path in args.paths]
+        chosen = [path.relative_to(root).as_posix() for path in files]
     if output is not None and output.resolve() == root.resolve():
         raise UsageError(f"{output} is the input: a translation never replaces its originals")
-    tasks = tasks_of(root, files, args.include)
+    tasks = tasks_of(root, files, args.include, chosen)
     if output is None:
         return _report(args, list(run_tasks(tasks, options, None, args.jobs)))
     output.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +133,7 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
     staging = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
     try:
         done = list(run_tasks(tasks, options, staging, args.jobs))
-        if options.layout == "single-source":
+        if layout_named(options.layout).has_one_header:
             (staging / COMPAT_HEADER).write_text(compat_header(item.needs for item in done), encoding="utf-8")
         _put_in_place(staging, output)
     finally:

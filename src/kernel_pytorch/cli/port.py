@@ -76,8 +76,9 @@ def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.findings import to_plain
     from kernel_pytorch.port.apply import apply_patches
     from kernel_pytorch.port.discover import discover
+    from kernel_pytorch.port.layouts import layout_named
     from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
-    from kernel_pytorch.port.settings import checked_targets, without_excluded
+    from kernel_pytorch.port.settings import AUTO, checked_targets, without_excluded
     from kernel_pytorch.report.diff import unified_diff
     from kernel_pytorch.report.port_report import action
 
@@ -86,14 +87,14 @@ def run(args: argparse.Namespace) -> int:
     settings, rules = settings_of(args)
     targets = settings.targets if args.arch is None else checked_targets(args.arch.split(","), "--arch")
     layout = args.layout or settings.layout
-    if layout == "copy" and args.write:
-        raise UsageError(
-            "--layout copy makes twins of headers under the same name: write them elsewhere with --out DIR"
-        )
     if args.out is not None and args.out.exists():
         raise UsageError(f"{args.out}: already exists; name a folder that does not")
     project = without_excluded(discover(args.path), settings.exclude)
-    layout = choose_layout(project) if layout == "auto" else layout
+    layout = choose_layout(project) if layout == AUTO else layout
+    if layout_named(layout).writes_twins and args.write:
+        raise UsageError(
+            "--layout copy makes twins of headers under the same name: write them elsewhere with --out DIR"
+        )
     unsafe = settings.unsafe if args.unsafe is None else args.unsafe
     options = PortOptions(layout, args.wave, unsafe, settings.select, settings.ignore, rules)
     result = port_project(project, options, args.jobs)
@@ -170,12 +171,13 @@ def _build(
     project: Project, patches: list[Patch], targets: tuple[str, ...], layout: str
 ) -> tuple[tuple[CheckResult, ...], str]:
     """A result for every source and target, or the reason why nothing could be built."""
-    from kernel_pytorch.port.build_check import build_ported
+    from kernel_pytorch.port.builds.ported_project import build_ported
+    from kernel_pytorch.port.layouts import layout_named
     from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
     from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 
     # A torch extension's .cu may stay as it is where only its headers are ported.
-    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if layout == "torch-extension" else ()))
+    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if layout_named(layout).is_built_by_torch else ()))
     if not any(patch.path.endswith(suffixes) for patch in patches):
         return (), ""
     try:
@@ -256,9 +258,9 @@ def _notes(root: Path, proven: list[Patch]) -> None:
 
 def _copy(project: Project, out: Path) -> None:
     """The files of the project, without what git ignores."""
-    from kernel_pytorch.port.discover import listed_files
+    from kernel_pytorch.port.discover import list_files
 
-    for name in listed_files(project.root):
+    for name in list_files(project.root).names:
         source = project.root / name
         if source.is_file() or source.is_symlink():  # a link to a folder as well
             destination = out / name
@@ -286,10 +288,16 @@ def _talk(
     left: int,
     held: int,
 ) -> None:
+    from kernel_pytorch.port.layouts import layout_named
+
     out = sys.stderr
     verb = "written" if args.write or args.out else "to write (--write or --out DIR)"
     # In the copy layout the headers of the copy are HIP's: there the original keeps the NVIDIA path, not the copy.
-    proof = "the original is untouched" if layout == "copy" else "NVIDIA path proven unchanged in all of them"
+    proof = (
+        "the original is untouched"
+        if layout_named(layout).writes_twins
+        else "NVIDIA path proven unchanged in all of them"
+    )
     if not proven:
         proof = "nothing could be proven" if refused else "nothing to change"
     print(f"{args.path}: {len(proven)} files {verb}, layout {layout}; {proof}", file=out)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.port.cxx.unit import is_third_party, third_party_folder
+from kernel_pytorch.port.cxx.includes import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
 MAX_BYTES = 50_000_000
@@ -36,6 +37,7 @@ class Project:
     files: dict[str, tuple[str, ...]]
     skipped: tuple[Skipped, ...] = ()
     listed: tuple[str, ...] = ()  # every file, also those in no language we read; empty for a single file
+    excluded: frozenset[str] = frozenset()  # by a glob of the user's: read where others include it, and no more
 
     def of(self, *languages: str) -> tuple[str, ...]:
         """The files in any of these languages."""
@@ -55,7 +57,7 @@ def discover(root: Path) -> Project:
         raise UsageError(f"{root}: no such file or folder")
     files: dict[str, list[str]] = {}
     skipped: dict[str, str] = {}
-    listed = sorted(listed_files(root))
+    listed = sorted(list_files(root).names)
     for name in listed:
         path = Path(name)
         if is_third_party(path):
@@ -74,14 +76,6 @@ def discover(root: Path) -> Project:
     return Project(root, {language: tuple(paths) for language, paths in files.items()}, notes, tuple(listed))
 
 
-def include_folders(root: Path, named: Sequence[str] = ()) -> tuple[Path, ...]:
-    """Where headers are looked for: what the project names, the usual places, and what it brings along."""
-    brought = [folder for place in ("third_party", "external", "extern") for folder in sorted((root / place).glob("*"))]
-    usual = [root, root / "include", root / "src", root / "csrc"]
-    every = [*(root / name for name in named), *usual, *brought, *(folder / "include" for folder in brought)]
-    return tuple(dict.fromkeys(folder for folder in every if folder.is_dir()))
-
-
 def _language(path: Path) -> str | None:
     """The language, looking into C and C++ files only: they may or may not hold CUDA."""
     by_name = language_of(path.name)
@@ -93,8 +87,16 @@ def _language(path: Path) -> str | None:
         return None
 
 
-def listed_files(root: Path) -> list[str]:
-    """What git tracks or would add below a folder; outside git, every file that is not hidden or built."""
+@dataclass(frozen=True)
+class Listing:
+    """The files below a folder, relative to it, and the folders that were not entered."""
+
+    names: tuple[str, ...]
+    not_entered: tuple[str, ...] = ()
+
+
+def list_files(root: Path) -> Listing:
+    """What git tracks or would add below a folder; outside git, every file that no tool has made."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -105,12 +107,35 @@ def listed_files(root: Path) -> list[str]:
         names = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
         # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.
         if done.returncode == 0 and names:
-            return names
+            return Listing(tuple(names))
     except (OSError, subprocess.TimeoutExpired):
         pass
-    names = []
+    names, not_entered = [], []
     for folder, folders, files in os.walk(root):
-        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
-        files += [name for name in folders if (Path(folder) / name).is_symlink()]  # not entered, but the project's
-        names += [(Path(folder) / name).relative_to(root).as_posix() for name in files]
-    return names
+        here = Path(folder)
+        made = [name for name in folders if name in _SKIPPED_FOLDERS or (here / name / "pyvenv.cfg").is_file()]
+        not_entered += [(here / name).relative_to(root).as_posix() for name in made]
+        folders[:] = [name for name in folders if name not in made]
+        files += [name for name in folders if (here / name).is_symlink()]  # not entered, but the project's
+        names += [(here / name).relative_to(root).as_posix() for name in files]
+    return Listing(tuple(names), tuple(not_entered))
+
+
+def globs(patterns: Sequence[str]) -> re.Pattern[str]:
+    """One expression for several globs; none match nothing."""
+    return re.compile("|".join(f"(?:{_regex(pattern)})" for pattern in patterns) or r"(?!)")
+
+
+def _regex(pattern: str) -> str:
+    """A glob: `**` crosses folders, a name without a slash matches at any depth, a folder matches what is in it."""
+    anchored = "/" in pattern.rstrip("/")
+    parts = []
+    for part in PurePosixPath(pattern.strip("/")).parts:
+        if part == "**":
+            parts.append("(?:[^/]+/)*")
+            continue
+        pieces = re.split(r"([*?])", part)
+        text = "".join({"*": "[^/]*", "?": "[^/]"}.get(piece, re.escape(piece)) for piece in pieces)
+        parts.append(text + "/")
+    body = "".join(parts).removesuffix("/")
+    return ("" if anchored else "(?:.*/)?") + body + ("[^/]*" if body.endswith(")*") else "") + "(?:/.*)?"

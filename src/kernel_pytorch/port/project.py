@@ -12,14 +12,14 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
-from kernel_pytorch.port.cxx.unit import Unit, unit_of
-from kernel_pytorch.port.deploy import deploy_patches
+from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.discover import Project
-from kernel_pytorch.port.hipify.edits import EditSet
-from kernel_pytorch.port.hipify.file import COMPAT_HEADER, TranslateOptions, translate
-from kernel_pytorch.port.hipify.tree import Task, local_to, tasks_of, written_name
+from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.hipify.file import HipifyOptions
+from kernel_pytorch.port.hipify.tree import Task, hipify_task, tasks_of
+from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.compat_place import with_compat_header
-from kernel_pytorch.port.names.compat_header import Needs, needs_of, shim_headers
+from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, shim_headers
 from kernel_pytorch.port.notebook import notebook_findings
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
@@ -102,14 +102,11 @@ def choose_layout(project: Project) -> str:
 def port_project(project: Project, options: PortOptions, workers: int | None = None) -> ProjectPort:
     """Scans every file and makes the patches. Writes nothing."""
     jobs: list[tuple[object, ...]] = []
-    cxx = [project.root / path for path in project.of("cuda")]
-    headers = [project.root / path for path in project.of("c++")]
+    layout = layout_named(options.layout)
+    sources = [project.root / path for path in project.of("cuda", "c++")]
     # Our own header is seen by the files that include it, and needs no port.
     wanted = {path for path in project.of("cuda") if PurePosixPath(path).name != COMPAT_HEADER}
-    for task in tasks_of(project.root, [*cxx, *headers]):
-        chosen = tuple(path for path in task.chosen if path in wanted)
-        if chosen:
-            jobs.append((_port_cuda, Task(task.root, task.members, chosen, task.search), options))
+    jobs += [(_port_cuda, task, options) for task in tasks_of(project.root, sources, chosen=wanted)]
     others = sorted(project.of(*OTHER_LANGUAGES))
     own = own_packages(project)
     jobs += [
@@ -118,17 +115,17 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     ]
     files = tuple(sorted(_run(jobs, workers), key=lambda item: item.path))
     patches = [item.patch for item in files if item.patch is not None]
-    if options.layout == "single-source":
+    if layout.has_one_header:
         needs = [item.needs for item in files if item.needs is not None]
         patches = with_compat_header(project.root, patches, needs, project.listed)
-    if options.layout == "torch-extension":
+    if layout.is_built_by_torch:
         asked = {item.path: item.needs for item in files if item.needs is not None}
         patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, asked).items()]
     patches = placed(project.root, patches, project.of("python"))
-    patches = findcuda_patches(project.root, patches, options.layout, project.of("cmake"))
-    if options.layout == "copy":
+    patches = findcuda_patches(project.root, patches, layout.writes_twins, project.of("cmake"))
+    if layout.writes_twins:
         patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
-    if options.layout == "copy" and options.wants("KP410"):
+    if layout.writes_twins and options.wants("KP410"):
         patches += _makefile_twins(project)
     twins, said = deploy_patches(project.root, project.listed)
     wanted_codes = [finding for finding in said if options.wants(finding.code)]
@@ -159,30 +156,22 @@ def _call(job: tuple[object, ...]) -> list[FilePort]:
 
 
 def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
-    beside = options.layout == "torch-extension"
-    settings = TranslateOptions(options.layout, options.wave, options.rule_codes, options.unsafe, beside)
-    root = task.root.resolve()
-    folders = [*task.search, root, root / "include", root / "src"]
+    layout = layout_named(options.layout)
+    beside = layout.is_built_by_torch
+    chosen = HipifyOptions(options.layout, options.wave, options.rule_codes, options.unsafe, beside)
     done = []
-    for src in unit.files:
-        if src.path not in task.chosen:
-            continue
-        result = translate(src, unit, settings, local_to(task.root / src.path, folders))
-        name = written_name(src.path, options.layout)
-        after = result.after
-        in_place = name == src.path and options.layout != "copy"
-        patch = Patch(name, src.data if in_place else None, after, tuple(sorted(set(result.applied))))
-        findings = tuple(finding for finding in result.findings if options.wants(finding.code))
+    for result in hipify_task(task, chosen):
+        before = None if layout.writes_twins else result.before
+        patch = Patch(layout.written_name(result.path), before, result.after, tuple(sorted(set(result.applied))))
         done.append(
             FilePort(
-                src.path,
-                findings,
+                result.path,
+                tuple(finding for finding in result.findings if options.wants(finding.code)),
                 result.held,
-                patch if result.changed or not in_place else None,
+                patch if result.changed or layout.writes_twins else None,
                 result.translated,
                 result.untranslated,
-                needs_of(result),
+                result.needs,
             )
         )
     return done
@@ -245,12 +234,8 @@ def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:
 
 
 def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
-    unit = unit_of(src)
     found = [
-        finding
-        for loaded in rules_for(src.language)
-        if options.wants(loaded.rule.code)
-        for finding in loaded.run(src, unit)
+        finding for loaded in rules_for(src.language) if options.wants(loaded.rule.code) for finding in loaded.run(src)
     ]
     if src.language == "python" and options.user_rules:
         found += user_findings(src, [rule for rule in options.user_rules if options.wants(rule.code)])

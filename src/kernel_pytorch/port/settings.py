@@ -10,14 +10,14 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.toml_file import read_toml
-from kernel_pytorch.port.discover import Project, Skipped
+from kernel_pytorch.port.discover import Listing, Project, Skipped, discover, globs, list_files
 
-LAYOUTS = ("auto", "copy", "single-source", "torch-extension")
+AUTO = "auto"  # torch-extension where torch builds the project's extension, else single-source
 DEFAULT_TARGET = "gfx942"
 OF_OTHERS = ("amd", "backend", "device_id", "verify")
 _CODE = re.compile(r"(?:KP|U)\d{0,3}")
@@ -30,7 +30,7 @@ class PortSettings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    layout: str = "auto"
+    layout: str = AUTO
     targets: tuple[str, ...] = (DEFAULT_TARGET,)
     unsafe: bool = False
     rules: tuple[Path, ...] = ()
@@ -57,6 +57,18 @@ def read_settings(path: Path) -> PortSettings:
     return _checked(file, {key: value for key, value in table.items() if key in KEYS})
 
 
+def project_of(root: Path) -> Project:
+    """The files of a project that every verb looks at: git's ignore rules, less what the table excludes."""
+    return without_excluded(discover(root), read_settings(root).exclude) if root.is_dir() else discover(root)
+
+
+def listing_of(root: Path) -> Listing:
+    """The names of those files, in every language."""
+    listing = list_files(root)
+    excluded = globs(read_settings(root).exclude)
+    return Listing(tuple(name for name in listing.names if not excluded.fullmatch(name)), listing.not_entered)
+
+
 def _pyproject(path: Path) -> Path | None:
     folders = [path] if path.is_dir() else path.resolve().parents
     return next((found for folder in folders if (found := folder / "pyproject.toml").is_file()), None)
@@ -79,8 +91,11 @@ def _checked(file: Path, table: dict[str, Any]) -> PortSettings:
         files = _strings(where, "rules", table["rules"])
         settings = replace(settings, rules=tuple(file.parent / name for name in files))
     if "layout" in table:
-        if table["layout"] not in LAYOUTS:
-            raise UsageError(f"{where} layout = {table['layout']!r}: one of {', '.join(LAYOUTS)}")
+        # Imported here: most projects name no layout, and `kpt deps` must not wait for the C++ front end.
+        from kernel_pytorch.port.layouts import LAYOUTS
+
+        if table["layout"] not in (AUTO, *LAYOUTS):
+            raise UsageError(f"{where} layout = {table['layout']!r}: one of {', '.join((AUTO, *LAYOUTS))}")
         settings = replace(settings, layout=table["layout"])
     if "unsafe" in table:
         if not isinstance(table["unsafe"], bool):
@@ -125,7 +140,7 @@ def without_excluded(project: Project, patterns: Sequence[str]) -> Project:
     """
     if not patterns:
         return project
-    matches = re.compile("|".join(f"(?:{_regex(pattern)})" for pattern in patterns))
+    matches = globs(patterns)
     out = {path for paths in project.files.values() for path in paths if matches.fullmatch(path)}
     files = {language: tuple(p for p in paths if p not in out) for language, paths in project.files.items()}
     readable = tuple(sorted({*files.get("c++", ()), *(path for path in project.of("cuda", "c++") if path in out)}))
@@ -133,19 +148,4 @@ def without_excluded(project: Project, patterns: Sequence[str]) -> Project:
         files["c++"] = readable
     skipped = tuple(Skipped(path, "excluded by a glob of the user's") for path in sorted(out))
     listed = tuple(path for path in project.listed if not matches.fullmatch(path))
-    return Project(project.root, files, (*project.skipped, *skipped), listed)
-
-
-def _regex(pattern: str) -> str:
-    """A glob: `**` crosses folders, a name without a slash matches at any depth, a folder matches what is in it."""
-    anchored = "/" in pattern.rstrip("/")
-    parts = []
-    for part in PurePosixPath(pattern.strip("/")).parts:
-        if part == "**":
-            parts.append("(?:[^/]+/)*")
-            continue
-        pieces = re.split(r"([*?])", part)
-        text = "".join({"*": "[^/]*", "?": "[^/]"}.get(piece, re.escape(piece)) for piece in pieces)
-        parts.append(text + "/")
-    body = "".join(parts).removesuffix("/")
-    return ("" if anchored else "(?:.*/)?") + body + ("[^/]*" if body.endswith(")*") else "") + "(?:/.*)?"
+    return Project(project.root, files, (*project.skipped, *skipped), listed, frozenset(out))

@@ -1,21 +1,12 @@
-"""One source file as the porting rules see it: bytes, tokens, syntax tree. All positions are byte offsets."""
+"""One file of a project: its bytes, its lines, its language. All positions are byte offsets."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING
-
-from kernel_pytorch.port.cxx.lexer import Token, tokenize
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree
-
-# A tree takes about 25 times the bytes of its source: larger files are machine-made tables, and get names only.
-MAX_PARSED_BYTES = 8_000_000
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 C_SUFFIXES = frozenset({
@@ -30,34 +21,12 @@ _CUDA_SIGN = re.compile(
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file's bytes with lazily made tokens and syntax tree. `path` is as the user wrote it, with forward slashes."""
+    """A file's bytes. `path` is as the user wrote it, with forward slashes."""
 
     path: str
     data: bytes
     language: str
     project_packages: frozenset[str] = frozenset()  # the project's own top-level Python packages
-
-    @cached_property
-    def tokens(self) -> tuple[Token, ...]:
-        """Tokens of C, C++ or CUDA source, comments included."""
-        return tokenize(self.data)
-
-    @cached_property
-    def code(self) -> tuple[Token, ...]:
-        """The tokens without comments."""
-        return tuple(token for token in self.tokens if token.kind != "comment")
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The tree-sitter tree, CUDA grammar. Broken code gives a tree with ERROR nodes, never an exception."""
-        if not self.is_parsable:
-            raise ValueError(f"{self.path}: {len(self.data)} bytes are too many to parse (limit {MAX_PARSED_BYTES})")
-        return _parser().parse(self.data)
-
-    @property
-    def is_parsable(self) -> bool:
-        """Whether `tree` may be asked for."""
-        return len(self.data) <= MAX_PARSED_BYTES
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -80,11 +49,9 @@ class SourceFile:
         starts = self._line_starts
         return starts[line - 1], starts[line] if line < len(starts) else len(self.data)
 
-    def text(self, token: Token | Node) -> bytes:
-        """The bytes of a token or tree node."""
-        if isinstance(token, tuple):
-            return self.data[token.start : token.end]
-        return self.data[token.start_byte : token.end_byte]
+    def offset(self, line: int, col: int) -> int:
+        """The byte offset of a line and column, as `line_col` gives them."""
+        return self._line_starts[line - 1] + col - 1
 
 
 def language_of(path: str, data: bytes = b"") -> str:
@@ -110,12 +77,3 @@ def language_of(path: str, data: bytes = b"") -> str:
 def source_file(path: str, data: bytes) -> SourceFile:
     """A SourceFile with its language worked out."""
     return SourceFile(path.replace("\\", "/"), data, language_of(path, data))
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    # Imported on first use: a plain rename of one file must not pay for it.
-    import tree_sitter
-    import tree_sitter_cuda
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))

@@ -14,11 +14,13 @@ from functools import partial
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Status
-from kernel_pytorch.port.cxx.include_folders import inferred_folders
-from kernel_pytorch.port.discover import Project, discover, include_folders
-from kernel_pytorch.port.layouts.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
-from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
+from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
+from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
+from kernel_pytorch.port.cxx.include_folders import compile_folders
+from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.project import choose_layout
+from kernel_pytorch.port.settings import project_of
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
 from kernel_pytorch.toolchain.diagnostics import errors
@@ -54,10 +56,9 @@ def build_level(
     root: Path, targets: Sequence[str], include_dirs: Sequence[str] = (), triton_spec: str = ""
 ) -> tuple[LevelResult, tuple[BuiltKernel, ...]]:
     """Compile every .hip and .cu, the .cpp of a torch extension and Triton's kernels. Returns the level and kernels."""
-    project = discover(root)
+    project = project_of(root)
     triton = tuple(triton_checks(project, targets, triton_spec))
-    folders = include_folders(root, include_dirs)
-    folders += inferred_folders(root, [root / path for path in project.of("cuda", "c++")], folders)
+    folders = compile_folders(root, [root / path for path in project.of("cuda", "c++")], include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
     kernels = [path for path in paths if path.endswith((".cu", ".hip"))]
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
@@ -100,7 +101,7 @@ def _sorted_out(project: Project, kernels: Sequence[str], of_torch: Sequence[str
         try:
             rocm_headers(installed_torch())
             # torch's build renames every source of the extension, also those that include none of its headers.
-            extension = list(kernels) if choose_layout(project) == "torch-extension" else extension
+            extension = list(kernels) if layout_named(choose_layout(project)).is_built_by_torch else extension
         except TorchHeadersError as error:
             no_torch = f"includes torch's headers: {error}"
     plain = tuple(path for path in kernels if path not in extension)
@@ -110,9 +111,9 @@ def _sorted_out(project: Project, kernels: Sequence[str], of_torch: Sequence[str
 def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tuple[Path, ...]) -> _Outcome:
     name = f"{path} for {target}"
     with ExitStack() as stack:
-        tree = stack.enter_context(translated_tree(root / path, folders)) if path.endswith(".cu") else None
+        tree = stack.enter_context(hipified_tree(root / path, folders)) if path.endswith(".cu") else None
         source = tree.main if tree is not None else root / path
-        options = CompileOptions(include_dirs=translated_folders(tree, folders) if tree is not None else folders)
+        options = CompileOptions(include_dirs=hipified_folders(tree, folders) if tree is not None else folders)
         try:
             payload = compile_device(source, target, toolchain, options)
             check_host(source, toolchain, options, target)

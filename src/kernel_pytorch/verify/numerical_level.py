@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from kernel_pytorch.core.findings import CheckResult, Status, from_json
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.compare import KernelComparison
 from kernel_pytorch.verify.levels import LevelResult
@@ -84,9 +85,7 @@ def _program(
 ) -> tuple[CheckResult, list[KernelComparison]]:
     name = f"{source} against {folder}, emulated at wave {gpu.target.wave_size} ({gpu.target.name})"
     words = [str(root / folder), "--program", str(root / source), "--gpu", gpu.alias, "--repeats", "1"]
-    for place in ("include", "src", "csrc"):
-        if (root / place).is_dir():
-            words += ["-I", str(root / place)]
+    words += [word for place in search_folders(root) if place.is_dir() for word in ("-I", str(place))]
     found = _check(root, name, words, timeout_s)
     if isinstance(found, CheckResult):
         return found, []

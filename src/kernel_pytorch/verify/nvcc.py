@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.cxx.includes import USUAL
 from kernel_pytorch.verify.isolation.cxx import SUFFIXES
 from kernel_pytorch.verify.isolation.cxx_tokens import CxxToken, read_items
 from kernel_pytorch.verify.isolation.trees import Tree
@@ -67,7 +68,7 @@ def compare_with_nvcc(old: Tree, new: Tree, nvcc: str | None = None, flags: Sequ
         for name, tree in (("old", old), ("new", new)):
             root = Path(scratch) / name
             _lay_out(tree, root)
-            folders = [folder for folder in (".", "include", "src") if (root / folder).is_dir()]
+            folders = [folder for folder in USUAL if (root / folder).is_dir()]
             sides.append(_Side(root, found, (*(f"-I{folder}" for folder in folders), *flags)))
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             done = pool.map(lambda path: (_preprocessed(path, *sides), _ptx(path, *sides)), paths)

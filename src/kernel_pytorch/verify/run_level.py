@@ -14,6 +14,7 @@ from typing import Any
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.hardware import GPU, gpus
+from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.settings import VerifySettings
 
@@ -78,9 +79,7 @@ def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResul
         gpu.alias,
         "--json",
     ]
-    for folder in ("include", "src", "csrc"):
-        if (root / folder).is_dir():
-            command += ["-I", str(root / folder)]
+    command += [word for folder in search_folders(root) if folder.is_dir() for word in ("-I", str(folder))]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
     except subprocess.TimeoutExpired:

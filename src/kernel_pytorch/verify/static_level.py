@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
-from kernel_pytorch.port.discover import Project, discover
+from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
-from kernel_pytorch.port.settings import read_settings, without_excluded
+from kernel_pytorch.port.settings import project_of, read_settings
 from kernel_pytorch.port.user_rules import load_user_rules
 from kernel_pytorch.verify.levels import LevelResult
 
@@ -20,7 +20,7 @@ _LISTED = 5
 def static_level(root: Path, jobs: int | None = None) -> tuple[LevelResult, tuple[Finding, ...]]:
     """Look at the ported project as `kpt scan` does. Returns the level and the findings that are left."""
     settings = read_settings(root)
-    project = without_excluded(discover(root), settings.exclude)
+    project = project_of(root)
     rules = load_user_rules(settings.rules)
     options = PortOptions(
         choose_layout(project), "logical32", False, settings.select, settings.ignore, rules, findings_only=True

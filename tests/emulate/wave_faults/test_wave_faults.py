@@ -10,7 +10,7 @@ from kernel_pytorch.cli.emulate import UNTOUCHED_LANES, without_lane_rules
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import Settings, run_program
-from kernel_pytorch.port.layouts.translated_tree import translated_tree
+from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain
 
@@ -28,7 +28,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
     for form in ("as written", "ported"):
         written = form == "as written"
         options = CompileOptions(optimization="-O2", extra=("-include", UNTOUCHED_LANES) if written else ())
-        with translated_tree(SOURCE, (), without_lane_rules() if written else None) as tree:
+        with hipified_tree(SOURCE, (), without_lane_rules() if written else None) as tree:
             assert written or not [finding for finding in tree.findings if not finding.edits]
             for name in (WAVE_32, WAVE_64):
                 gpu = gpu_by_alias(name)

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.port.build_files.cmake_text import commands, is_gated, knows_hip
-from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.rules import all_rules
 from kernel_pytorch.port.source import SourceFile
 
@@ -43,7 +42,7 @@ def ported(text: str) -> str:
     src = SourceFile("CMakeLists.txt", text.encode(), "cmake")
     edits = EditSet()
     for loaded in all_rules():
-        for finding in loaded.run(src, unit_of(src)):
+        for finding in loaded.run(src):
             edits.add(finding.edits)
     return edits.apply(src.data).decode()
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernel_pytorch.port.cxx.unit import build_unit, includes_of, is_third_party, unit_of
+from kernel_pytorch.port.cxx.includes import include_closure, includes_of, is_third_party
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.source import source_file
 
 
@@ -27,10 +29,8 @@ def test_closure_follows_quotes_and_angles_inside_the_project(tmp_path: Path) ->
             "third_party/x.h": "int cudaFoo;",
         },
     )
-    unit = build_unit(
-        tmp_path / "src/main.cu", tmp_path, shown=lambda path: path.relative_to(tmp_path.resolve()).as_posix()
-    )
-    assert [file.path for file in unit.files] == [
+    closure = include_closure(tmp_path / "src/main.cu", tmp_path)
+    assert [path.relative_to(tmp_path.resolve()).as_posix() for path in closure] == [
         "src/main.cu",
         "src/a.h",
         "src/c.h",
@@ -41,8 +41,7 @@ def test_closure_follows_quotes_and_angles_inside_the_project(tmp_path: Path) ->
 
 def test_files_outside_the_root_are_not_followed(tmp_path: Path) -> None:
     write(tmp_path, {"project/main.cu": '#include "../other.h"\n', "other.h": ""})
-    unit = build_unit(tmp_path / "project/main.cu", tmp_path / "project")
-    assert len(unit.files) == 1
+    assert len(include_closure(tmp_path / "project/main.cu", tmp_path / "project")) == 1
 
 
 def test_includes_as_written() -> None:
@@ -57,10 +56,10 @@ def test_third_party_folders() -> None:
 
 
 def test_functions_and_macros_by_name() -> None:
-    main = source_file(
+    main = cxx_file(
         "main.cu", b'#include "w.h"\nnamespace n { struct S { int get() const { return 1; } }; }\nint main() {}\n'
     )
-    header = source_file(
+    header = cxx_file(
         "w.h",
         b"#define WARP 32\n#define LANE(x) \\\n  ((x) & 31)\ntemplate <int N> __device__ int f(int a) { return a; }\n",
     )
@@ -73,14 +72,14 @@ def test_functions_and_macros_by_name() -> None:
 
 
 def test_language_of_headers() -> None:
-    assert source_file("a.h", b"__device__ int f();").language == "cuda"
-    assert source_file("a.h", b"int f();").language == "c++"
+    assert cxx_file("a.h", b"__device__ int f();").language == "cuda"
+    assert cxx_file("a.h", b"int f();").language == "c++"
     assert source_file("CMakeLists.txt", b"").language == "cmake"
     assert source_file("Makefile.cuda", b"").language == "make"
 
 
 def test_lines_and_columns() -> None:
-    src = source_file("a.cu", b"ab\ncd\n")
+    src = cxx_file("a.cu", b"ab\ncd\n")
     assert src.line_col(0) == (1, 1)
     assert src.line_col(4) == (2, 2)
     assert src.line_span(4) == (3, 6)

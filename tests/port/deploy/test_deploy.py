@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from kernel_pytorch.core.findings import Finding
-from kernel_pytorch.port.deploy import deploy_patches
 from kernel_pytorch.port.deploy.places import twin_path
+from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.rules.deploy.kp440_dockerfile import instructions, is_dockerfile
 from kernel_pytorch.port.rules.deploy.kp443_run_script import DEVICES, script_twin
 

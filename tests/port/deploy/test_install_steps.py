@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Finding
-from kernel_pytorch.port.deploy import deploy_patches
+from kernel_pytorch.port.deploy_files import deploy_patches
 
 HEAD = "FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n"
 PYPROJECT = '[project]\nname = "my_model"\nversion = "1"\ndependencies = ["torch==2.6.0", "numpy"]\n'

@@ -6,20 +6,20 @@ import pytest
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.hipify.edits import EditSet
-from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
-from kernel_pytorch.port.source import source_file
+from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_file
 
-NAMES_ONLY = TranslateOptions(rules=())
+NAMES_ONLY = HipifyOptions(rules=())
 
 
-def run(text: str | bytes, path: str = "a.cu", options: TranslateOptions = NAMES_ONLY) -> Translation:
+def run(text: str | bytes, path: str = "a.cu", options: HipifyOptions = NAMES_ONLY) -> HipifiedFile:
     data = text.encode() if isinstance(text, str) else text
-    return translate(source_file(path, data), None, options)
+    return hipify_file(cxx_file(path, data), None, options)
 
 
-def codes(result: Translation) -> list[str]:
+def codes(result: HipifiedFile) -> list[str]:
     return [found.code for found in result.findings]
 
 
@@ -67,15 +67,15 @@ def test_headers_without_counterpart_are_findings(header: str, code: str) -> Non
 
 def test_what_std_has_too_takes_the_place_of_libcudacxx() -> None:
     text = b"#include <cuda/std/array>\n#include <cuda/barrier>\n"
-    result = translate(source_file("a.cuh", text), None, TranslateOptions(rules=("KP234",)))
+    result = hipify_file(cxx_file("a.cuh", text), None, HipifyOptions(rules=("KP234",)))
     assert result.after == b"#include <array>\n#include <cuda/barrier>\n"
     assert [(one.code, bool(one.edits)) for one in result.findings] == [("KP234", True), ("KP234", False)]
 
 
 def test_a_project_header_of_the_same_name_is_not_mapped() -> None:
-    main = source_file("src/main.cu", b'#include <hip/hip_runtime.h>\n#include "cuda_utils.h"\n#include "cuda.h"\n')
-    own = source_file("src/cuda.h", b"// mine\n")
-    assert not translate(main, unit_of(main, own), NAMES_ONLY).changed
+    main = cxx_file("src/main.cu", b'#include <hip/hip_runtime.h>\n#include "cuda_utils.h"\n#include "cuda.h"\n')
+    own = cxx_file("src/cuda.h", b"// mine\n")
+    assert not hipify_file(main, unit_of(main, own), NAMES_ONLY).changed
 
 
 def test_a_name_without_counterpart_is_reported_and_stays() -> None:
@@ -137,9 +137,9 @@ def test_missing_device_functions_are_written_into_the_file() -> None:
 
 
 def test_includes_of_cuda_sources_follow_the_new_name() -> None:
-    main = source_file("main.cu", b'#include <cuda.h>\n#include "k.cu"\n')
-    other = source_file("k.cu", b"")
-    assert b'#include "k.hip"' in translate(main, unit_of(main, other), NAMES_ONLY).after
+    main = cxx_file("main.cu", b'#include <cuda.h>\n#include "k.cu"\n')
+    other = cxx_file("k.cu", b"")
+    assert b'#include "k.hip"' in hipify_file(main, unit_of(main, other), NAMES_ONLY).after
 
 
 def test_line_endings_byte_order_mark_and_encoding_stay() -> None:
@@ -166,7 +166,7 @@ def test_a_result_translates_to_itself() -> None:
         "__global__ void k(int *p) { *p = __dp4a(1, 2, 3) + __shfl_down_sync(0xffffffff, 1, 2); }\n"
         "void f() { cudaMemcpyToSymbol(c, p, n); memcpy(a, b, 3); }\n"
     )
-    everything = TranslateOptions()
+    everything = HipifyOptions()
     once = run(text, "a.cu", everything)
     assert once.changed
     again = run(once.after, "a.hip", everything)
@@ -176,13 +176,13 @@ def test_a_result_translates_to_itself() -> None:
 
 def test_hip_is_recognised() -> None:
     text = "#include <hip/hip_runtime.h>\n__global__ void k() {}\nint main() { hipMalloc(&p, 4); k<<<1, 1>>>(); }\n"
-    assert not run(text, options=TranslateOptions()).changed
+    assert not run(text, options=HipifyOptions()).changed
 
 
 @pytest.mark.parametrize("bad", [{"layout": "sideways"}, {"wave": "48"}])
 def test_unknown_options(bad: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="expected one of"):
-        TranslateOptions(**bad)  # type: ignore[arg-type]
+        HipifyOptions(**bad)  # type: ignore[arg-type]
 
 
 def test_edit_groups_are_taken_whole_or_not_at_all() -> None:

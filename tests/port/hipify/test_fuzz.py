@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.port import source
+from kernel_pytorch.port.cxx import source
 from kernel_pytorch.port.cxx.lexer import tokenize
+from kernel_pytorch.port.cxx.source import MAX_PARSED_BYTES, cxx_file
 from kernel_pytorch.port.hipify import large
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
-from kernel_pytorch.port.source import MAX_PARSED_BYTES, source_file
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 
 SEED = b"""\
 #include <cuda_runtime.h>
@@ -36,16 +36,16 @@ int main() {
 """
 
 
-def stable(data: bytes, options: TranslateOptions | None = None) -> bytes:
+def stable(data: bytes, options: HipifyOptions | None = None) -> bytes:
     """Translates, and again: the second time must change nothing."""
-    once = translate(source_file("f.hip", data), None, options).after
-    assert translate(source_file("f.hip", once), None, options).after == once
+    once = hipify_file(cxx_file("f.hip", data), None, options).after
+    assert hipify_file(cxx_file("f.hip", once), None, options).after == once
     return once
 
 
 @pytest.mark.parametrize("length", range(0, len(SEED), 37))
 def test_truncated(length: int) -> None:
-    translate(source_file("f.cu", SEED[:length]))
+    hipify_file(cxx_file("f.cu", SEED[:length]))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -65,8 +65,8 @@ def test_mutated(seed: int) -> None:
             )
         else:
             data[at:at] = data[at : at + rng.randrange(1, 60)]
-    stable(bytes(data), TranslateOptions(rules=()))
-    translate(source_file("f.cu", bytes(data)))
+    stable(bytes(data), HipifyOptions(rules=()))
+    hipify_file(cxx_file("f.cu", bytes(data)))
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -74,8 +74,8 @@ def test_random_bytes(seed: int) -> None:
     data = random.Random(seed).randbytes(20_000)
     tokens = tokenize(data)
     assert all(first.end <= second.start for first, second in itertools.pairwise(tokens))
-    assert translate(source_file("f.cu", data)).after == data
-    stable(data.replace(b"\0", b" "), TranslateOptions(rules=()))
+    assert hipify_file(cxx_file("f.cu", data)).after == data
+    stable(data.replace(b"\0", b" "), HipifyOptions(rules=()))
 
 
 @pytest.mark.parametrize(
@@ -87,37 +87,37 @@ def test_random_bytes(seed: int) -> None:
 )  # fmt: skip
 def test_deep_nesting(piece: bytes) -> None:
     data = b"#include <cuda.h>\n__global__ void k() { cudaFree(p);" + piece * 20_000
-    assert b"cudaFree" not in translate(source_file("f.cu", data)).after.split(piece)[0].split(b"{")[-1]
+    assert b"cudaFree" not in hipify_file(cxx_file("f.cu", data)).after.split(piece)[0].split(b"{")[-1]
 
 
 @pytest.mark.parametrize("size", [1, 7, 64, 1000])
 def test_a_large_file_in_pieces_is_renamed_as_a_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = translate(source_file("f.h", SEED), None, TranslateOptions(rules=())).after
+    expected = hipify_file(cxx_file("f.h", SEED), None, HipifyOptions(rules=())).after
     monkeypatch.setattr(source, "MAX_PARSED_BYTES", 100)
-    monkeypatch.setattr(large, "PIECE_BYTES", size)
-    assert b"".join(piece.data for piece in large.pieces(source_file("f.h", SEED))) == SEED
-    result = translate(source_file("f.h", SEED))
+    monkeypatch.setattr(source, "PIECE_BYTES", size)
+    assert b"".join(piece.data for piece in source.pieces(cxx_file("f.h", SEED))) == SEED
+    result = hipify_file(cxx_file("f.h", SEED))
     assert result.after == expected
     assert [found.code for found in result.findings] == ["KP002"]
 
 
 def test_findings_of_a_large_file_have_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"// one\nint a, b,\nc; cuTensorMapEncodeTiled(); cuTensorMapEncodeTiled();\ncuTensorMapEncodeTiled();\n"
-    plain = translate(source_file("f.cuh", data), None, TranslateOptions(rules=())).findings
+    plain = hipify_file(cxx_file("f.cuh", data), None, HipifyOptions(rules=())).findings
     monkeypatch.setattr(source, "MAX_PARSED_BYTES", 10)
-    monkeypatch.setattr(large, "PIECE_BYTES", 8)
-    found = translate(source_file("f.cuh", data)).findings
+    monkeypatch.setattr(source, "PIECE_BYTES", 8)
+    found = hipify_file(cxx_file("f.cuh", data)).findings
     assert [(one.code, one.line, one.col) for one in found[1:]] == [(one.code, one.line, one.col) for one in plain]
     assert len(plain) == 3
     monkeypatch.setattr(large, "MOST_FINDINGS", 2)
-    assert translate(source_file("f.cuh", data)).findings[-1].message.startswith("1 more names")
+    assert hipify_file(cxx_file("f.cuh", data)).findings[-1].message.startswith("1 more names")
 
 
 @pytest.mark.slow
 def test_one_long_line() -> None:
     data = b"int cudaFree_table[] = {" + b"cudaFree(1)," * 800_000 + b"};"
     assert len(data) > MAX_PARSED_BYTES
-    result = translate(source_file("f.cuh", data))
+    result = hipify_file(cxx_file("f.cuh", data))
     assert result.after == data.replace(b"cudaFree(", b"hipFree(")
     assert [found.code for found in result.findings] == ["KP002"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.names.table import arguments, find_name, header_rows, names_used, own_names
-from kernel_pytorch.port.source import source_file
 
 
 def used(text: str, own: frozenset[bytes] | None = None) -> list[str]:
-    src = source_file("a.cu", text.encode())
+    src = cxx_file("a.cu", text.encode())
     uses, _ = names_used(src, own_names(src) if own is None else own)
     return [use.name.cuda for use in uses]
 
@@ -59,7 +59,7 @@ def test_what_counts(text: str, names: list[str]) -> None:
     ],
 )
 def test_names_the_project_declares_are_its_own(text: str, own: bytes) -> None:
-    src = source_file("a.cu", text.encode())
+    src = cxx_file("a.cu", text.encode())
     assert own_names(src) == {own}
     assert own.decode() not in used(text)
 
@@ -77,20 +77,20 @@ def test_names_the_project_declares_are_its_own(text: str, own: bytes) -> None:
     ],
 )
 def test_uses_are_not_declarations(text: str) -> None:
-    assert own_names(source_file("a.cu", text.encode())) == frozenset()
+    assert own_names(cxx_file("a.cu", text.encode())) == frozenset()
 
 
 def test_pasted_names_are_listed_and_not_renamed() -> None:
-    src = source_file("a.cu", b"#define CALL(x) cuda##x()\n#define B(t) cublas##t##gemm\n#define C(x) my##x\n")
+    src = cxx_file("a.cu", b"#define CALL(x) cuda##x()\n#define B(t) cublas##t##gemm\n#define C(x) my##x\n")
     uses, pasted = names_used(src)
     assert not uses
     assert [piece.text for piece in pasted] == [b"cuda", b"cublas"]
 
 
 def test_arguments_of_a_call() -> None:
-    src = source_file("a.cu", b"f(a, g(b, c), {d, e}[0]);")
+    src = cxx_file("a.cu", b"f(a, g(b, c), {d, e}[0]);")
     assert arguments(src.data, src.code, 1) is not None
     spans = arguments(src.data, src.code, 1) or []
     assert [src.data[start:end] for start, end in spans] == [b"a", b"g(b, c)", b"{d, e}[0]"]
-    broken = source_file("a.cu", b"f(a, (b")
+    broken = cxx_file("a.cu", b"f(a, (b")
     assert arguments(broken.data, broken.code, 1) is None

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.discover import discover
-from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate
-from kernel_pytorch.port.layouts.single_source import GATE
-from kernel_pytorch.port.names.compat_header import compat_header, needs_of
+from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_file
+from kernel_pytorch.port.layouts.gates import GATE
+from kernel_pytorch.port.names.compat_header import compat_header
 from kernel_pytorch.port.names.shims import mixes_signs
 from kernel_pytorch.port.names.table import all_names, header_rows, torch_gaps
 from kernel_pytorch.port.project import PortOptions, port_project
-from kernel_pytorch.port.source import source_file
 
 
-def translated(text: str, layout: str = "copy", *others: tuple[str, str]) -> Translation:
-    files = [source_file(name, data.encode()) for name, data in (("main.cu", text), *others)]
-    return translate(files[0], Unit(tuple(files)), TranslateOptions(layout, rules=()))
+def translated(text: str, layout: str = "copy", *others: tuple[str, str]) -> HipifiedFile:
+    files = [cxx_file(name, data.encode()) for name, data in (("main.cu", text), *others)]
+    return hipify_file(files[0], Unit(tuple(files)), HipifyOptions(layout, rules=()))
 
 
 def test_error_text_in_device_code_gets_an_overload() -> None:
@@ -73,15 +73,15 @@ def test_single_source_without_an_include_gets_the_header() -> None:
     result = translated(text, "single-source")
     gate = b"#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)\n"
     assert result.after == gate + b'#include "kpt_hip_compat.h"\n#endif\n' + text.encode()
-    again = source_file("main.cu", result.after)
-    assert translate(again, None, TranslateOptions("single-source", rules=())).after == result.after
-    header = compat_header([needs_of(result)])
+    again = cxx_file("main.cu", result.after)
+    assert hipify_file(again, None, HipifyOptions("single-source", rules=())).after == result.after
+    header = compat_header([result.needs])
     assert "#include <string.h>" in header and "#define cudaFree hipFree" in header
 
 
 def test_single_source_header_has_what_an_include_stood_for() -> None:
     text = "#include <cooperative_groups/reduce.h>\n__global__ void k() {}\n"
-    assert "KPT_SHIM_CG_REDUCE" in compat_header([needs_of(translated(text, "single-source"))])
+    assert "KPT_SHIM_CG_REDUCE" in compat_header([translated(text, "single-source").needs])
 
 
 def test_torch_extension_writes_what_torch_leaves_alone() -> None:
@@ -124,8 +124,8 @@ def test_names_behind_a_capability_that_amd_gpus_do_not_claim_are_not_reported(c
 def test_a_name_that_a_rule_replaced_is_not_reported() -> None:
     text = "void f(cublasLtMatmulDesc_t d, int8_t x) {\n"
     text += "  cublasLtMatmulDescSetAttribute(d, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &x, sizeof(x));\n}\n"
-    source = source_file("main.cu", text.encode())
-    assert [one.code for one in translate(source).findings] == ["KP270"]
+    source = cxx_file("main.cu", text.encode())
+    assert [one.code for one in hipify_file(source).findings] == ["KP270"]
     assert [one.code for one in translated(text).findings] == ["KP202"]
 
 

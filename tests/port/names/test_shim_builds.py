@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Status
-from kernel_pytorch.port.build_check import build_ported
+from kernel_pytorch.port.builds.ported_project import build_ported
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.discover import discover
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.port.project import PortOptions, port_project
-from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, compile_device_text
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 
@@ -47,26 +47,26 @@ def toolchain() -> Toolchain:
 
 
 def test_surfaces_are_shims_and_no_findings_of_their_own() -> None:
-    result = translate(source_file("a.cu", SURFACES), None, TranslateOptions(rules=()))
+    result = hipify_file(cxx_file("a.cu", SURFACES), None, HipifyOptions(rules=()))
     assert "KP202" not in {finding.code for finding in result.findings}
     assert b"#define surf2DLayeredwrite kpt_surf2DLayeredwrite" in result.after
 
 
 def test_surfaces_build_where_there_is_image_hardware(toolchain: Toolchain) -> None:
-    text = translate(source_file("a.cu", SURFACES), None, TranslateOptions(rules=())).after.decode()
+    text = hipify_file(cxx_file("a.cu", SURFACES), None, HipifyOptions(rules=())).after.decode()
     assert compile_device_text(text, "gfx1100", toolchain, CompileOptions())
     with pytest.raises(CompileFailed, match="not supported on the device"):
         compile_device_text(text, "gfx942", toolchain, CompileOptions())
 
 
 def test_directed_rounding_builds(toolchain: Toolchain) -> None:
-    text = translate(source_file("a.cu", ROUNDING), None, TranslateOptions(rules=())).after.decode()
+    text = hipify_file(cxx_file("a.cu", ROUNDING), None, HipifyOptions(rules=())).after.decode()
     assert compile_device_text(text, "gfx942", toolchain, CompileOptions())
 
 
 def test_quotients_of_that_kind_are_a_persons() -> None:
     data = b"__global__ void k(float* f) { f[0] = __fdiv_ru(f[1], f[2]); }\n"
-    result = translate(source_file("a.cu", data), None, TranslateOptions(rules=()))
+    result = hipify_file(cxx_file("a.cu", data), None, HipifyOptions(rules=()))
     assert [finding.code for finding in result.findings] == ["KP202"]
 
 

@@ -6,10 +6,10 @@ import random
 import struct
 from dataclasses import dataclass
 
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import asm_statements
 from kernel_pytorch.port.ptx.lower import Context
-from kernel_pytorch.port.ptx.translate import translate_asm
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.ptx.rewrite import rewrite_asm
 
 C_TYPES = {"r": "unsigned", "l": "unsigned long long", "h": "unsigned short", "f": "float", "d": "double"}
 BITS = {"r": 32, "l": 64, "h": 16, "f": 32, "d": 64}
@@ -38,8 +38,8 @@ class Case:
     @property
     def cpp(self) -> str:
         """The C++ statement our translation makes of it."""
-        (statement,) = asm_statements(SourceFile("case.cu", self.asm.encode(), "cuda"))
-        translation = translate_asm(statement, Context())
+        (statement,) = asm_statements(CxxFile("case.cu", self.asm.encode(), "cuda"))
+        translation = rewrite_asm(statement, Context())
         if translation.replacement is None:
             raise AssertionError(f"{self.template}: {translation.obstacle}")
         return f"{translation.replacement};"

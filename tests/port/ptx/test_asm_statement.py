@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
-from kernel_pytorch.port.ptx.translate import looks_like_ptx
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.ptx.rewrite import looks_like_ptx
 
 
 def statements(text: str) -> list[AsmStatement]:
-    return list(asm_statements(SourceFile("a.cu", text.encode(), "cuda")))
+    return list(asm_statements(CxxFile("a.cu", text.encode(), "cuda")))
 
 
 def test_parts() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import asm_statements
 from kernel_pytorch.port.ptx.lower import Context
 from kernel_pytorch.port.ptx.parse import (
@@ -18,8 +19,7 @@ from kernel_pytorch.port.ptx.parse import (
     Vector,
     parse_program,
 )
-from kernel_pytorch.port.ptx.translate import handlers, note_for, notes, translate_asm
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.ptx.rewrite import handlers, note_for, notes, rewrite_asm
 
 
 def test_a_block() -> None:
@@ -54,8 +54,8 @@ def test_refused(text: str) -> None:
 
 
 def translated(asm: str) -> tuple[str | None, str]:
-    (statement,) = asm_statements(SourceFile("a.cu", asm.encode(), "cuda"))
-    result = translate_asm(statement, Context())
+    (statement,) = asm_statements(CxxFile("a.cu", asm.encode(), "cuda"))
+    result = rewrite_asm(statement, Context())
     return result.replacement, result.obstacle
 
 
@@ -130,6 +130,6 @@ def test_every_translated_opcode_is_explained() -> None:
     "text", ["", ";;;", "%", "@", "@p", "{{{{", "}", "a" * 5000, "mov.u32 " + "%0," * 2000, "\x00\xff", "[[[", "ld [%0"]
 )
 def test_odd_text_is_refused_not_crashed(text: str) -> None:
-    (statement,) = asm_statements(SourceFile("a.cu", b'asm("' + text.encode("latin-1") + b'")', "cuda"))
-    result = translate_asm(statement, Context())
+    (statement,) = asm_statements(CxxFile("a.cu", b'asm("' + text.encode("latin-1") + b'")', "cuda"))
+    result = rewrite_asm(statement, Context())
     assert result.replacement is None or text.strip(";") == ""

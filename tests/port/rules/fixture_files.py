@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files.makefile import derive_makefile
+from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.port.project import PortOptions, port_plain_file
 from kernel_pytorch.port.rules import LoadedRule, all_rules
 from kernel_pytorch.port.source import SourceFile, source_file
@@ -66,18 +67,19 @@ def fixtures() -> list[Fixture]:
 
 def read(path: Path, name: str | None = None) -> SourceFile:
     """A fixture's file as the port sees it, under its own short name."""
-    return source_file(name or path.name, path.read_bytes())
+    make = cxx_file if path.suffix in COMPILED else source_file
+    return make(name or path.name, path.read_bytes())
 
 
 def findings_of(fixture: Fixture, src: SourceFile) -> tuple[Finding, ...]:
     """What the fixture's rule finds."""
-    return fixture.loaded.run(src, unit_of(src))
+    return fixture.loaded.run(src)
 
 
 def result_of(fixture: Fixture, src: SourceFile, layout: str = "copy") -> bytes:
     """The file with the rule's safe edits: by the translator for C++, by the project's own pass otherwise."""
-    if src.language in ("cuda", "c++"):
-        return translate(src, unit_of(src), TranslateOptions(layout=layout, rules=(fixture.code,))).after
+    if isinstance(src, CxxFile):
+        return hipify_file(src, unit_of(src), HipifyOptions(layout=layout, rules=(fixture.code,))).after
     if src.language == "make":
         return (derive_makefile(src.data.decode(), src.path).text or "").encode()
     # A CMake rule whose every edit needs a review is shown with its edits made.

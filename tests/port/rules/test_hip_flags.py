@@ -9,7 +9,7 @@ import pytest
 
 from kernel_pytorch.port.build_files.hip_flags import hip_flags_function
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table
-from kernel_pytorch.port.rules.build.kp420_nvcc_flags import translated
+from kernel_pytorch.port.rules.build.kp420_nvcc_flags import hip_words
 
 # A person decides these, or they are no matter of an extension: they stay as they are, and hipcc says so.
 NOT_WRITTEN = ("person", "keep", "language")
@@ -37,7 +37,7 @@ def written(flags: list[str]) -> Callable[[list[str]], list[str]]:
     ],
 )
 def test_the_written_function_and_the_table_agree(flags: list[str]) -> None:
-    assert written(flags)(flags) == translated(flags)
+    assert written(flags)(flags) == hip_words(flags)
 
 
 @pytest.mark.parametrize("flag", [flag for flag, row in flag_table().items() if row.action not in NOT_WRITTEN])
@@ -45,12 +45,12 @@ def test_every_flag_of_the_table_is_known_to_the_written_function(flag: str) -> 
     """apex adds lists together, and `--ftz=false` among them stopped hipcc: the function knew only `-ftz`."""
     takes_value = flag_table()[flag].value == "joined-or-next"
     for flags in ([f"{flag}=true", "-O3"], [flag, "true", "-O3"]) if takes_value else ([flag, "-O3"],):
-        assert written(flags)(flags) == translated(flags)
+        assert written(flags)(flags) == hip_words(flags)
 
 
 def test_fast_math_never_becomes_clangs() -> None:
-    assert "-ffast-math" not in translated(["--use_fast_math"])
-    assert translated(["--use_fast_math"]) == ["-ffp-contract=fast", "-fno-math-errno"]
+    assert "-ffast-math" not in hip_words(["--use_fast_math"])
+    assert hip_words(["--use_fast_math"]) == ["-ffp-contract=fast", "-fno-math-errno"]
 
 
 def test_the_written_function_holds_what_the_file_names_and_no_more() -> None:
@@ -62,5 +62,5 @@ def test_the_written_function_holds_what_the_file_names_and_no_more() -> None:
 
 
 def test_switching_half_operators_off_is_what_torch_does_anyway() -> None:
-    assert translated(["-D__CUDA_NO_HALF_OPERATORS__"]) == ["-D__CUDA_NO_HALF_OPERATORS__"]
-    assert "-U__HIP_NO_HALF_OPERATORS__" in translated(["-U__CUDA_NO_HALF_OPERATORS__"])
+    assert hip_words(["-D__CUDA_NO_HALF_OPERATORS__"]) == ["-D__CUDA_NO_HALF_OPERATORS__"]
+    assert "-U__HIP_NO_HALF_OPERATORS__" in hip_words(["-U__CUDA_NO_HALF_OPERATORS__"])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 
 import pytest
 
 from kernel_pytorch.core.findings import Edit, Safety, Span
-from kernel_pytorch.port.rules import LoadedRule, Rule, all_rules, page, parse_docstring, rules_for
+from kernel_pytorch.port.rule import Rule
+from kernel_pytorch.port.rules import LoadedRule, all_rules, page, parse_docstring, rules_for
 from kernel_pytorch.port.source import SourceFile
 
 FIXTURES = Path(__file__).parent
@@ -28,6 +30,25 @@ def test_rule_is_well_formed(loaded: LoadedRule) -> None:
     assert folder.is_dir(), "a rule has a fixture folder of the same name"
     for name in ("in", "ok"):
         assert len(list(folder.glob(f"{name}.*"))) == 1, f"{name}.* is written by hand"
+
+
+TAKES = {
+    "cuda": "CxxFile",
+    "c++": "CxxFile",
+    "python": "PythonModule",
+    "cmake": "cmake.CMakeFile",
+    "make": "SourceFile",
+}
+
+
+@pytest.mark.parametrize("loaded", all_rules(), ids=lambda loaded: loaded.module)
+def test_a_check_takes_the_kind_of_file_it_reads(loaded: LoadedRule) -> None:
+    assert (loaded.check is None) != (loaded.check_in_unit is None)
+    check = loaded.check or loaded.check_in_unit
+    assert check is not None
+    taken = [one.annotation for one in inspect.signature(check).parameters.values()]
+    (kind,) = {TAKES[language] for language in loaded.rule.languages}
+    assert taken == ([kind] if loaded.check else [kind, "Unit"])
 
 
 def test_every_rule_is_found_by_its_languages() -> None:

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_pytorch.port.cxx.syntax import Function, Node, file_syntax
-from kernel_pytorch.port.source import source_file
+from kernel_pytorch.port.cxx.declarations import Function
+from kernel_pytorch.port.cxx.nodes import Node
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.cxx.syntax import file_syntax
 
 POISON = None
 PUNCTUATION = {"(", ")", ",", "{", "}", ";", "[", "]"}
@@ -111,7 +113,7 @@ class Machine:
     """Runs the kernels of one source. `vendor` is "cuda" (warps of 32) or "hip"."""
 
     def __init__(self, text: str, vendor: str, wave: int, block: tuple[int, int] = (128, 1)) -> None:
-        syntax = file_syntax(source_file("machine.cu", text.encode()), _anything)
+        syntax = file_syntax(cxx_file("machine.cu", text.encode()), _anything)
         self.functions = {one.name: one for one in syntax.functions if one.kind in ("kernel", "device")}
         self.macros = {one.name: one.body.decode().strip() for one in syntax.macros if one.parameters is None}
         self.globals = {name: syntax.text(node) for name, _, node in syntax.globals}

@@ -8,10 +8,10 @@ import pytest
 from test_lane_model import Case, memory_after
 from test_native import widened
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.port.names.shims import shims
-from kernel_pytorch.port.source import source_file
 
 LEADER_ONLY = """
 __device__ int warp_sum(int v) {
@@ -136,9 +136,9 @@ def test_what_is_not_proved_keeps_32_lanes(was: str, becomes: str, why: str) -> 
 
 @pytest.mark.parametrize("layout", ["copy", "single-source", "torch-extension"])
 def test_the_helper_comes_along(layout: str) -> None:
-    source = source_file("sums.cu", LEADER_ONLY.encode())
-    result = translate(source, Unit((source,), "native"), TranslateOptions(layout, "native"))
+    source = cxx_file("sums.cu", LEADER_ONLY.encode())
+    result = hipify_file(source, Unit((source,), "native"), HipifyOptions(layout, "native"))
     assert "kpt_wave" in [name for shim in result.shims for name in shim.names]
     assert (b"int kpt_wave(" in result.after) == (layout != "single-source")
-    again = source_file("sums.cu", result.after)
-    assert translate(again, Unit((again,), "native"), TranslateOptions(layout, "native")).after == result.after
+    again = cxx_file("sums.cu", result.after)
+    assert hipify_file(again, Unit((again,), "native"), HipifyOptions(layout, "native")).after == result.after

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit, unit_of
-from kernel_pytorch.port.source import source_file
 from kernel_pytorch.port.wave.analysis import hazards
 
 CASES = sorted((Path(__file__).parent / "hazards").glob("*.cu"))
 
 
 def check(data: bytes, wave: str = "logical32") -> None:
-    source = source_file("broken.cu", data)
+    source = cxx_file("broken.cu", data)
     spans = sorted(
         (edit.span.start, edit.span.end)
         for hazard in hazards(source, Unit((source,), wave), wave)
@@ -47,5 +47,5 @@ def test_deep_nesting() -> None:
 
 def test_macros_that_need_each_other() -> None:
     text = b"#define A B\n#define B A\n__device__ int f(int v) { return __shfl_sync(A, v, 0, B); }\n"
-    source = source_file("loop.cu", text)
+    source = cxx_file("loop.cu", text)
     assert {hazard.code for hazard in hazards(source, unit_of(source))} == {"KP301"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.source import source_file
 from kernel_pytorch.port.wave.analysis import hazards
 
 CASES = sorted((Path(__file__).parent / "hazards").glob("*.cu"))
@@ -27,6 +27,6 @@ def test_labelled(path: Path) -> None:
     expected = set(rest.split()) if label == "buggy" else set()
     assert label in ("buggy", "innocent")
     assert expected or label == "innocent"
-    source = source_file(path.name, path.read_bytes())
+    source = cxx_file(path.name, path.read_bytes())
     found = {hazard.code for hazard in hazards(source, unit_of(source))}
     assert found == expected

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from test_lane_model import Case, memory_after
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.source import source_file
 from kernel_pytorch.port.wave.analysis import hazards
 
 BLOCK_SUM = """
@@ -39,7 +39,7 @@ void launch(const int* in, int* out) { atomic_sum<<<1, 128>>>(in, out); }
 
 
 def widened(text: str, wave: str = "native") -> str:
-    source = source_file("case.cu", text.encode())
+    source = cxx_file("case.cu", text.encode())
     edits = sorted(
         {edit for hazard in hazards(source, Unit((source,), wave), wave) for edit in hazard.edits},
         key=lambda edit: edit.span.start,
@@ -123,7 +123,7 @@ def test_masks_follow_the_wave(wave: int) -> None:
     ],
 )
 def test_a_mask_with_an_unknown_use_is_for_a_person(was: str, becomes: str) -> None:
-    source = source_file("case.cu", RANKS.replace(was, becomes).encode())
+    source = cxx_file("case.cu", RANKS.replace(was, becomes).encode())
     found = hazards(source, Unit((source,), "native"), "native")
     assert [one.code for one in found if not one.edits] == ["KP303"]
     assert not [one for one in found if one.edits]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.source import source_file
 from kernel_pytorch.port.wave.analysis import hazards
 from kernel_pytorch.toolchain.compile import CompileOptions, compile_device_text
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
@@ -32,7 +32,7 @@ def rewritten(path: Path) -> bytes:
 
 def rewrite(name: str, data: bytes) -> bytes:
     """The source with every edit of the analysis applied."""
-    source = source_file(name, data)
+    source = cxx_file(name, data)
     edits = sorted(
         {edit for hazard in hazards(source, unit_of(source)) for edit in hazard.edits}, key=lambda edit: edit.span.start
     )
@@ -67,5 +67,5 @@ def test_builds(target: str, toolchain: Toolchain) -> None:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_rewriting_twice_changes_nothing(path: Path) -> None:
-    once = source_file(path.name, rewritten(path))
+    once = cxx_file(path.name, rewritten(path))
     assert not [hazard for hazard in hazards(once, unit_of(once)) if hazard.edits]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.verify.isolation import Verdict, compare_file
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "port" / "rules"))
@@ -34,8 +34,8 @@ def gated_cxx() -> list[tuple[Fixture, bytes, bytes]]:
     for fixture in fixture_files.fixtures():
         if fixture.is_compiled_source and fixture.code not in INSIDE_ROCM_ALREADY:
             src = fixture_files.read(fixture.source)
-            options = TranslateOptions(layout="torch-extension", rules=(fixture.code,))
-            after = translate(src, unit_of(src), options).after
+            options = HipifyOptions(layout="torch-extension", rules=(fixture.code,))
+            after = hipify_file(src, unit_of(src), options).after
             if GATE in after:
                 found.append((fixture, src.data, after))
     return found

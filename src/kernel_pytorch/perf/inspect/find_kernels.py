@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernel_pytorch.perf.inspect.call_sites import Surroundings, best, launches, told
@@ -17,8 +17,7 @@ from kernel_pytorch.perf.inspect.kernel_body import (
     unit_strides,
 )
 from kernel_pytorch.port.python.gates import rocm_value
-
-SKIPPED_FOLDERS = {".git", ".venv", "node_modules", "__pycache__", "build", "dist"}
+from kernel_pytorch.port.settings import listing_of
 
 Launch = tuple[ast.Call, Surroundings]
 
@@ -57,14 +56,16 @@ def python_files(root: Path) -> list[Path]:
         return [root]
     texts: dict[Path, bytes] = {}
     names: set[bytes] = set()
-    for path in sorted(root.rglob("*.py")):
-        if not SKIPPED_FOLDERS & set(path.relative_to(root).parts):
-            data = path.read_bytes()
-            if b"triton.jit" in data:
-                texts[path] = data
-                names.update(name.encode() for name in _kernel_names(data))
-            elif b"](" in data:
-                texts[path] = data
+    for name in sorted(listing_of(root).names, key=lambda one: PurePosixPath(one).parts):
+        path = root / name
+        if not name.endswith(".py") or not path.is_file():
+            continue
+        data = path.read_bytes()
+        if b"triton.jit" in data:
+            texts[path] = data
+            names.update(name.encode() for name in _kernel_names(data))
+        elif b"](" in data:
+            texts[path] = data
     # A launch may stand far from its kernel, in a file that does not name Triton at all.
     launching = re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(names)))) if names else None
     return [

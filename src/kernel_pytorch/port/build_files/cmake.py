@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Finding, Span
 from kernel_pytorch.port.build_files.cmake_text import Command, commands, is_gated, knows_hip
 from kernel_pytorch.port.build_files.nvcc_flags import libraries, map_flags
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.source import SourceFile
 
 OPTION = 'option(USE_HIP "Build for AMD GPUs with HIP" OFF)'
@@ -59,6 +60,7 @@ class CMakeFile:
     commands: tuple[Command, ...]
 
 
+@lru_cache(maxsize=4)
 def cmake_file(src: SourceFile) -> CMakeFile | None:
     """The file, or None where nothing is to be done: no CUDA in it, or HIP support of its own."""
     # latin-1: one character per byte, so offsets are byte offsets whatever the encoding.

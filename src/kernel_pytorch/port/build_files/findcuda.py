@@ -30,7 +30,7 @@ _MARKED = "  set_source_files_properties(${kpt_sources} PROPERTIES LANGUAGE HIP)
 _TWINS = '  list(TRANSFORM kpt_arguments REPLACE "\\\\.cu$" ".hip")'
 
 
-def findcuda_module(layout: str, used: str) -> str:
+def findcuda_module(has_twins: bool, used: str) -> str:
     """The text of the file. In the copy layout a .cu source's .hip twin is built in its place.
 
     `used` is the text of the project's own CMake files: library variables that it does not name are left out.
@@ -42,13 +42,13 @@ def findcuda_module(layout: str, used: str) -> str:
         "@REPLACED@": _replaced(),
         "@LISTS@": _lists(),
         "@FOUND@": _found(),
-        "@SOURCES@": iter(_sources(layout)),
+        "@SOURCES@": iter(_sources(has_twins)),
     }.items():
         text = text.replace(f"{place}\n", "".join(f"{line}\n" for line in lines))
     return text
 
 
-def findcuda_patches(root: Path, patches: Sequence[Patch], layout: str, cmake_files: Iterable[str]) -> list[Patch]:
+def findcuda_patches(root: Path, patches: Sequence[Patch], has_twins: bool, cmake_files: Iterable[str]) -> list[Patch]:
     """The patches with their include made to reach the file, and the file itself, once for the project."""
     named = INCLUDE.encode()
     if not any(named in patch.after for patch in patches):
@@ -58,7 +58,7 @@ def findcuda_patches(root: Path, patches: Sequence[Patch], layout: str, cmake_fi
     done = [replace(patch, after=patch.after.replace(named, _reaching(patch.path, home))) for patch in patches]
     before = (root / path).read_bytes() if (root / path).is_file() else None
     used = "".join((root / name).read_text("latin-1") for name in cmake_files if PurePosixPath(name).name != MODULE)
-    return [*done, Patch(path, before, findcuda_module(layout, used).encode(), ("KP402",))]
+    return [*done, Patch(path, before, findcuda_module(has_twins, used).encode(), ("KP402",))]
 
 
 def _reaching(path: str, home: PurePosixPath) -> bytes:
@@ -152,8 +152,8 @@ def _found() -> Iterator[str]:
     yield "  endif()"
 
 
-def _sources(layout: str) -> list[str]:
-    return [_TWINS] if layout == "copy" else ["  if(kpt_sources)", f"  {_MARKED}", "  endif()"]
+def _sources(has_twins: bool) -> list[str]:
+    return [_TWINS] if has_twins else ["  if(kpt_sources)", f"  {_MARKED}", "  endif()"]
 
 
 def _escaped(flag: str) -> str:

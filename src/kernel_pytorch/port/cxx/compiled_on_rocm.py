@@ -1,18 +1,31 @@
-"""Code that is never compiled for ROCm: `#if 0`, and the CUDA side of a gate somebody wrote before us."""
+"""What a ROCm build compiles of a file, and what it leaves out: `#if 0`, the CUDA side of a gate somebody wrote before
+us, code for a version of NVIDIA's software or a capability of NVIDIA's GPUs.
+
+A branch is left out only where that is certain. One that some setting of the macros we know nothing about compiles
+counts as compiled.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-from kernel_pytorch.port.cxx.conditions import Atom, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.reading import Directive, conditionals
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.core.findings import Finding, Span
+from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
+from kernel_pytorch.port.cxx.directives import conditionals, directives
+from kernel_pytorch.port.cxx.source import CxxFile
 
-ROCM_MACROS = frozenset({
-    b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", b"__HIPCC__", b"__HIP__",
-    b"__HIP_DEVICE_COMPILE__", b"GGML_USE_HIP", b"BUILD_HIP", b"TORCH_HIP_VERSION", b"HIP_VERSION",
-})  # fmt: skip
+# HIP's compiler defines these. The host's compiler, which reads plain C++ files, does not.
+_OF_HIPCC = frozenset({b"__HIPCC__", b"__HIP__"})
+_READ_BY_HIPCC = (".cu", ".cuh", ".hip")
+# Each file is compiled twice, for the host and for the device: both branches of a test for it are compiled.
+_DEVICE_PASS = b"__HIP_DEVICE_COMPILE__"
+ROCM_MACROS = _OF_HIPCC | {
+    b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", _DEVICE_PASS, b"GGML_USE_HIP",
+    b"BUILD_HIP", b"TORCH_HIP_VERSION", b"HIP_VERSION",
+}  # fmt: skip
 
 # Versions of NVIDIA's software: HIP defines none of them, so that each is 0 in a condition.
 VERSION_MACROS = frozenset({
@@ -20,47 +33,48 @@ VERSION_MACROS = frozenset({
     b"CUBLAS_VERSION", b"CUSPARSE_VERSION", b"CUSOLVER_VERSION", b"CUFFT_VERSION", b"CURAND_VERSION",
 })  # fmt: skip
 
-
 # A capability HIP does not define either. Up to this one a test for it is rewritten (KP220): AMD GPUs have what it asks
 # for. Above, it stays as it is, and is 0.
 CAPABILITY = b"__CUDA_ARCH__"
 MATCHED_CAPABILITY = 700
 
+Value = Callable[[Atom], bool | None]
 
-def value_on_rocm(atom: Atom) -> bool | None:
-    """What a part of a condition is where HIP compiles; None for a macro we know nothing about."""
-    if atom.macro in ROCM_MACROS:
-        return True if atom.operator in ("defined", "value") else None
-    if atom.macro == CAPABILITY and atom.operator not in ("defined", "value") and atom.number > MATCHED_CAPABILITY:
-        return compare(0, atom.operator, atom.number)
-    if atom.macro not in VERSION_MACROS:
-        return None
-    return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)
+
+def left_out(src: CxxFile) -> tuple[Span, ...]:
+    """What a ROCm build leaves out, in order. Each span lies between two preprocessor lines; none is inside another."""
+    return _left_out(src)[0]
+
+
+def left_out_on_cuda(src: CxxFile) -> tuple[Span, ...]:
+    """The same for a CUDA build: what somebody wrote for AMD, besides what nobody compiles."""
+    return _left_out(src)[1]
+
+
+def is_compiled(src: CxxFile, offset: int) -> bool:
+    """Whether a ROCm build compiles the text at an offset."""
+    return not is_within(offset, left_out(src))
+
+
+def is_within(offset: int, spans: tuple[Span, ...]) -> bool:
+    """Whether an offset lies in one of several spans, which are in order."""
+    index = bisect_right(spans, offset, key=lambda span: span.start) - 1
+    return index >= 0 and offset < spans[index].end
+
+
+def compiled_findings(src: CxxFile, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings at places that a ROCm build compiles: the others are about code that it never sees."""
+    return (one for one in findings if is_compiled(src, src.offset(one.line, one.col)))
 
 
 @lru_cache(maxsize=4)
-def left_out_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
-    """Branches that a ROCm build leaves out, for a gate, a version or a capability of NVIDIA's not defined there."""
-    left_out = list(dead_regions(src))
-    if not any(macro in src.data for macro in (*VERSION_MACROS, CAPABILITY)):
-        return tuple(left_out)
-    for conditional in conditionals(src):
-        is_taken = False
-        for branch in conditional.branches:
-            tree = None if branch.directive.name == b"else" else parse_condition(src, branch.directive)
-            verdict = None if tree is None else evaluate(tree, value_on_rocm)
-            if is_taken or verdict is False:
-                left_out.append((branch.body.start, branch.body.end))
-            is_taken = is_taken or verdict is True
-    return tuple(left_out)
-
-
-def compiled_text(src: SourceFile) -> bytes:
+def compiled_text(src: CxxFile) -> bytes:
     """The file as a ROCm build reads it, offsets unchanged: comments, strings and what is left out are blank."""
     blank = [(token.start, token.end) for token in src.tokens if token.kind in ("comment", "string")]
+    blank += [(span.start, span.end) for span in left_out(src)]
     text = bytearray(src.data)
-    done = 0  # branches lie inside branches: each byte is blanked once
-    for start, end in sorted((*blank, *left_out_regions(src))):
+    done = 0  # a comment may lie in a branch, and reach beyond it: each byte is blanked once
+    for start, end in sorted(blank):
         start = max(start, done)
         if start < end:
             text[start:end] = _VISIBLE.sub(b" ", src.data[start:end])
@@ -71,61 +85,75 @@ def compiled_text(src: SourceFile) -> bytes:
 _VISIBLE = re.compile(rb"[^\s]")
 
 
-@lru_cache(maxsize=4)
-def dead_regions(src: SourceFile) -> tuple[tuple[int, int], ...]:
-    """Spans of text that a ROCm build leaves out."""
-    dead: list[tuple[int, int]] = []
-    for conditional in conditionals(src):
-        first = _verdict(src, conditional.branches[0].directive)
-        if first is False:
-            dead.append((conditional.branches[0].body.start, conditional.branches[0].body.end))
-        for branch in conditional.branches[1:]:
-            verdict = None if branch.directive.name == b"else" else _verdict(src, branch.directive)
-            if first is True or verdict is False:
-                dead.append((branch.body.start, branch.body.end))
-    return tuple(sorted(dead))
+@lru_cache(maxsize=8)
+def _left_out(src: CxxFile) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    known = [
+        [
+            (branch.body, None if branch.directive.name == b"else" else parse_condition(src, branch.directive))
+            for branch in one.branches
+        ]
+        for one in conditionals(src)
+    ]
+    if not known:
+        return (), ()
+    return _outermost(_untaken(known, _on_rocm(src))), _outermost(_untaken(known, _on_cuda))
 
 
-def is_dead(src: SourceFile, offset: int) -> bool:
-    """Whether an offset lies in text a ROCm build leaves out."""
-    return any(start <= offset < end for start, end in dead_regions(src))
+def _untaken(known: list[list[tuple[Span, Condition | None]]], value: Value) -> Iterator[Span]:
+    """The branches whose condition is false, or that follow one whose condition is true."""
+    for branches in known:
+        is_taken = False
+        for body, tree in branches:
+            truth = None if tree is None else evaluate(tree, value)
+            if is_taken or truth is False:
+                yield body
+            is_taken = is_taken or truth is True
 
 
-def _verdict(src: SourceFile, directive: Directive) -> bool | None:
-    """True or False where the condition is settled on ROCm by a single macro or a literal; None otherwise."""
-    tokens = [src.data[token.start : token.end] for token in directive.tokens]
-    if directive.name in (b"ifdef", b"elifdef", b"ifndef", b"elifndef"):
-        if len(tokens) == 1 and tokens[0] in ROCM_MACROS:
-            return directive.name.endswith(b"ifdef")
+def _outermost(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Without those inside others. Conditionals come in the order of the file, outer ones first."""
+    kept: list[Span] = []
+    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
+        if span.start < span.end and (not kept or span.start >= kept[-1].end):
+            kept.append(span)
+    return tuple(kept)
+
+
+def _on_rocm(src: CxxFile) -> Value:
+    """What the parts of a condition are where ROCm compiles the file; None for a macro we know nothing about."""
+    of_hipcc = True if src.path.endswith(_READ_BY_HIPCC) else None
+    changed = _changed_macros(src)
+
+    def value(atom: Atom) -> bool | None:
+        is_comparison = atom.operator not in ("defined", "value")
+        if atom.macro in changed or atom.macro == _DEVICE_PASS:
+            return None
+        if atom.macro in _OF_HIPCC:
+            return None if is_comparison else of_hipcc
+        if atom.macro in ROCM_MACROS:
+            return None if is_comparison else True
+        if atom.macro == CAPABILITY:
+            # Other tests are rewritten, or seen by the device pass only.
+            return compare(0, atom.operator, atom.number) if atom.number > MATCHED_CAPABILITY else None
+        if atom.macro in VERSION_MACROS:
+            return compare(0, atom.operator, atom.number) if is_comparison else False
         return None
-    whole = tokens
-    negated = False
-    while tokens and tokens[0] == b"!":
-        negated = not negated
-        tokens = tokens[1:]
-    plain = [text for text in tokens if text not in (b"(", b")", b"defined")]
-    if len(plain) == 1 and plain[0] in ROCM_MACROS:
-        return not negated
-    if len(plain) == 1 and plain[0] in (b"0", b"1") and b"defined" not in tokens:
-        return (plain[0] == b"1") != negated
-    if _is_any_of(tokens) and any(text in ROCM_MACROS for text in plain):
-        return not negated
-    if b"||" not in whole and b"&&" in whole and _excludes_rocm(whole):
-        return False
-    return None
+
+    return value
 
 
-def _is_any_of(tokens: list[bytes]) -> bool:
-    """`defined(A) || defined(B)`: a plain disjunction, which one of its macros settles."""
-    words = {text for text in tokens if text not in (b"(", b")", b"defined", b"||")}
-    return b"||" in tokens and all(re.fullmatch(rb"[A-Za-z_]\w*", text) for text in words)
+def _changed_macros(src: CxxFile) -> set[bytes]:
+    """The macros that the file itself sees to. A ROCm macro that it defines as other than 0 stays true."""
+    changed = set()
+    for directive in directives(src):
+        if directive.name in (b"define", b"undef") and directive.tokens:
+            name, *body = (src.text(token) for token in directive.tokens[:3])
+            if directive.name == b"undef" or body == [b"0"] or name not in ROCM_MACROS:
+                changed.add(name)
+    return changed
 
 
-def _excludes_rocm(tokens: list[bytes]) -> bool:
-    """`... && !defined(USE_ROCM)`."""
-    for index, text in enumerate(tokens):
-        if text in ROCM_MACROS:
-            back = [item for item in tokens[max(0, index - 3) : index] if item not in (b"(", b"defined")]
-            if back[-1:] == [b"!"]:
-                return True
-    return False
+def _on_cuda(atom: Atom) -> bool | None:
+    if atom.macro not in ROCM_MACROS:
+        return None
+    return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)

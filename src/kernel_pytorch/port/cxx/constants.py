@@ -1,119 +1,233 @@
-"""Integer expressions that can be read off the source: literals, sizeof, macros and constants of the unit."""
+"""Integer constants through macros, const and constexpr variables, enumerators, casts and arithmetic."""
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.cxx.declarations import Function
+from kernel_pytorch.port.cxx.lexer import integer_value
+from kernel_pytorch.port.cxx.nodes import Node, parse_fragment
+from kernel_pytorch.port.cxx.syntax import FileSyntax, Macro
+from kernel_pytorch.port.cxx.unit import Unit
 
+_MAX_DEPTH = 12
+_DECLARED = rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+%s\s*=\s*([^;{}]+);"
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+}
 _SIZES = {
-    b"char": 1, b"bool": 1, b"short": 2, b"half": 2, b"__half": 2, b"int": 4, b"unsigned": 4, b"float": 4,
-    b"int32_t": 4,
-    b"uint32_t": 4, b"double": 8, b"float2": 8, b"int64_t": 8, b"uint64_t": 8, b"size_t": 8, b"float4": 16, b"int4": 16,
+    "char": 1, "bool": 1, "short": 2, "half": 2, "__half": 2, "int": 4, "unsigned": 4, "float": 4, "int32_t": 4,
+    "uint32_t": 4, "double": 8, "float2": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "float4": 16, "int4": 16,
 }  # fmt: skip
-_TOKEN = re.compile(rb"\s*(?:(\d\w*)|([A-Za-z_]\w*)|(<<|>>|[-+*/%()&|]))")
-_SIZEOF = re.compile(rb"sizeof\s*\(\s*(?:unsigned\s+)?(\w+)\s*\)")
-_CAST = re.compile(rb"\(\s*(?:unsigned|int|size_t|unsigned int|long|long long|unsigned long long)\s*\)")
-_CONSTANT = rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+%s\s*=\s*([^;{}]+);"
-_MAX_DEPTH = 8
+_LIMITS = {"UINT_MAX": 0xFFFFFFFF, "UINT32_MAX": 0xFFFFFFFF, "ULONG_MAX": 2**64 - 1, "UINT64_MAX": 2**64 - 1}
 
 
-def constant_value(text: bytes, unit: Unit, depth: int = 0) -> int | None:
-    """The value of an integer expression, or None where it cannot be read off."""
-    if depth > _MAX_DEPTH or len(text) > 2000:
-        return None
-    plain = _CAST.sub(b"", _SIZEOF.sub(_size, re.sub(rb"\\\r?\n", b" ", text)))
-    pieces: list[str] = []
-    position = 0
-    stripped = plain.strip()
-    while position < len(stripped):
-        found = _TOKEN.match(stripped, position)
-        if not found:
+@dataclass(frozen=True)
+class Constant:
+    """A value, and whether it was made from the `warpSize` variable (counted as CUDA's 32)."""
+
+    value: int
+    from_wave: bool = False
+
+
+@dataclass(eq=False)
+class ConstantTable:
+    """The named constants of a unit. A name with two different values in the unit has none."""
+
+    nodes: dict[str, list[tuple[FileSyntax, Node]]] = field(default_factory=dict)
+    macros: dict[str, list[tuple[FileSyntax, Macro]]] = field(default_factory=dict)
+    _known: dict[str, Constant | None] = field(default_factory=dict)
+
+    def lookup(self, name: str, depth: int = 0) -> Constant | None:
+        """The value of a name at file scope."""
+        if name not in self._known:
+            self._known[name] = None  # a name that needs itself has no value
+            self._known[name] = self._find(name, depth)
+        return self._known[name]
+
+    def _find(self, name: str, depth: int) -> Constant | None:
+        if name in _LIMITS:
+            return Constant(_LIMITS[name])
+        if depth > _MAX_DEPTH:
             return None
-        position = found.end()
-        number, name, sign = found.groups()
-        if sign is not None:
-            pieces.append(sign.decode())
-            continue
-        value = _literal(number) if number is not None else _named(name, unit, depth)
-        if value is None:
-            return None
-        pieces.append(str(value))
-    return _evaluated(pieces)
+        values = set()
+        for syntax, node in self.nodes.get(name, []):
+            values.add(evaluate(node, syntax.text, self.lookup, depth + 1))
+        for _, macro in self.macros.get(name, []):
+            if macro.parameters is None:
+                values.add(self._macro_value(macro, depth + 1))
+        return values.pop() if len(values) == 1 else None
+
+    def _macro_value(self, macro: Macro, depth: int) -> Constant | None:
+        return _value_of_text(macro.body, self.lookup, depth) if len(macro.body) <= 200 else None
 
 
-def _size(found: re.Match[bytes]) -> bytes:
-    return str(_SIZES[found.group(1)]).encode() if found.group(1) in _SIZES else found.group()
+def constant_table(files: tuple[FileSyntax, ...]) -> ConstantTable:
+    """All constants of a unit."""
+    table = ConstantTable()
+    for syntax in files:
+        for name, _, node in syntax.globals:
+            table.nodes.setdefault(name, []).append((syntax, node))
+        for macro in syntax.macros:
+            table.macros.setdefault(macro.name, []).append((syntax, macro))
+    return table
 
 
-def _literal(text: bytes) -> int | None:
-    found = re.fullmatch(rb"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*", text)
-    if not found:
-        return None
-    digits = found.group(1)
-    return int(digits, 16) if digits[:2].lower() == b"0x" else int(digits)
+Lookup = Callable[[str, int], Constant | None]
+
+
+def constant_value(text: bytes, unit: Unit) -> int | None:
+    """The value of an expression by its text and the macros and constants of the unit; None where it is not one."""
+    found = _value_of_text(text, lambda name, depth: _in_unit(name.encode("latin-1"), unit, depth), 0)
+    return None if found is None or found.from_wave else found.value
 
 
 @lru_cache(maxsize=256)
-def _named(name: bytes, unit: Unit, depth: int) -> int | None:
+def _in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
     macros = unit.macros.get(name, ())
-    if len(macros) == 1 and macros[0].parameters is None:
-        return constant_value(macros[0].body, unit, depth + 1)
-    if macros:
+    texts = {macro.body for macro in macros if macro.parameters is None}
+    if len(macros) > 1 or len(texts) < len(macros):
         return None
-    found = []
-    for file in unit.files:
-        if name in file.data:
-            found += re.findall(_CONSTANT % re.escape(name), file.data)
-    return constant_value(found[0], unit, depth + 1) if len(set(found)) == 1 else None
-
-
-_PRECEDENCE = {"|": 1, "&": 2, "<<": 3, ">>": 3, "+": 4, "-": 4, "*": 5, "/": 5, "%": 5}
-_LIMIT = 1 << 64
-
-
-def _evaluated(pieces: list[str]) -> int | None:
-    try:
-        value, position = _expression(pieces, 0, 1)
-    except (IndexError, ValueError, ZeroDivisionError, RecursionError):
+    if not macros:
+        declared = re.compile(_DECLARED % re.escape(name))
+        texts = {found for file in unit.files if name in file.data for found in declared.findall(file.data)}
+    if len(texts) != 1:
         return None
-    return value if position == len(pieces) else None
+    return _value_of_text(texts.pop(), lambda other, deeper: _in_unit(other.encode("latin-1"), unit, deeper), depth)
 
 
-def _expression(pieces: list[str], position: int, lowest: int) -> tuple[int, int]:
-    value, position = _operand(pieces, position)
-    while position < len(pieces) and _PRECEDENCE.get(pieces[position], 0) >= lowest:
-        sign = pieces[position]
-        right, position = _expression(pieces, position + 1, _PRECEDENCE[sign] + 1)
-        value = _applied(sign, value, right)
-        if abs(value) >= _LIMIT:
-            raise ValueError("too large")
-    return value, position
+def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:
+    if depth > _MAX_DEPTH or len(text) > 2000:
+        return None
+    text = b"(" + text + b")"  # `A * B` by itself would declare a pointer
+    statement = next((one for one in parse_fragment(text, 0).walk() if one.kind == "expression_statement"), None)
+    if statement is None or not statement.children:
+        return None
+    return evaluate(statement.children[0], lambda one: text[one.start : one.end].decode("latin-1"), lookup, depth)
 
 
-def _operand(pieces: list[str], position: int) -> tuple[int, int]:
-    text = pieces[position]
-    if text == "(":
-        value, position = _expression(pieces, position + 1, 1)
-        if pieces[position] != ")":
-            raise ValueError("no closing parenthesis")
-        return value, position + 1
-    if text == "-":
-        value, position = _operand(pieces, position + 1)
-        return -value, position
-    return int(text), position + 1
+def evaluate(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int = 0) -> Constant | None:
+    """The value of an expression, or None where it is not a constant we can see."""
+    if depth > _MAX_DEPTH:
+        return None
+    kind = node.kind
+    if kind == "number_literal":
+        return number(text(node))
+    if kind in ("true", "false"):
+        return Constant(int(kind == "true"))
+    if kind in ("identifier", "qualified_identifier"):
+        name = text(node).split("::")[-1].strip()
+        return Constant(32, from_wave=True) if name == "warpSize" else lookup(name, depth + 1)
+    if kind in ("parenthesized_expression", "condition_clause"):
+        inner = [one for one in node.children if one.kind not in ("(", ")")]
+        return evaluate(inner[0], text, lookup, depth + 1) if len(inner) == 1 else None
+    if kind == "unary_expression":
+        return _unary(node, text, lookup, depth)
+    if kind == "binary_expression":
+        return _binary(node, text, lookup, depth)
+    if kind == "cast_expression":
+        return _cast(node.child("type"), node.child("value"), text, lookup, depth)
+    if kind == "call_expression":
+        return _functional_cast(node, text, lookup, depth)
+    if kind == "sizeof_expression":
+        size = _SIZES.get(re.sub(r"^sizeof\W*(?:unsigned\s+)?|\W+$", "", text(node)))
+        return None if size is None else Constant(size)
+    if kind == "initializer_list":
+        inner = [one for one in node.children if one.kind not in ("{", "}", ",")]
+        return evaluate(inner[0], text, lookup, depth + 1) if len(inner) == 1 else None
+    return None
 
 
-def _applied(sign: str, left: int, right: int) -> int:
-    if sign in ("<<", ">>"):
-        if not 0 <= right < 64:
-            raise ValueError("shift")
-        return left << right if sign == "<<" else left >> right
-    if sign == "/":
-        return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-    if sign == "%":
-        return left - _applied("/", left, right) * right
-    return {"+": left + right, "-": left - right, "*": left * right, "&": left & right, "|": left | right}[sign]
+def number(text: str) -> Constant | None:
+    """An integer literal with its suffix."""
+    value = integer_value(text.encode("latin-1", "replace"))
+    return None if value is None else Constant(value)
+
+
+def _unary(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int) -> Constant | None:
+    argument = node.child("argument")
+    sign = node.child("operator")
+    if argument is None or sign is None:
+        return None
+    value = evaluate(argument, text, lookup, depth + 1)
+    if value is None:
+        return None
+    if sign.kind == "-":
+        return Constant(-value.value, value.from_wave)
+    if sign.kind == "~":
+        return Constant(~value.value, value.from_wave)
+    return value if sign.kind == "+" else None
+
+
+def _binary(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int) -> Constant | None:
+    left, sign, right = node.child("left"), node.child("operator"), node.child("right")
+    if left is None or sign is None or right is None:
+        return None
+    a, b = evaluate(left, text, lookup, depth + 1), evaluate(right, text, lookup, depth + 1)
+    if a is None or b is None:
+        return None
+    wave = a.from_wave or b.from_wave
+    if sign.kind in _OPERATORS:
+        value = _OPERATORS[sign.kind](a.value, b.value)
+        return Constant(value, wave) if abs(value) < 1 << 64 else None
+    if sign.kind in ("/", "%") and b.value > 0 and a.value >= 0:
+        return Constant(a.value // b.value if sign.kind == "/" else a.value % b.value, wave)
+    if sign.kind in ("<<", ">>") and 0 <= b.value < 64 and a.value >= 0:
+        return Constant(a.value << b.value if sign.kind == "<<" else a.value >> b.value, wave)
+    return None
+
+
+def _cast(
+    kind: Node | None, inner: Node | None, text: Callable[[Node], str], lookup: Lookup, depth: int
+) -> Constant | None:
+    value = evaluate(inner, text, lookup, depth + 1) if inner is not None else None
+    if value is None or kind is None:
+        return None
+    return _as_type(value, text(kind))
+
+
+def _functional_cast(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int) -> Constant | None:
+    callee, arguments = node.child("function"), node.child("arguments")
+    if callee is None or arguments is None:
+        return None
+    values = [one for one in arguments.children if one.kind not in ("(", ")", ",")]
+    name = text(callee)
+    match = re.match(r"static_cast\s*<\s*([\w\s:]+?)\s*>$", name)
+    type_name = match.group(1) if match else name
+    if len(values) != 1 or not re.fullmatch(
+        r"(?:std::)?(?:u?int(?:32|64)?(?:_t)?|unsigned(?: int| long long)?|long long)", type_name
+    ):
+        return None
+    value = evaluate(values[0], text, lookup, depth + 1)
+    return None if value is None else _as_type(value, type_name)
+
+
+def _as_type(value: Constant, type_name: str) -> Constant:
+    wide = "64" in type_name or "long" in type_name or "size_t" in type_name
+    if "unsigned" in type_name or type_name.split("::")[-1].startswith("u"):
+        return Constant(value.value & (2**64 - 1 if wide else 0xFFFFFFFF), value.from_wave)
+    return value
+
+
+def function_lookup(function: Function, table: ConstantTable, locals_: Mapping[str, Node]) -> Lookup:
+    """Names as a function sees them: its own constants first, then the unit's."""
+    # A template parameter's default says nothing about the value in other instances.
+    hidden = {one.name for one in (*function.parameters, *function.template_parameters)}
+
+    def look(name: str, depth: int) -> Constant | None:
+        if name in hidden or depth > _MAX_DEPTH:
+            return None
+        if name in locals_:
+            return evaluate(locals_[name], function.text, look, depth + 1)
+        return table.lookup(name, depth)
+
+    return look

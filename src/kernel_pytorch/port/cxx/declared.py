@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cxx.reading import text_at
+from kernel_pytorch.port.cxx.tokens import text_at
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 _NO_TYPE = frozenset((b"return", b"else", b"case", b"goto", b"do", b"const", b"volatile", b"static", b"new"))
 
 
-def declared_type(src: SourceFile, index: int, types: frozenset[bytes]) -> bytes | None:
+def declared_type(src: CxxFile, index: int, types: frozenset[bytes]) -> bytes | None:
     """One of `types`, for the name that token `index` uses. None where it is a member, is being declared, or the
     nearest declaration before it has another type."""
     code = src.code
@@ -34,7 +34,7 @@ def declared_type(src: SourceFile, index: int, types: frozenset[bytes]) -> bytes
     return None
 
 
-def _type_of_list(src: SourceFile, comma: int, types: frozenset[bytes]) -> bytes | None:
+def _type_of_list(src: CxxFile, comma: int, types: frozenset[bytes]) -> bytes | None:
     """`half2 a, b;`: the type that stands before the first name of the list."""
     at = comma
     while at > 1 and text_at(src, at) == b"," and src.code[at - 1].kind == "identifier":

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from kernel_pytorch.port.cxx.unit import includes_of, resolve_include
+from kernel_pytorch.port.cxx.includes import includes_of, resolve_include, search_folders
 
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv"})
@@ -28,10 +28,20 @@ _OF_THE_C_LIBRARY = (
 )  # fmt: skip
 
 
+def compile_folders(root: Path, files: Iterable[Path], named: Sequence[str] = ()) -> tuple[Path, ...]:
+    """The -I folders of a compiler: what the project names, the usual ones, what it brings along, and what its
+    includes are otherwise meant to be looked up in."""
+    brought = [folder for place in ("third_party", "external", "extern") for folder in sorted((root / place).glob("*"))]
+    every = [*search_folders(root, [root / name for name in named]), *brought, *(one / "include" for one in brought)]
+    folders = tuple(dict.fromkeys(folder for folder in every if folder.is_dir()))
+    inferred = inferred_folders(root, files, folders)
+    return (*folders, *(root / folder.relative_to(root.resolve()) for folder in inferred))
+
+
 def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> tuple[Path, ...]:
     """The folders that includes of `files` are meant to be looked up in, besides `search`, in the order found."""
     root = root.resolve()
-    known = [*search, root, root / "include", root / "src"]
+    known = search_folders(root, search)
     headers = _Headers(root)
     found: dict[Path, None] = {}
     seen: set[tuple[Path, str]] = set()

@@ -160,3 +160,17 @@ def _with_include_paths(data: bytes, tokens: tuple[Token, ...]) -> tuple[Token, 
                 result.append(Token("string", path.start(), path.end()))
                 until = path.end()
     return tuple(result)
+
+
+# No longer than 64 bits: Python itself refuses numbers of thousands of digits.
+_INTEGER = re.compile(rb"(0[xX][0-9a-fA-F]{1,16}|0[bB][01]{1,64}|0[0-7]{0,22}|[1-9][0-9]{0,19})[uUlLzZ]{0,3}")
+
+
+def integer_value(text: bytes) -> int | None:
+    """The value of an integer literal, its suffix and digit separators aside; None for anything else."""
+    found = _INTEGER.fullmatch(text.replace(b"'", b""))
+    if not found:
+        return None
+    digits = found.group(1)
+    is_octal = digits[:1] == b"0" and digits[1:].isdigit()
+    return int(digits, 8 if is_octal else 0)

@@ -45,7 +45,7 @@ class InstallPlan:
 
 
 @dataclass
-class Steps:
+class StageInstalls:
     """What has been seen of one build stage so far, and what the steps of an instruction turned out to need."""
 
     plan: InstallPlan

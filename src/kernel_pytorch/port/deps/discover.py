@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-SKIPPED_FOLDERS = frozenset(
-    {
-        *(".git", ".hg", ".svn", ".tox", ".nox", ".eggs", ".idea", ".vscode", "__pycache__", "node_modules"),
-        *(".mypy_cache", ".pytest_cache", ".ruff_cache", "build", "dist"),
-        *(".venv", "venv", "env", ".env", "virtualenv", "site-packages"),
-        *("third_party", "third-party", "thirdparty", "3rdparty", "vendor", "vendored", "external", "extern"),
-    }
-)
+from kernel_pytorch.port.cxx.includes import is_third_party, third_party_folder
+from kernel_pytorch.port.settings import listing_of
+
+_NOT_WORTH_A_WORD = frozenset({".git", "__pycache__", ".hg", ".svn"})
 _REQUIREMENTS = re.compile(r"^(?P<before>[\w.-]*?)[-_.]?require?ments?(?P<after>[-_.][\w.-]*)?\.(txt|in|pip)$", re.I)
 _CONDA = re.compile(r"^(?P<before>[\w.-]*?[-_.])?(conda[-_])?env(ironment)?s?(?P<after>[-_.][\w.-]*)?\.ya?ml$", re.I)
 _OURS = re.compile(r"^(requirements-rocm[\w.-]*\.txt|constraints-rocm\.txt|environment-rocm\.ya?ml)$")
@@ -43,34 +38,20 @@ def find_files(root: Path) -> tuple[list[Found], list[str]]:
     if root.is_file():
         found = identify(root)
         return ([found] if found else []), []
+    listing = listing_of(root)
+    skipped = {f"{one}/": None for one in listing.not_entered if PurePosixPath(one).name not in _NOT_WORTH_A_WORD}
     found_files: list[Found] = []
-    skipped: list[str] = []
-    for folder, children, names in os.walk(root):
-        here = Path(folder)
-        kept = []
-        for child in sorted(children):
-            if child.lower() in SKIPPED_FOLDERS or child.endswith(".egg-info") or _is_venv(here / child):
-                if child not in {".git", "__pycache__", ".hg", ".svn"}:
-                    skipped.append((here / child).relative_to(root).as_posix() + "/")
-            else:
-                kept.append(child)
-        children[:] = kept
-        for name in sorted(names):
-            path = here / name
-            if _OURS.match(name):
-                skipped.append(f"{path.relative_to(root).as_posix()} (a ROCm list already)")
-                continue
-            if name.endswith(".in") and path.with_suffix(".txt").exists() and _REQUIREMENTS.match(name):
-                skipped.append(f"{path.relative_to(root).as_posix()} (its compiled .txt is read)")
-                continue
-            found = identify(path)
-            if found:
-                found_files.append(found)
-    return found_files, skipped
-
-
-def _is_venv(folder: Path) -> bool:
-    return (folder / "pyvenv.cfg").is_file()
+    for name in sorted(listing.names, key=lambda one: (PurePosixPath(one).parent.parts, one)):
+        path = root / name
+        if is_third_party(PurePosixPath(name)):
+            skipped[f"{third_party_folder(PurePosixPath(name))}/"] = None
+        elif _OURS.match(path.name):
+            skipped[f"{name} (a ROCm list already)"] = None
+        elif path.suffix == ".in" and path.with_suffix(".txt").exists() and _REQUIREMENTS.match(path.name):
+            skipped[f"{name} (its compiled .txt is read)"] = None
+        elif path.is_file() and (found := identify(path)):
+            found_files.append(found)
+    return found_files, list(skipped)
 
 
 def identify(path: Path) -> Found | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from kernel_pytorch.port.deps.discover import SKIPPED_FOLDERS
+from kernel_pytorch.port.cxx.includes import is_third_party
 from kernel_pytorch.port.deps.model import JaxUse
+from kernel_pytorch.port.settings import listing_of
 
 JAX_MODULES = frozenset(
     """jax jaxlib flax optax chex orbax equinox haiku diffrax optimistix lineax numpyro blackjax distrax rlax brax
@@ -25,11 +25,9 @@ def python_files(root: Path) -> Iterator[Path]:
         if root.suffix == ".py":
             yield root
         return
-    for folder, children, names in os.walk(root):
-        children[:] = sorted(child for child in children if child.lower() not in SKIPPED_FOLDERS)
-        for name in sorted(names):
-            if name.endswith(".py"):
-                yield Path(folder) / name
+    for name in sorted(listing_of(root).names, key=lambda one: (PurePosixPath(one).parent.parts, one)):
+        if name.endswith(".py") and not is_third_party(PurePosixPath(name)):
+            yield root / name
 
 
 def scan_imports(root: Path) -> JaxUse:

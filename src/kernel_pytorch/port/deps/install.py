@@ -33,7 +33,7 @@ _OPTION_KINDS = frozenset({"extra-index-url", "find-links", "trusted-host", "ind
 
 
 @dataclass(frozen=True)
-class Step:
+class InstallStep:
     """One package: what was asked for, by whom, and how it went."""
 
     requirement: str
@@ -46,7 +46,7 @@ class Step:
 class Installation:
     """The whole run. `intact` says whether the protected packages are what they were before it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[InstallStep, ...]
     intact: bool
     torch: str
 
@@ -111,7 +111,7 @@ def install(
     project: Project,
     interpreter: Interpreter,
     groups: Iterable[str] = (),
-    progress: Callable[[Step], None] = lambda step: None,
+    progress: Callable[[InstallStep], None] = lambda step: None,
 ) -> Installation:
     """Install the project's missing requirements and theirs. Stops at the first step that touches torch."""
     description = check_ready(interpreter)
@@ -157,18 +157,18 @@ def _constraints(project: Project, protected: Iterable[tuple[str, str]], direct:
 class _Run:
     """The queue of one installation: what is wanted, what was done, what this run itself put there."""
 
-    def __init__(self, project: Project, interpreter: Interpreter, progress: Callable[[Step], None]) -> None:
+    def __init__(self, project: Project, interpreter: Interpreter, progress: Callable[[InstallStep], None]) -> None:
         self.interpreter = interpreter
         self.options = _pip_options(project)
         self.progress = progress
-        self.steps: list[Step] = []
+        self.steps: list[InstallStep] = []
         self.queue: deque[_Wanted] = deque()
         self.seen: set[str] = set()
         self.ours: set[str] = set()
         self.limits: dict[str, SpecifierSet] = {}
 
     def record(self, requirement: str, by: str, outcome: str, detail: str = "") -> None:
-        step = Step(requirement, by, outcome, detail)
+        step = InstallStep(requirement, by, outcome, detail)
         self.steps.append(step)
         self.progress(step)
 

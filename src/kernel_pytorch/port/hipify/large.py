@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.lexer import safe_cut
-from kernel_pytorch.port.hipify.edits import EditSet
+from kernel_pytorch.port.cxx.source import CxxFile, pieces
+from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.names.rename import IsLocal, Naming, name_file
-from kernel_pytorch.port.source import SourceFile
 
-PIECE_BYTES = 1_000_000
 MOST_FINDINGS = 1000
 
 
-def pieces(src: SourceFile) -> Iterator[SourceFile]:
-    """The file in parts that begin and end between two tokens; joined they are the file."""
-    start = 0
-    while start < len(src.data):
-        end = safe_cut(src.data, start, start + PIECE_BYTES)
-        yield SourceFile(src.path, src.data[start:end], src.language)
-        start = end
-
-
-def rename_large(src: SourceFile, own: frozenset[bytes], is_local: IsLocal) -> tuple[bytes, Naming]:
+def rename_large(src: CxxFile, own: frozenset[bytes], is_local: IsLocal) -> tuple[bytes, Naming]:
     """The file with its names and headers mapped, and what there is to say about them."""
     parts: list[bytes] = []
     whole = Naming()

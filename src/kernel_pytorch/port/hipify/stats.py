@@ -1,4 +1,4 @@
-"""What a translation came to, per file and in all: references, findings, what was not looked at."""
+"""What a run came to, per file and in all: references, findings, what was not looked at."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_pytorch.core.findings import Finding, to_plain
-from kernel_pytorch.port.hipify.file import Translation
+from kernel_pytorch.port.hipify.file import HipifiedFile
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class FileStats:
         }
 
 
-def file_stats(result: Translation, written_as: str = "") -> FileStats:
-    """The figures of one translation."""
+def file_stats(result: HipifiedFile, written_as: str = "") -> FileStats:
+    """The figures of one file."""
     held = {id(item.finding) for item in result.held}
     left = tuple(found for found in result.findings if not found.edits or id(found) in held)
     libraries = Counter(name.library for name in result.names)

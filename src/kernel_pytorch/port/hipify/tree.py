@@ -1,19 +1,23 @@
-"""A folder of CUDA sources: which files, which belong together, and their translation on all cores."""
+"""Groups of CUDA files that are seen together: which files, their way to HIP, a whole folder on all cores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
-from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, is_third_party, resolve_include
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, resolve_include, search_folders
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.cxx.unit import Unit
+from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_file
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
-from kernel_pytorch.port.names.compat_header import Needs, needs_of
-from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES, SourceFile, source_file
+from kernel_pytorch.port.layouts import layout_named
+from kernel_pytorch.port.names.compat_header import Needs
+from kernel_pytorch.port.settings import project_of
 
 # A unit whose files go beyond this is analysed file by file, each with the headers it reaches.
 MAX_UNIT_BYTES = 3_000_000
@@ -21,12 +25,16 @@ MAX_UNIT_BYTES = 3_000_000
 
 @dataclass(frozen=True)
 class Task:
-    """Files that are seen together, and which of them this task translates. Paths are relative to the root."""
+    """Files that are seen together, and which of them are ported. Paths are relative to the root.
+
+    `search` are include folders besides the usual ones; `shown` are the members as findings name them.
+    """
 
     root: Path
     members: tuple[str, ...]
     chosen: tuple[str, ...]
     search: tuple[Path, ...] = ()
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,29 +45,56 @@ class Done:
     needs: Needs
 
 
-def find_sources(root: Path, leave: Sequence[Path] = ()) -> list[Path]:
-    """The C, C++ and CUDA files below a folder, third-party folders, hidden ones and `leave` left out. Sorted."""
-    found: list[Path] = []
-    left = {path.resolve() for path in leave}
-    for folder, folders, names in os.walk(root):
-        here = Path(folder)
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".") and not is_third_party(Path(name) / "x") and (here / name).resolve() not in left
-        )
-        for name in sorted(names):
-            path = here / name
-            if path.suffix.lower() in CUDA_SUFFIXES | C_SUFFIXES and path.is_file():
-                found.append(path)
-    return found
+def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
+    """Ports the chosen files of a task, each in the unit of all its members, in the order of the members."""
+    root = task.root.resolve()
+    shown = task.shown or task.members
+    pairs = zip(shown, task.members, strict=True)
+    unit = Unit(tuple(cxx_file(name, (root / path).read_bytes()) for name, path in pairs), options.wave)
+    folders = search_folders(root, task.search)
+    chosen = set(task.chosen)
+    for path, src in zip(task.members, unit.files, strict=True):
+        if path in chosen:
+            yield hipify_file(src, unit, options, partial(is_local_to, root / path, folders))
 
 
-def tasks_of(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> list[Task]:
-    """Groups files that reach each other by includes. Large groups are taken apart again. Largest first."""
+def is_local_to(path: Path, folders: Sequence[Path], include: Include) -> bool:
+    """Whether an #include of the file at `path` names a file of the project."""
+    return resolve_include(include, path, folders) is not None
+
+
+def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
+    """The task of one file, seen with the project headers it reaches, which findings name beside it."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    main = path.resolve()
+    members = [at.relative_to(main.parent).as_posix() for at in include_closure(path, main.parent, search)]
+    shown = [path.as_posix(), *((path.parent / name).as_posix() for name in members[1:])]
+    return Task(main.parent, tuple(members), (main.name,), tuple(search), tuple(shown))
+
+
+def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], list[str]]:
+    """The C, C++ and CUDA files of a folder, and those of them to port: not excluded, and not below `leave`."""
+    project = project_of(root)
+    left = [path.resolve() for path in leave]
+    names = sorted(project.of("cuda", "c++"), key=lambda name: (PurePosixPath(name).parent.parts, name))
+    files = [root / name for name in names]
+    files = [path for path in files if not any(path.resolve().is_relative_to(folder) for folder in left)]
+    seen = [path.relative_to(root).as_posix() for path in files]
+    return files, [name for name in seen if name not in project.excluded]
+
+
+def tasks_of(
+    root: Path, files: Iterable[Path], search: Sequence[Path] = (), chosen: Iterable[str] | None = None
+) -> list[Task]:
+    """Groups files that reach each other by includes. Large groups are divided again. Largest first.
+
+    `chosen` are those that are ported, as paths relative to the root (None: all); the others are only seen.
+    """
     known = {path.resolve(): path.relative_to(root).as_posix() for path in files}
+    wanted = set(known.values()) if chosen is None else set(chosen)
     search = (*search, *inferred_folders(root, known, search))
-    folders = [*search, root.resolve(), root.resolve() / "include", root.resolve() / "src"]
+    folders = search_folders(root.resolve(), search)
     leader = {name: name for name in known.values()}
     sizes: dict[str, int] = {}
     reaches: dict[str, list[str]] = {}
@@ -78,9 +113,13 @@ def tasks_of(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> 
     tasks: list[Task] = []
     for members in groups.values():
         if sum(sizes[name] for name in members) <= MAX_UNIT_BYTES:
-            tasks.append(Task(root, tuple(members), tuple(members), tuple(search)))
+            own = tuple(name for name in members if name in wanted)
+            tasks.append(Task(root, tuple(members), own, tuple(search)))
         else:
-            tasks.extend(Task(root, tuple(_closure(name, reaches)), (name,), tuple(search)) for name in members)
+            tasks.extend(
+                Task(root, tuple(_closure(name, reaches)), (name,), tuple(search)) for name in members if name in wanted
+            )
+    tasks = [task for task in tasks if task.chosen]
     return sorted(tasks, key=lambda task: -sum(sizes[name] for name in task.chosen))
 
 
@@ -98,43 +137,22 @@ def _closure(name: str, reaches: dict[str, list[str]]) -> list[str]:
     return seen
 
 
-def written_name(relative: str, layout: str) -> str:
-    """The name of a file's twin: .cu becomes .hip in the copy layout, everything else keeps its name."""
-    if layout == "copy" and relative.endswith(".cu"):
-        return relative.removesuffix(".cu") + ".hip"
-    return relative
-
-
-def run_task(task: Task, options: TranslateOptions, target: Path | None) -> list[Done]:
-    """Translates the chosen files of a task and writes them below `target`, if there is one."""
-    unit = Unit(tuple(source_file(name, (task.root / name).read_bytes()) for name in task.members), options.wave)
-    folders = [*task.search, task.root.resolve(), task.root.resolve() / "include", task.root.resolve() / "src"]
+def run_task(task: Task, options: HipifyOptions, target: Path | None) -> list[Done]:
+    """Ports the chosen files of a task and writes them below `target`, if there is one."""
+    layout = layout_named(options.layout)
     done: list[Done] = []
-    chosen = set(task.chosen)
-    for src in unit.files:
-        if src.path not in chosen:
-            continue
-        result = translate(src, unit, options, local_to(task.root / src.path, folders))
-        name = written_name(src.path, options.layout)
+    for result in hipify_task(task, options):
+        name = layout.written_name(result.path)
         if target is not None:
             path = target / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(result.after)
-        done.append(Done(file_stats(result, name if target is not None else ""), needs_of(result)))
+        done.append(Done(file_stats(result, name if target is not None else ""), result.needs))
     return done
 
 
-def local_to(path: Path, folders: Sequence[Path]) -> Callable[[Include], bool]:
-    """Tells whether an #include of the file at `path` names a file of the project."""
-
-    def is_local(include: Include) -> bool:
-        return resolve_include(include, path, folders) is not None
-
-    return is_local
-
-
 def run_tasks(
-    tasks: Sequence[Task], options: TranslateOptions, target: Path | None, workers: int | None = None
+    tasks: Sequence[Task], options: HipifyOptions, target: Path | None, workers: int | None = None
 ) -> Iterator[Done]:
     """Runs tasks on all cores. Only a few are in flight at a time, so memory does not grow with the tree."""
     workers = workers or os.cpu_count() or 1
@@ -163,18 +181,3 @@ def _quiet_worker() -> None:
 
     # Tokens are millions of small tuples without cycles: collecting them costs a third of the time and frees nothing.
     gc.disable()
-
-
-def single_file(path: Path) -> tuple[SourceFile, Unit, Path]:
-    """A file given by itself, with the unit of project headers it reaches and the folder they are sought in."""
-    from kernel_pytorch.port.cxx.unit import include_closure
-
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file")
-    root = path.resolve().parent
-    seen = include_closure(path, root)
-    files = []
-    for at, data in seen.items():
-        shown = path.as_posix() if at == path.resolve() else (path.parent / at.relative_to(root)).as_posix()
-        files.append(source_file(shown, data))
-    return files[0], Unit(tuple(files)), root

@@ -13,8 +13,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Patch
-from kernel_pytorch.port.hipify.file import COMPAT_HEADER
-from kernel_pytorch.port.names.compat_header import Needs, compat_header, needs_in
+from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, compat_header, needs_in
 
 _HEADERS = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl")
 _NAMED = f'"{COMPAT_HEADER}"'.encode()

@@ -1,175 +1,39 @@
-"""Builds a torch extension's sources as torch's own ROCm build would, and says what is wrong on the user's lines.
-
-Translated sources still have CUDA's names in this layout: torch.utils.hipify renames them, into files of other names,
-and torch's headers are those of a ROCm build (toolchain.torch_headers).
-"""
+"""A torch extension: torch's build renames what its own table knows, the rest stands behind gates."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-
-from kernel_pytorch.core.findings import Status
-from kernel_pytorch.port.build_files.setup_macros import declared_macros
-from kernel_pytorch.port.cxx.unit import include_closure, includes_of, resolve_include
-from kernel_pytorch.port.hipify.file import TranslateOptions
-from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
-from kernel_pytorch.port.layouts.translated_tree import line_map
-from kernel_pytorch.toolchain.compile import (
-    CompileFailed,
-    CompileOptions,
-    check_host,
-    compile_device,
-    header_directories,
-)
-from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
-from kernel_pytorch.toolchain.find import Toolchain
-from kernel_pytorch.toolchain.torch_headers import (
-    InstalledTorch,
-    extension_options,
-    hipify,
-    installed_torch,
-    rocm_headers,
-)
-
-HOST_SUFFIXES = (".cpp", ".cc", ".cxx")
-_OF_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
-_NOT_FOUND = re.compile(r"'([^']+)' file not found")
-_OF_CUDA = re.compile(r"cuda|cublas|cusparse|cusolver|cufft|curand|c10/cuda/|ATen/cuda/")
-_FROM = re.compile(r"from (.+?):(\d+)[,:]")
-_SHOWN = 3
+from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_compiled
+from kernel_pytorch.port.layouts.gates import behind_gates
+from kernel_pytorch.port.layouts.layout import Draft, LaidOut
+from kernel_pytorch.port.names.compat_header import COMPAT_HEADER
+from kernel_pytorch.port.names.headers import RUNTIME_HEADER
+from kernel_pytorch.port.names.rename import newline_of, top_of_file
+from kernel_pytorch.port.names.shims import is_cub_header_left_by_torch
+from kernel_pytorch.port.names.table import torch_gaps
 
 
-def reaches_torch(source: Path, root: Path, folders: Sequence[Path] = ()) -> bool:
-    """Whether a source includes torch's headers, by itself or through headers of the project."""
-    for path, data in include_closure(source, root, folders).items():
-        for include in includes_of(data):
-            if _OF_TORCH.match(include.name) and resolve_include(include, path, [*folders, root]) is None:
-                return True
-    return False
+def torch_extension(draft: Draft) -> LaidOut:
+    """The file with the names that torch leaves, and every changed line behind a gate."""
+    src, edits = draft.src, draft.edits
+    for name, group in draft.naming.groups:
+        is_ours = name in torch_gaps() or is_cub_header_left_by_torch(name)
+        if is_ours and all(is_compiled(src, edit.span.start) for edit in group):
+            edits.add(group)
+    top = _top(draft)
+    if top:
+        edits.add([Edit(Span(top_of_file(src), top_of_file(src)), top)])
+    return behind_gates(src, edits)
 
 
-@dataclass(frozen=True)
-class TorchExtension:
-    """Sources in a folder of their own, renamed as torch's ROCm build renames them.
-
-    `original` is the folder whose lines messages are about; paths are relative to it. `folders` are the -I folders,
-    `macros` what setup.py defines.
-    """
-
-    top: Path
-    original: Path
-    torch: InstalledTorch
-    headers: Path
-    folders: tuple[Path, ...]
-    renamed: dict[Path, Path]
-    macros: tuple[str, ...] = ()
-
-    def source(self, path: str) -> Path:
-        """The file that torch's build compiles for a source."""
-        file = self.top / path
-        return self.renamed.get(file.resolve(), file)
-
-    def build_device(self, path: str, target: str, toolchain: Toolchain) -> bytes:
-        """The code object of a source. Raises CompileFailed: see `outcome`."""
-        return compile_device(self.source(path), target, toolchain, self.options(path))
-
-    def check_host(self, path: str, toolchain: Toolchain, target: str = "gfx942") -> None:
-        """The host pass of a source; a .cpp has no other. Raises CompileFailed: see `outcome`."""
-        check_host(self.source(path), toolchain, self.options(path), target)
-
-    def options(self, path: str) -> CompileOptions:
-        """What torch's build would pass for a source."""
-        kernels = not path.endswith(HOST_SUFFIXES)
-        options = CompileOptions(include_dirs=self.folders, defines=self.macros)
-        return extension_options(options, self.torch, self.headers, kernels)
-
-    def outcome(self, path: str, failure: CompileFailed, toolchain: Toolchain) -> tuple[Status, str]:
-        """What a failure means: not run where a foreign header is missing, else the errors on the user's lines."""
-        raw = errors(parse_messages(failure.stderr))
-        missing = _NOT_FOUND.search(raw[0].text) if raw else None
-        if missing is not None and _OF_CUDA.match(missing[1]):
-            line = self.last_own_line(failure.stderr)
-            if line is not None:
-                reason = "which ROCm does not have: torch's renaming did not reach that file"
-                return Status.FAIL, f"{line} leads to <{missing[1]}>, {reason}"
-        if missing is not None and raw[0].path is not None and Path(raw[0].path).is_relative_to(self.headers):
-            return Status.NOT_RUN, (
-                f"torch's headers include <{missing[1]}>, which is not here: install the headers of ROCm's libraries "
-                "and of Python, or name a ROCm root with KPT_ROCM_ROOT"
-            )
-        if missing is not None and path.endswith(HOST_SUFFIXES):
-            where = self.on_original(raw[0])
-            return Status.NOT_RUN, f"{where.path}:{where.line} includes {missing[1]}, which no include folder has"
-        placed = parse_messages(failure.stderr, (*header_directories(toolchain), str(self.headers)))
-        found = errors(placed) or errors(failure.messages) or failure.messages
-        more = f" (and {len(found) - _SHOWN} more)" if len(found) > _SHOWN else ""
-        return Status.FAIL, "; ".join(str(self.on_original(one)) for one in found[:_SHOWN]) + more
-
-    def last_own_line(self, stderr: str) -> str | None:
-        """The last file and line of the project on the way to a header, as the compiler tells it."""
-        for path, line in reversed(_FROM.findall(stderr.partition(" error: ")[0])):
-            place = self.on_original(CompilerMessage(path, int(line), 0, "note", ""))
-            if place.path is not None and not Path(place.path).is_absolute():
-                return f"{place.path}:{place.line}"
-        return None
-
-    def on_original(self, message: CompilerMessage) -> CompilerMessage:
-        """A compiler's message on the user's own file and line, the path relative to the project."""
-        if message.path is None:
-            return message
-        written = Path(os.path.realpath(message.path))
-        before = next((old for old, new in self.renamed.items() if Path(os.path.realpath(new)) == written), written)
-        top = Path(os.path.realpath(self.top))
-        if not before.is_relative_to(top):
-            return message
-        name = before.relative_to(top)
-        origin = self.original / name
-        if not origin.is_file():
-            return replace(message, path=str(name))
-        lines = line_map(origin.read_bytes(), written.read_bytes())
-        return replace(message, path=str(name), line=lines.get(message.line, message.line))
-
-
-def renamed_extension(
-    top: Path, original: Path, folders: Sequence[Path] = (), macros: tuple[str, ...] = ()
-) -> TorchExtension:
-    """Renames translated sources below `top` as torch's build does. `folders` of `original` are sought in `top` first.
-
-    Raises TorchHeadersError where no torch is installed or its headers cannot be made.
-    """
-    torch = installed_torch()
-    headers = rocm_headers(torch)
-    top, original = top.resolve(), original.resolve()
-    inside = [top / one.resolve().relative_to(original) for one in folders if one.resolve().is_relative_to(original)]
-    own = [one for one in dict.fromkeys(inside) if one.is_dir()]
-    renamed = hipify(torch, top, "extension", [f"{top}/*"], own)
-    every = (*own, *(one for one in folders if one not in own))
-    return TorchExtension(top, original, torch, headers, every, renamed, macros)
-
-
-@contextmanager
-def torch_extension(root: Path, paths: Sequence[str], folders: Sequence[Path] = ()) -> Iterator[TorchExtension]:
-    """A project's C++ and CUDA files, translated and renamed in a scratch folder; gone when the block ends."""
-    with tempfile.TemporaryDirectory(prefix="kpt-extension-") as scratch:
-        top = Path(scratch).resolve() / "project"
-        for path in paths:
-            (top / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(root / path, top / path)
-        search = [top / one.resolve().relative_to(root.resolve()) for one in folders if _is_inside(one, root)]
-        translated = Path(scratch) / "translated"
-        tasks = tasks_of(top, [top / path for path in paths], [one for one in search if one.is_dir()])
-        for _ in run_tasks(tasks, TranslateOptions("torch-extension"), translated):
-            pass
-        shutil.copytree(translated, top, dirs_exist_ok=True)
-        yield renamed_extension(top, root, folders, declared_macros(root / "setup.py"))
-
-
-def _is_inside(folder: Path, root: Path) -> bool:
-    return folder.resolve().is_relative_to(root.resolve())
+def _top(draft: Draft) -> bytes:
+    """What stands first: the functions HIP lacks, or the header that has them."""
+    src, shims = draft.src, draft.naming.needed_shims
+    newline = newline_of(src)
+    if not shims:
+        return b""
+    if draft.shims_beside:
+        line = f'#include "{COMPAT_HEADER}"'.encode()
+        return b"" if line in src.data else line + newline
+    text = "".join(shim.guarded(newline.decode(), beside_host_compiler=True) for shim in shims)
+    return f"#include <{RUNTIME_HEADER}>".encode() + newline + text.encode()

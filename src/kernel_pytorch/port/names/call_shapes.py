@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.names.table import Use, arguments
-from kernel_pytorch.port.source import SourceFile
 
 
 class Wrap(NamedTuple):
@@ -39,7 +39,7 @@ _WRAPS = {
 }
 
 
-def wrapping(src: SourceFile, use: Use) -> tuple[tuple[int, bytes], tuple[int, bytes]] | None:
+def wrapping(src: CxxFile, use: Use) -> tuple[tuple[int, bytes], tuple[int, bytes]] | None:
     """Two insertions, (offset, text) each, around the argument a call must change; None if it need not."""
     wrap = _WRAPS.get(use.name.cuda)
     opening = use.at + 1

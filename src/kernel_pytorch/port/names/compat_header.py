@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from kernel_pytorch.port.hipify.file import COMPAT_HEADER, Translation, goes_into_compat_header
 from kernel_pytorch.port.names.headers import RUNTIME_HEADER
 from kernel_pytorch.port.names.shims import Shim, shims
 
+COMPAT_HEADER = "kpt_hip_compat.h"
 _TOP = """\
 // Made by `kpt hipify --layout single-source`: CUDA's names on AMD, those this project uses.
 // Under CUDA this file says nothing. Regenerate it rather than edit it.
@@ -34,11 +34,12 @@ class Needs:
     shims: tuple[Shim, ...] = ()
 
 
-def needs_of(result: Translation) -> Needs:
-    """The wants of one translated file."""
-    includes = (*(path for _, path in result.headers if path and goes_into_compat_header(path)), *result.implicit)
-    names = tuple((name.cuda, name.hip) for name in result.names if name.hip or name.cuda.encode() in shims())
-    return Needs(includes, names, result.shims)
+def goes_into_compat_header(path: str) -> bool:
+    """Whether a header may be included by every file, C++ files of the host compiler too: HIP's own are made for that.
+
+    A library's header stays where CUDA's was: it may need HIP's compiler (hipCUB), or stand behind an option.
+    """
+    return path.startswith("hip/")
 
 
 def needs_in(text: str) -> Needs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernel_pytorch.port.cxx.unit import Include
+from kernel_pytorch.port.cxx.includes import Include
 from kernel_pytorch.port.names.table import Name, header_rows
 
 RUNTIME_HEADER = "hip/hip_runtime.h"

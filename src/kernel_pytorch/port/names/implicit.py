@@ -6,9 +6,11 @@ import re
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of
+from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
+from kernel_pytorch.port.cxx.includes import Include, includes_of
+from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
-from kernel_pytorch.port.source import SourceFile
 
 # cuda_runtime.h brings these in by way of crt/common_functions.h; hip_runtime.h does not, and declares a device memcpy
 # of its own, so that a host call then finds only that one.
@@ -38,14 +40,14 @@ def _implicit(unit: Unit) -> tuple[str, ...]:
     )
 
 
-def _relies(file: SourceFile, header: str, used: re.Pattern[bytes]) -> bool:
+def _relies(file: CxxFile, header: str, used: re.Pattern[bytes]) -> bool:
     # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
-    if used.search(file.data) is None:
+    if used.search(file.data) is None or (file.is_parsable and used.search(compiled_text(file)) is None):
         return False
     return header != "math.h" or "math.h" not in {include.name for include in _real_includes(file)}
 
 
-def _real_includes(src: SourceFile) -> list[Include]:
+def _real_includes(src: CxxFile) -> list[Include]:
     """The #include lines that are no comment."""
     found = includes_of(src.data)
     if not any(mark in src.data for mark in (b"/*", b"//")) or not src.is_parsable:
@@ -54,7 +56,7 @@ def _real_includes(src: SourceFile) -> list[Include]:
     return [include for include in found if include.start in paths]
 
 
-def includes_header(src: SourceFile, header: str) -> bool:
+def includes_header(src: CxxFile, header: str) -> bool:
     """Whether a file includes a C header itself, by either spelling, before any file that may rely on it."""
     for include in _real_includes(src):
         if include.name in (header, _OTHER_SPELLING[header]):
@@ -64,7 +66,7 @@ def includes_header(src: SourceFile, header: str) -> bool:
     return False
 
 
-def half_blas(src: SourceFile, unit: Unit, naming: Naming) -> list[Edit]:
+def half_blas(src: CxxFile, unit: Unit, naming: Naming) -> list[Edit]:
     """hipBLAS takes __half only where HIPBLAS_USE_HIP_HALF is defined before its header: elsewhere it is uint16_t."""
     if not any(b"cublasH" in file.data for file in unit.files) or _HALF_BLAS in src.data:
         return []

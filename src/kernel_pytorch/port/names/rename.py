@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, left_out_regions
-from kernel_pytorch.port.cxx.unit import Include, includes_of
+from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, is_compiled
+from kernel_pytorch.port.cxx.includes import Include, includes_of
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.names.call_shapes import wrapping
 from kernel_pytorch.port.names.headers import RULES_OWN, RUNTIME_HEADER, HeaderChange, header_change
 from kernel_pytorch.port.names.shims import Shim, shims
 from kernel_pytorch.port.names.table import Name, Use, names_used
-from kernel_pytorch.port.source import SourceFile
 
 # Whether an #include names a file of the project: those are never mapped.
 IsLocal = Callable[[Include], bool]
@@ -38,7 +38,7 @@ class Naming:
     untranslated: int = 0
 
 
-def name_file(src: SourceFile, own: frozenset[bytes], is_local: IsLocal) -> Naming:
+def name_file(src: CxxFile, own: frozenset[bytes], is_local: IsLocal) -> Naming:
     """The renames of a file, in its own coordinates."""
     result = Naming()
     _headers(src, is_local, result)
@@ -51,7 +51,7 @@ def name_file(src: SourceFile, own: frozenset[bytes], is_local: IsLocal) -> Nami
         shim = shims().get(use.name.cuda.encode())
         if shim is not None:
             is_wanted = shim not in result.needed_shims and shim.guard not in src.data
-            if is_wanted and not any(start <= use.token.start < end for start, end in left_out_regions(src)):
+            if is_wanted and is_compiled(src, use.token.start):
                 result.needed_shims.append(shim)
             result.translated += 1
         elif not use.name.hip:
@@ -72,7 +72,7 @@ def name_file(src: SourceFile, own: frozenset[bytes], is_local: IsLocal) -> Nami
     return result
 
 
-def _beside_own(src: SourceFile, own: frozenset[bytes]) -> list[Shim]:
+def _beside_own(src: CxxFile, own: frozenset[bytes]) -> list[Shim]:
     """Shims for names that the project overloads itself. Templates can stand beside a plain function of that name."""
     found = []
     for name in sorted(own & shims().keys()):
@@ -85,7 +85,7 @@ def _beside_own(src: SourceFile, own: frozenset[bytes]) -> list[Shim]:
 
 def rename_text(text: bytes, own: frozenset[bytes]) -> bytes:
     """A rule's replacement text with its names renamed: it takes the place of source that was not looked at here."""
-    snippet = SourceFile("", text, "cuda")
+    snippet = CxxFile("", text, "cuda")
     uses, _ = names_used(snippet, own)
     for use in reversed(uses):
         if use.name.hip and use.name.cuda not in _LEFT_TO_RULES:
@@ -93,7 +93,7 @@ def rename_text(text: bytes, own: frozenset[bytes]) -> bytes:
     return text
 
 
-def _rename(src: SourceFile, use: Use) -> tuple[Edit, ...]:
+def _rename(src: CxxFile, use: Use) -> tuple[Edit, ...]:
     edit = Edit(Span(use.token.start, use.token.end), use.name.hip.encode())
     around = wrapping(src, use)
     if around is None:
@@ -102,7 +102,7 @@ def _rename(src: SourceFile, use: Use) -> tuple[Edit, ...]:
     return (edit, Edit(Span(first, first), before), Edit(Span(last, last), after))
 
 
-def _remarks(src: SourceFile, use: Use, reported: set[str], result: Naming) -> None:
+def _remarks(src: CxxFile, use: Use, reported: set[str], result: Naming) -> None:
     if use.name.cuda in reported:
         return
     if use.name.status == "signature":
@@ -115,12 +115,12 @@ def _remarks(src: SourceFile, use: Use, reported: set[str], result: Naming) -> N
         result.findings.append(_finding(src, use, "KP205", f"{use.name.hip} is deprecated in HIP", use.name.note))
 
 
-def _finding(src: SourceFile, use: Use, code: str, message: str, note: str) -> Finding:
+def _finding(src: CxxFile, use: Use, code: str, message: str, note: str) -> Finding:
     line, col = src.line_col(use.token.start)
     return Finding(code, src.path, line, col, f"{message}: {note}" if note else message, Safety.MANUAL)
 
 
-def _headers(src: SourceFile, is_local: IsLocal, result: Naming) -> None:
+def _headers(src: CxxFile, is_local: IsLocal, result: Naming) -> None:
     includes = includes_of(src.data)
     quoted = {token.start for token in src.tokens if token.kind == "string"} if includes else set()
     for include in includes:
@@ -146,7 +146,7 @@ def _headers(src: SourceFile, is_local: IsLocal, result: Naming) -> None:
         result.groups.append((include.name, (Edit(Span(include.start + 1, include.end - 1), text),)))
 
 
-def needs_runtime_header(src: SourceFile, naming: Naming, is_local: IsLocal) -> bool:
+def needs_runtime_header(src: CxxFile, naming: Naming, is_local: IsLocal) -> bool:
     """Whether HIP's runtime header must be put first: nvcc includes CUDA's by itself before a .cu file.
 
     True where the file's code, or a header of the project, comes before the first include that brings it.
@@ -183,7 +183,7 @@ def _directive_end(data: bytes, start: int) -> int:
         start = end + 1
 
 
-def top_of_file(src: SourceFile) -> int:
+def top_of_file(src: CxxFile) -> int:
     """Where a line may be put first: after the byte order mark, the comments that open the file and its guard."""
     for token in src.tokens:
         if token.kind != "comment":
@@ -200,7 +200,7 @@ _GUARD = re.compile(
 )
 
 
-def newline_of(src: SourceFile) -> bytes:
+def newline_of(src: CxxFile) -> bytes:
     """The file's own line ending."""
     end = src.data.find(b"\n")
     return b"\r\n" if end > 0 and src.data[end - 1 : end] == b"\r" else b"\n"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from kernel_pytorch.port.cxx.lexer import Token
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.cxx.source import CxxFile, pieces
 
 
 class Name(NamedTuple):
@@ -122,7 +122,7 @@ _PIECES = (
 _WORD = re.compile(rb"[A-Za-z_]\w+")
 
 
-def names_used(src: SourceFile, own: frozenset[bytes] = frozenset()) -> tuple[list[Use], list[Pasted]]:
+def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[Use], list[Pasted]]:
     """The uses of table names in a file, in order, and the pasted pieces. `own` are names the project declares."""
     uses: list[Use] = []
     pasted: list[Pasted] = []
@@ -148,16 +148,14 @@ def names_used(src: SourceFile, own: frozenset[bytes] = frozenset()) -> tuple[li
 
 
 @lru_cache(maxsize=64)
-def own_names(src: SourceFile) -> frozenset[bytes]:
+def own_names(src: CxxFile) -> frozenset[bytes]:
     """The table names a file declares itself: macros, variables, types and functions of the project."""
     if not src.is_parsable:
-        from kernel_pytorch.port.hipify.large import pieces
-
         return frozenset().union(*(_own_names(piece) for piece in pieces(src)))
     return _own_names(src)
 
 
-def _own_names(src: SourceFile) -> frozenset[bytes]:
+def _own_names(src: CxxFile) -> frozenset[bytes]:
     data, code = src.data, src.code
     rows = _rows()
     own: set[bytes] = set()
@@ -169,10 +167,10 @@ def _own_names(src: SourceFile) -> frozenset[bytes]:
 
 
 # Kept as long as the file is: a cache that held on to pieces of a large file would hold the whole of it.
-_CANDIDATES: WeakKeyDictionary[SourceFile, list[int]] = WeakKeyDictionary()
+_CANDIDATES: WeakKeyDictionary[CxxFile, list[int]] = WeakKeyDictionary()
 
 
-def _candidates(src: SourceFile) -> list[int]:
+def _candidates(src: CxxFile) -> list[int]:
     """Places among `src.code` of words that are in the table, or may be a piece of a name in it."""
     found = _CANDIDATES.get(src)
     if found is None:
@@ -180,7 +178,7 @@ def _candidates(src: SourceFile) -> list[int]:
     return found
 
 
-def _find_candidates(src: SourceFile) -> list[int]:
+def _find_candidates(src: CxxFile) -> list[int]:
     data = src.data
     words = {found[0] for found in _WORD.finditer(data)} if len(data) > 1 << 20 else set(_WORD.findall(data))
     wanted = (words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)}
@@ -195,7 +193,7 @@ _SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".hip")
 
 
 @lru_cache(maxsize=8)
-def _project_names(files: tuple[SourceFile, ...]) -> tuple[frozenset[bytes], dict[str, frozenset[bytes]]]:
+def _project_names(files: tuple[CxxFile, ...]) -> tuple[frozenset[bytes], dict[str, frozenset[bytes]]]:
     """The table names that all of a set of files see declared, and those that one source alone sees."""
     included = {name for file in files for name in _INCLUDED_SOURCE.findall(file.data)}
     shared: set[bytes] = set()
@@ -216,7 +214,7 @@ def _project_names(files: tuple[SourceFile, ...]) -> tuple[frozenset[bytes], dic
 _INCLUDED_SOURCE = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:[^\">\n]*/)?([^\">/\n]+\.(?:cu|cpp|cc|cxx|c|hip))[\">]")
 
 
-def project_names(src: SourceFile, files: tuple[SourceFile, ...]) -> frozenset[bytes]:
+def project_names(src: CxxFile, files: tuple[CxxFile, ...]) -> frozenset[bytes]:
     """The table names that a file sees declared by the project: by itself, by headers, by what has linkage."""
     shared, private = _project_names(files)
     return shared | private.get(src.path, frozenset())

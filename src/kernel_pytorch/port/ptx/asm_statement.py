@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import Span
+from kernel_pytorch.port.cxx.directives import is_in_directive
 from kernel_pytorch.port.cxx.lexer import Token
-from kernel_pytorch.port.cxx.reading import closing, is_in_directive
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.tokens import closing
 
 KEYWORDS = frozenset({b"asm", b"__asm__", b"__asm"})
 _QUALIFIERS = frozenset({b"volatile", b"__volatile__", b"__volatile", b"inline", b"__inline__", b"goto"})
@@ -41,7 +42,7 @@ class AsmStatement:
     obstacle: str = ""
 
 
-def asm_statements(src: SourceFile) -> Iterator[AsmStatement]:
+def asm_statements(src: CxxFile) -> Iterator[AsmStatement]:
     """Every asm statement of a file, in order, those in macros included."""
     code = src.code
     for index, token in enumerate(code):
@@ -51,7 +52,7 @@ def asm_statements(src: SourceFile) -> Iterator[AsmStatement]:
                 yield statement
 
 
-def _statement(src: SourceFile, code: Sequence[Token], index: int) -> AsmStatement | None:
+def _statement(src: CxxFile, code: Sequence[Token], index: int) -> AsmStatement | None:
     at = index + 1
     qualifiers: set[bytes] = set()
     while at < len(code) and src.text(code[at]) in _QUALIFIERS:
@@ -93,12 +94,12 @@ def _statement(src: SourceFile, code: Sequence[Token], index: int) -> AsmStateme
     )
 
 
-def _follows_macro_head(src: SourceFile, code: Sequence[Token], index: int) -> bool:
+def _follows_macro_head(src: CxxFile, code: Sequence[Token], index: int) -> bool:
     """Whether the asm is the body of `#define NAME asm(...)`."""
     return index >= 2 and code[index - 2].kind == "directive" and src.text(code[index - 2]).endswith(b"define")
 
 
-def _split(src: SourceFile, code: Sequence[Token], start: int, end: int, separator: bytes) -> list[list[Token]]:
+def _split(src: CxxFile, code: Sequence[Token], start: int, end: int, separator: bytes) -> list[list[Token]]:
     """The tokens of a range split at a separator of depth zero. `::` counts as two colons there."""
     parts: list[list[Token]] = [[]]
     depth = 0
@@ -116,7 +117,7 @@ def _split(src: SourceFile, code: Sequence[Token], start: int, end: int, separat
     return parts
 
 
-def _literal(src: SourceFile, tokens: Sequence[Token]) -> tuple[str | None, str]:
+def _literal(src: CxxFile, tokens: Sequence[Token]) -> tuple[str | None, str]:
     pieces: list[str] = []
     for token in tokens:
         text = src.text(token)
@@ -147,7 +148,7 @@ def _unescape(found: re.Match[str]) -> str:
     return _SIMPLE_ESCAPES.get(text, text)
 
 
-def _groups(src: SourceFile, section: Sequence[Token]) -> Iterator[list[Token]]:
+def _groups(src: CxxFile, section: Sequence[Token]) -> Iterator[list[Token]]:
     parts = _split(src, section, 0, len(section), b",")
     for part in parts:
         words = [token for token in part if src.text(token) != b"\\"]
@@ -155,7 +156,7 @@ def _groups(src: SourceFile, section: Sequence[Token]) -> Iterator[list[Token]]:
             yield words
 
 
-def _operand(src: SourceFile, group: list[Token], *, is_output: bool) -> AsmOperand | None:
+def _operand(src: CxxFile, group: list[Token], *, is_output: bool) -> AsmOperand | None:
     name = ""
     if src.text(group[0]) == b"[" and len(group) > 3 and src.text(group[2]) == b"]":
         name, group = src.text(group[1]).decode("latin-1"), group[3:]

@@ -1,4 +1,4 @@
-"""The asm statements of a file with their translations, sorted by the finding they belong to."""
+"""The asm statements of a file in C++ where that is exact, sorted by the finding they belong to."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Finding
-from kernel_pytorch.port.cxx.reading import device_region_at
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
 from kernel_pytorch.port.ptx.lower import Context
-from kernel_pytorch.port.ptx.translate import AsmTranslation, looks_like_ptx, note_for, translate_asm
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.ptx.rewrite import RewrittenAsm, looks_like_ptx, note_for, rewrite_asm
+from kernel_pytorch.port.rule import Rule
 
 _SHOWN = 4
 
@@ -23,12 +23,12 @@ class AsmReport:
     """One asm statement, what became of it, and the code of its finding."""
 
     statement: AsmStatement
-    translation: AsmTranslation
+    rewritten: RewrittenAsm
     code: str
 
 
 @lru_cache(maxsize=4)
-def asm_reports(src: SourceFile) -> tuple[AsmReport, ...]:
+def asm_reports(src: CxxFile) -> tuple[AsmReport, ...]:
     """Every statement of inline PTX in a file. Host assembly and empty compiler barriers are not PTX."""
     reports: list[AsmReport] = []
     for statement in asm_statements(src):
@@ -40,30 +40,30 @@ def asm_reports(src: SourceFile) -> tuple[AsmReport, ...]:
         ):
             continue
         context = Context(in_kernel_body=region is not None and region.is_kernel and not statement.in_directive)
-        translation = translate_asm(statement, context)
-        reports.append(AsmReport(statement, translation, _code_of(translation)))
+        rewritten = rewrite_asm(statement, context)
+        reports.append(AsmReport(statement, rewritten, _code_of(rewritten)))
     return tuple(reports)
 
 
-def _code_of(translation: AsmTranslation) -> str:
-    codes = {note.code for name in translation.opcodes if (note := note_for(name)) is not None}
+def _code_of(rewritten: RewrittenAsm) -> str:
+    codes = {note.code for name in rewritten.opcodes if (note := note_for(name)) is not None}
     return max(codes, default="KP230") if codes - {"KP230"} else "KP230"
 
 
-def findings_with_code(rule: Rule, src: SourceFile) -> Iterator[Finding]:
+def findings_with_code(rule: Rule, src: CxxFile) -> Iterator[Finding]:
     """The findings of the asm statements that belong to one rule."""
     for report in asm_reports(src):
         if report.code != rule.code:
             continue
         text = describe(report)
         edits: tuple[Edit, ...] = ()
-        if report.translation.replacement is not None:
-            replacement = report.translation.replacement.encode("utf-8", "surrogateescape")
+        if report.rewritten.replacement is not None:
+            replacement = report.rewritten.replacement.encode("utf-8", "surrogateescape")
             edits = (Edit(report.statement.span, _indented(src, report.statement, replacement)),)
         yield rule.finding(src, report.statement.span, text, edits)
 
 
-def _indented(src: SourceFile, statement: AsmStatement, replacement: bytes) -> bytes:
+def _indented(src: CxxFile, statement: AsmStatement, replacement: bytes) -> bytes:
     if b"\n" not in replacement:
         return replacement
     start, _ = src.line_span(statement.span.start)
@@ -75,7 +75,7 @@ def _indented(src: SourceFile, statement: AsmStatement, replacement: bytes) -> b
 
 def describe(report: AsmReport) -> str:
     """What the statement does, and why it was left, in one line."""
-    opcodes = list(dict.fromkeys(report.translation.opcodes))
+    opcodes = list(dict.fromkeys(report.rewritten.opcodes))
     parts = []
     for name in opcodes[:_SHOWN]:
         note = note_for(name)
@@ -84,10 +84,10 @@ def describe(report: AsmReport) -> str:
         parts.append(f"{name} ({what})" if what else name)
     more = f" and {len(opcodes) - _SHOWN} more" if len(opcodes) > _SHOWN else ""
     listed = ", ".join(parts) + more or "inline PTX"
-    if report.translation.replacement is not None:
+    if report.rewritten.replacement is not None:
         return f"PTX {listed} does not assemble for AMD: written in C++"
     hint = _nearest(opcodes)
-    return f"PTX {listed} does not assemble for AMD and has no exact C++ form: {report.translation.obstacle}{hint}"
+    return f"PTX {listed} does not assemble for AMD and has no exact C++ form: {report.rewritten.obstacle}{hint}"
 
 
 def _special_register(report: AsmReport, name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.python.gated_import import attributes_used, gated, is_optional, is_own_package, local_name
 from kernel_pytorch.port.python.module import PythonModule
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.templates import public_names
 
 

@@ -9,9 +9,8 @@ from functools import cache
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware, is_optional, is_own_package
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.tables import read_table
 
 
@@ -36,21 +35,20 @@ def triggers(code: str) -> tuple[bytes, ...]:
     return tuple(sorted({module.split(".")[0].encode() for module in libraries(code)}))
 
 
-def library_findings(src: SourceFile, rule: Rule) -> Iterator[Finding]:
+def library_findings(module: PythonModule, rule: Rule) -> Iterator[Finding]:
     """Each library once per file, at its first import that the program does not already do without."""
-    module = python_module(src)
-    if module is None or is_for_other_hardware(module):
+    if is_for_other_hardware(module):
         return
     rows = libraries(rule.code)
-    told: set[str] = set()
+    reported: set[str] = set()
     for node, name in _imports(module):
         row = _row(rows, name)
-        if row is None or row.module in told or is_own_package(module, row.module.split(".")[0]):
+        if row is None or row.module in reported or is_own_package(module, row.module.split(".")[0]):
             continue
         if module.is_import_guarded(node) or module.is_type_checking_only(node) or is_optional(module, node):
             continue
-        told.add(row.module)
-        yield rule.finding(src, module.span(node), f"{row.module}: {row.note}")
+        reported.add(row.module)
+        yield rule.finding(module.src, module.span(node), f"{row.module}: {row.note}")
 
 
 def _imports(module: PythonModule) -> Iterator[tuple[ast.Import | ast.ImportFrom, str]]:

@@ -1,8 +1,10 @@
 """The rules: one file each, kpNNN_name.py, in a folder by the kind of file it reads. Adding one edits nothing else.
 
-A rule module holds a docstring (its page: What, Why, Fix, Source), `RULE` and
-`check(src, unit) -> Iterator[Finding]`. It sees the original source only; its edits are the ROCm form of a span.
-Names need not be renamed there (that pass runs afterwards) and nothing is gated there (the layout does that).
+A rule module holds a docstring (its page: What, Why, Fix, Source), `RULE` and a check that takes the kind of file it
+reads: `check(src: CxxFile)`, `check(module: PythonModule)`, `check(file: CMakeFile)`, `check(src: SourceFile)` for a
+Makefile. A C++ rule that must see the other files of its unit has `check_in_unit(src: CxxFile, unit: Unit)` instead.
+It sees the original source only; its edits are the ROCm form of a span. Names need not be renamed there (that pass runs
+afterwards) and nothing is gated there (the layout does that).
 """
 
 from __future__ import annotations
@@ -13,93 +15,55 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
-from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.core.pages import SECTIONS
 from kernel_pytorch.core.pages import page as page  # the page of a code, beside its rule
-
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
-
-# Lower number: less trust. A finding may lower its rule's safety, never raise it.
-_TRUST = {Safety.MANUAL: 0, Safety.REVIEW: 1, Safety.SAFE: 2}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What one rule is called, what it reads and how far its edits may be trusted.
-
-    `triggers`: byte strings one of which must occur in a file for the rule to have anything to say. They spare a
-    look at files the rule cannot concern; empty means every file is looked at.
-    """
-
-    code: str
-    slug: str
-    languages: tuple[str, ...]
-    safety: Safety
-    triggers: tuple[bytes, ...] = ()
-
-    @property
-    def file_stem(self) -> str:
-        """The name of the rule's module, which is also the name of its fixture folder."""
-        return f"{self.code.lower()}_{self.slug.replace('-', '_')}"
-
-    def concerns(self, src: SourceFile) -> bool:
-        """Whether the file can hold what the rule looks for. Cheap."""
-        if src.language not in self.languages:
-            return False
-        return not self.triggers or any(trigger in src.data for trigger in self.triggers)
-
-    def finding(
-        self,
-        src: SourceFile,
-        span: Span,
-        message: str,
-        edits: Iterable[Edit] = (),
-        safety: Safety | None = None,
-    ) -> Finding:
-        """A finding of this rule. Without edits it is for a person, whatever the rule's own safety."""
-        changes = tuple(edits)
-        trust = safety if safety is not None else (self.safety if changes else Safety.MANUAL)
-        if _TRUST[trust] > _TRUST[self.safety]:
-            raise ValueError(f"{self.code} is {self.safety.value}: a finding of it cannot be {trust.value}")
-        if changes and trust is Safety.MANUAL:
-            raise ValueError(f"{self.code}: a manual finding cannot carry edits")
-        line, col = src.line_col(span.start)
-        return Finding(self.code, src.path, line, col, message, trust, changes)
-
-
-def dead_lines(src: SourceFile) -> tuple[tuple[int, int], ...]:
-    """The preprocessor lines around code that a ROCm build leaves out: what lies between them is none of ours."""
-    # Imported here: the registry is needed by files that hold no C++.
-    from kernel_pytorch.port.cxx.compiled_on_rocm import dead_regions
-
-    return tuple((src.line_col(start)[0], src.line_col(end)[0]) for start, end in dead_regions(src))
-
-
-Check = Callable[["SourceFile", "Unit"], Iterator[Finding]]
+from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings
+from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.unit import Unit, unit_of
+from kernel_pytorch.port.rule import Rule
+from kernel_pytorch.port.source import SourceFile
 
 
 @dataclass(frozen=True)
 class LoadedRule:
-    """A rule with its check and the text of its page."""
+    """A rule with its check and the text of its page. `check` is None where the rule sees the unit."""
 
     rule: Rule
-    check: Check
+    check: Callable[..., Iterator[Finding]] | None
+    check_in_unit: Callable[[CxxFile, Unit], Iterator[Finding]] | None
     module: str
     docstring: str
 
-    def run(self, src: SourceFile, unit: Unit) -> tuple[Finding, ...]:
-        """All findings in one file, in the order of the file."""
+    def run(self, src: SourceFile, unit: Unit | None = None) -> tuple[Finding, ...]:
+        """All findings in one file, in the order of the file. `unit` is what a C++ file is seen with."""
         if not self.rule.concerns(src):
             return ()
-        found = sorted(self.check(src, unit), key=lambda one: (one.line, one.col))
-        if not found or src.language not in ("cuda", "c++"):
-            return tuple(found)
-        dead = dead_lines(src)
-        return tuple(one for one in found if not any(start < one.line < end for start, end in dead))
+        found = sorted(self._found(src, unit), key=lambda one: (one.line, one.col))
+        return tuple(compiled_findings(src, found)) if isinstance(src, CxxFile) else tuple(found)
+
+    def _found(self, src: SourceFile, unit: Unit | None) -> Iterable[Finding]:
+        if self.check_in_unit is not None:
+            assert isinstance(src, CxxFile)
+            return self.check_in_unit(src, unit or unit_of(src))
+        assert self.check is not None
+        read = _as_read(src)
+        return () if read is None else self.check(read)
+
+
+def _as_read(src: SourceFile) -> object | None:
+    """The file as the rules of its language take it; None where it cannot be read or has nothing for them."""
+    # Imported here: one CUDA file must not wait for the readers of other languages to load.
+    if src.language == "python":
+        from kernel_pytorch.port.python.module import python_module
+
+        return python_module(src)
+    if src.language == "cmake":
+        from kernel_pytorch.port.build_files.cmake import cmake_file
+
+        return cmake_file(src)
+    return src
 
 
 # Which folders hold the rules of a language: one CUDA file must not wait for a hundred Python rules to load.
@@ -135,7 +99,8 @@ def all_rules() -> tuple[LoadedRule, ...]:
 @cache
 def _load(name: str) -> LoadedRule:
     module = importlib.import_module(f"{__name__}.{_places()[name]}.{name}")
-    return LoadedRule(module.RULE, module.check, name, module.__doc__ or "")
+    check, check_in_unit = getattr(module, "check", None), getattr(module, "check_in_unit", None)
+    return LoadedRule(module.RULE, check, check_in_unit, name, module.__doc__ or "")
 
 
 def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[LoadedRule, ...]:

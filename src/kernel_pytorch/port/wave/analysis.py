@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Finding, Span
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_compiled, is_within, left_out_on_cuda
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.wave.block_reduce import block_reductions
 from kernel_pytorch.port.wave.collectives import is_wave_text
 from kernel_pytorch.port.wave.divergence import divergence_hazards
@@ -54,7 +55,7 @@ def _widened(model: WaveModel) -> dict[int, list[Hazard]]:
 
 
 @lru_cache(maxsize=512)
-def hazards(source: SourceFile, unit: Unit, wave: str = "logical32") -> tuple[Hazard, ...]:
+def hazards(source: CxxFile, unit: Unit, wave: str = "logical32") -> tuple[Hazard, ...]:
     """Every wave hazard of one file of a unit, in the order of the text."""
     if not source.is_parsable or not is_wave_text(source.data):
         return ()
@@ -70,14 +71,14 @@ def hazards(source: SourceFile, unit: Unit, wave: str = "logical32") -> tuple[Ha
         for check in _BY_FUNCTION:
             if own is None or check not in _WIDENING:
                 found.extend(check(model, facts))
-    skipped = (*syntax.rocm_only, *syntax.rocm_never)
-    kept = [one for one in found if not any(start <= one.start < end for start, end in skipped)]
+    for_amd = left_out_on_cuda(source)
+    kept = [one for one in found if not is_within(one.start, for_amd) and is_compiled(source, one.start)]
     kept.extend(file_library_hazards(model, syntax))
     kept.extend(vendor_width_hazards(model, syntax))
     return tuple(sorted(set(kept), key=lambda one: (one.start, one.end, one.code)))
 
 
-def wave_findings(source: SourceFile, unit: Unit, rule: Rule) -> Iterator[Finding]:
+def wave_findings(source: CxxFile, unit: Unit, rule: Rule) -> Iterator[Finding]:
     """The findings of one rule."""
     for one in hazards(source, unit, unit.wave):
         if one.code == rule.code:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES
 from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
 from kernel_pytorch.port.wave.hazard import Hazard

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernel_pytorch.port.cxx.syntax import Function, Node
-from kernel_pytorch.port.wave.constants import Constant, ConstantTable, Lookup, evaluate, function_lookup
-from kernel_pytorch.port.wave.declarations import declared_name
+from kernel_pytorch.port.cxx.constants import Constant, ConstantTable, Lookup, evaluate, function_lookup
+from kernel_pytorch.port.cxx.declarations import Function, declared_name
+from kernel_pytorch.port.cxx.nodes import Node
 
 _PUNCTUATION = frozenset({"(", ")", ",", "{", "}", ";", "[", "]"})
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_pytorch.port.cxx.syntax import FileSyntax, Node, in_comment
+from kernel_pytorch.port.cxx.nodes import Node
+from kernel_pytorch.port.cxx.syntax import FileSyntax, in_comment
 from kernel_pytorch.port.wave.collectives import MASK_READERS
 from kernel_pytorch.port.wave.facts import Call, Facts
 from kernel_pytorch.port.wave.hazard import Hazard, replace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.model import WaveModel, is_device

@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from kernel_pytorch.port.cxx.syntax import FileSyntax, Function, Node, file_syntax
+from kernel_pytorch.port.cxx.constants import ConstantTable, constant_table
+from kernel_pytorch.port.cxx.declarations import Function
+from kernel_pytorch.port.cxx.nodes import Node
+from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.syntax import FileSyntax, file_syntax
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.source import SourceFile
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, is_wave_function, is_wave_text
-from kernel_pytorch.port.wave.constants import ConstantTable, constant_table
 from kernel_pytorch.port.wave.facts import Facts, read_facts
 from kernel_pytorch.port.wave.values import ValueModel, value_model
 
@@ -34,11 +36,11 @@ class WaveModel:
     evidence: dict[int, frozenset[str]] = field(default_factory=dict)  # by id of Facts, of its whole call group
     own_evidence: dict[int, frozenset[str]] = field(default_factory=dict)
 
-    def facts_in(self, source: SourceFile) -> list[Facts]:
+    def facts_in(self, source: CxxFile) -> list[Facts]:
         """The functions and macro bodies of one file."""
         return [one for one in self.facts if one.function.source is source or one.function.source == source]
 
-    def syntax_of(self, source: SourceFile) -> FileSyntax | None:
+    def syntax_of(self, source: CxxFile) -> FileSyntax | None:
         """The syntax of one file of the unit."""
         return next((one for one in self.files if one.source == source), None)
 
@@ -138,7 +140,7 @@ def _counts_from_sixteen(facts: Facts, loop: Node) -> bool:
     return False
 
 
-def _matters(source: SourceFile) -> bool:
+def _matters(source: CxxFile) -> bool:
     # Constants that wave code uses may stand in a header that says nothing else about waves.
     return source.language == "cuda" or (source.language == "c++" and b"#" in source.data)
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from kernel_pytorch.core.findings import Edit
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES
 from kernel_pytorch.port.wave.facts import Call, Facts, strip
 from kernel_pytorch.port.wave.hazard import Hazard, replace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.facts import Call, Facts, strip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.facts import Facts, plain_children
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.model import WaveModel, has_collective

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.constants import Constant, ConstantTable
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, MASK_FAMILIES, MASK_READERS
-from kernel_pytorch.port.wave.constants import Constant, ConstantTable
 from kernel_pytorch.port.wave.facts import Facts, plain_children
 
 Tags = frozenset[str]

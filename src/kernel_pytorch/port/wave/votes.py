@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave import templates
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, MASK_READERS, Collective
 from kernel_pytorch.port.wave.facts import Call, Facts, strip

@@ -6,7 +6,7 @@ Done only where every use of the mask is seen: counted, searched, tested against
 from __future__ import annotations
 
 from kernel_pytorch.core.findings import Edit
-from kernel_pytorch.port.cxx.syntax import Node
+from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, MASK_READERS, Collective
 from kernel_pytorch.port.wave.facts import Call, Facts, strip
 from kernel_pytorch.port.wave.hazard import Hazard, replace

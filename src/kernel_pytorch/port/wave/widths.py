@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kernel_pytorch.port.cxx.syntax import FileSyntax, Node, in_comment
+from kernel_pytorch.port.cxx.nodes import Node
+from kernel_pytorch.port.cxx.syntax import FileSyntax, in_comment
 from kernel_pytorch.port.wave.facts import Facts, plain_children
 from kernel_pytorch.port.wave.hazard import Hazard, replace
 from kernel_pytorch.port.wave.model import WaveModel, is_device

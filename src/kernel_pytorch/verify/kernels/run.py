@@ -147,7 +147,7 @@ def _executable(how: ProgramRun, scratch: Path, stack: ExitStack, progress: Call
     if not how.program.is_file():
         raise UsageError(f"{how.program}: no such file")
     from kernel_pytorch.emulate.program import build_emulated
-    from kernel_pytorch.port.layouts.translated_tree import translated_folders, translated_tree
+    from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
     from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
     from kernel_pytorch.toolchain.find import find_toolchain
 
@@ -156,8 +156,8 @@ def _executable(how: ProgramRun, scratch: Path, stack: ExitStack, progress: Call
     folders = how.include_dirs
     if source.suffix.lower() == ".cu":
         rules = _without_lane_rules() if how.untranslated else None
-        tree = stack.enter_context(translated_tree(source, how.include_dirs, rules))
-        source, folders = tree.main, translated_folders(tree, how.include_dirs)
+        tree = stack.enter_context(hipified_tree(source, how.include_dirs, rules))
+        source, folders = tree.main, hipified_folders(tree, how.include_dirs)
     extra = ("-include", "kpt_untouched_lanes.h") if how.untranslated else ()
     options = CompileOptions(include_dirs=folders, defines=how.defines, extra=extra)
     try:

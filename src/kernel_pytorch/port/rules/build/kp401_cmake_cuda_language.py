@@ -16,20 +16,14 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.build_files import cmake
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP401", "cmake-cuda-language", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b".cu"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     """Each command that asks for the language, and the file's own .cu targets."""
-    file = cmake.cmake_file(src)
-    if file is None:
-        return
     by_project = any(command.name == "project" and "CUDA" in command.words()[1:] for command in file.commands)
     declared = cmake.OPTION in file.text
     for command in cmake.open_commands(file, "project", "enable_language", "check_language"):

@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
 from kernel_pytorch.port.build_files.findcuda import INCLUDE
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP402", "cmake-findcuda", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b"cuda_", b"Cuda_"))
 
@@ -33,11 +30,8 @@ _BY_HAND = (
 )  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     """Each search for the module, and each command of it that has no HIP form."""
-    file = cmake.cmake_file(src)
-    if file is None:
-        return
     is_optional = False
     for command in cmake.open_commands(file, "find_package", *_BY_HAND):
         words = list(command.words())

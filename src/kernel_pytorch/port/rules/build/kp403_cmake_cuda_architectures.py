@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule(
     "KP403",
@@ -33,11 +30,8 @@ RULE = Rule(
 _TRUE = ("ON", "TRUE", "1", "YES")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     """Each fatal test and each target with relocatable device code."""
-    file = cmake.cmake_file(src)
-    if file is None:
-        return
     for command in cmake.open_commands(file, "message"):
         if command.words()[:1] == ("FATAL_ERROR",) and "CMAKE_CUDA_ARCHITECTURES" in " ".join(command.conditions):
             yield cmake.finding(

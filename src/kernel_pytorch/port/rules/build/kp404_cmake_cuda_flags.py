@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.build_files.cmake_text import Command
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP404", "cmake-cuda-flags", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b"cuda_std"))
 
@@ -31,11 +29,8 @@ _OPTIONS = ("target_compile_options", "add_compile_options", "target_compile_def
 _EXPRESSION = re.compile(r"\$<\$<(?:COMPILE_LANGUAGE|COMPILE_LANG_AND_ID):[^>]*\bCUDA\b[^>]*>:(.*)>\Z", re.DOTALL)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     """Each command whose flags HIP sources would miss."""
-    file = cmake.cmake_file(src)
-    if file is None:
-        return
     for command in cmake.open_commands(file, *_OPTIONS):
         yield from _options(file, command)
     for command in cmake.open_commands(file, "set", "string", "list"):

@@ -14,22 +14,16 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule(
     "KP405", "cmake-cuda-targets", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA::", b"CUDAToolkit")
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     """Each link against the toolkit, and each search for it."""
-    file = cmake.cmake_file(src)
-    if file is None:
-        return
     used: list[str] = []
     for command in cmake.open_commands(file, "target_link_libraries", "link_libraries"):
         targets = cmake.cuda_targets(command)

@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
-if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP406", "cmake-ipo", languages=("cmake",), safety=Safety.SAFE, triggers=(b"INTERPROCEDURAL_OPTIMIZATION",))
 
 _TRUE = ("ON", "TRUE", "1", "YES")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     """Each switch, for all targets or for one."""
-    file = cmake.cmake_file(src)
-    if file is None:
-        return
     for command in cmake.open_commands(file, "set", "set_target_properties", "set_property"):
         words = list(command.words())
         name = next(

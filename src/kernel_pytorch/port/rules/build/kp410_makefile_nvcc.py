@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
     from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP410", "makefile-nvcc", languages=("make",), safety=Safety.MANUAL, triggers=(b"nvcc",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: SourceFile) -> Iterator[Finding]:
     """One finding per Makefile with nvcc: whether a twin can be derived, and if not why."""
     text = src.data.decode("utf-8", "surrogateescape")
     if not uses_nvcc(text):

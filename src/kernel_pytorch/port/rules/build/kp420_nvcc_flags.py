@@ -18,29 +18,26 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table, map_flags
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.python.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
 from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
-from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP420", "nvcc-flags", ("python",), Safety.SAFE, (b"nvcc", b"extra_cuda_cflags"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or not is_build_file(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if not is_build_file(module):
         return
-    helper_is_there = b"def _hip_flags(" in src.data
+    helper_is_there = b"def _hip_flags(" in module.src.data
     for value in sorted(nvcc_flag_values(module), key=lambda node: module.span(node).start):
         gate = value.test if isinstance(value, ast.IfExp) else None
         is_gated = gate is not None and module.gate_value(gate) is not None
         if is_gated or not module.reached_on_rocm(value) or is_rocm_branch(module, value):
             continue
         words = words_of(value)
-        changed = [word for word in _reached_words(module, value) if translated([word]) != [word]]
+        changed = [word for word in _reached_words(module, value) if hip_words([word]) != [word]]
         if not changed:
             continue
         span, text = module.span(value), module.text(value)
@@ -49,17 +46,17 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if not unknown:
             message = "torch switches the half operators off under HIP's names, and only CUDA's are switched on here"
         if words is not None:
-            hip = list_text(translated(words), text)
+            hip = list_text(hip_words(words), text)
             edits = [Edit(span, hip + b" if IS_ROCM else " + text)]
         else:
             edits = [Edit(span, b"_hip_flags(" + text + b") if IS_ROCM else " + text)]
             if not helper_is_there:
                 edits.append(_helper(module, span.start))
                 helper_is_there = True
-        yield RULE.finding(src, span, message, edits)
+        yield RULE.finding(module.src, span, message, edits)
 
 
-def translated(words: list[str]) -> list[str]:
+def hip_words(words: list[str]) -> list[str]:
     """A list of nvcc's words for hipcc."""
     kept: list[str] = []
     single = [part for word in words for part in (word.split() if word.split(" ")[0] in flag_table() else [word])]

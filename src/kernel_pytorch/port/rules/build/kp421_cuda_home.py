@@ -14,21 +14,16 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.python.extension_calls import CUDA_HOME
-from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP421", "cuda-home", ("python",), Safety.SAFE, (b"CUDA_HOME", b"CUDA_PATH"))
 
 _LEAVES = (ast.Raise, ast.Assert)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Compare) and _asks_home(module, node) and module.reached_on_rocm(node):
             yield from _condition(module, node)
@@ -36,10 +31,10 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             key = node.slice.value if isinstance(node.slice, ast.Constant) else None
             if key in ("CUDA_HOME", "CUDA_PATH") and module.qualified(node.value) == "os.environ":
                 message = f"os.environ[{key!r}] raises on ROCm: torch.utils.cpp_extension.ROCM_HOME is the counterpart"
-                yield RULE.finding(src, module.span(node), message)
+                yield RULE.finding(module.src, module.span(node), message)
     for call in module.calls("os.path.join", "pathlib.Path"):
         if call.args and module.qualified(call.args[0]) == CUDA_HOME and not _is_guarded(module, call):
-            yield RULE.finding(src, module.span(call), "CUDA_HOME is None on ROCm: a path made of it raises TypeError")
+            yield RULE.finding(module.src, module.span(call), "CUDA_HOME is None on ROCm: a path made of it raises TypeError")
 
 
 def _asks_home(module: PythonModule, node: ast.Compare) -> bool:

@@ -13,11 +13,9 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.python.extension_calls import list_text, words_of
-from kernel_pytorch.port.source import SourceFile
 
 KEYWORDS = ("libraries", "extra_ldflags", "extra_link_args")
 RULE = Rule("KP422", "extension-libraries", ("python",), Safety.SAFE, tuple(name.encode() for name in KEYWORDS))
@@ -29,10 +27,7 @@ CALLS = (
 )  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls(*CALLS):
         for keyword in call.keywords:
             prefix = "" if keyword.arg == "libraries" else "-l"
@@ -48,9 +43,9 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             span, text = module.span(keyword.value), module.text(keyword.value)
             missing = [f"{word} ({row.note})" for word, row in known.items() if row.hip == "?"]
             if missing:
-                yield RULE.finding(src, span, f"libraries that ROCm has not: {', '.join(missing)}")
+                yield RULE.finding(module.src, span, f"libraries that ROCm has not: {', '.join(missing)}")
                 continue
             kept = [word for word in words if word not in known or known[word].hip]
             hip = [prefix + known[word].hip if word in known else word for word in kept]
             edits = [Edit(span, list_text(hip, text) + b" if IS_ROCM else " + text)]
-            yield RULE.finding(src, span, f"CUDA's libraries: {', '.join(known)}", edits)
+            yield RULE.finding(module.src, span, f"CUDA's libraries: {', '.join(known)}", edits)

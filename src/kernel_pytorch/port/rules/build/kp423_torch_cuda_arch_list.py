@@ -13,18 +13,13 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP423", "torch-cuda-arch-list", ("python",), Safety.MANUAL, (b"TORCH_CUDA_ARCH_LIST",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     told = False
     for node in ast.walk(module.tree):
         if not (isinstance(node, ast.Subscript) and module.qualified(node.value) == "os.environ"):
@@ -37,4 +32,4 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant) and not parent.value.value:
             continue  # cleared
         told = True
-        yield RULE.finding(src, module.span(node), "not read on ROCm: PYTORCH_ROCM_ARCH chooses the targets")
+        yield RULE.finding(module.src, module.span(node), "not read on ROCm: PYTORCH_ROCM_ARCH chooses the targets")

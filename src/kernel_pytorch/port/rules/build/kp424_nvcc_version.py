@@ -13,26 +13,21 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP424", "nvcc-version", ("python",), Safety.MANUAL, (b"nvcc", b"_get_cuda_arch_flags"))
 
 CALLS = tuple(f"subprocess.{name}" for name in ("run", "call", "check_call", "check_output", "Popen"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls(*CALLS):
         if call.args and _runs_nvcc(call.args[0]) and _is_reached(module, call):
-            yield RULE.finding(src, module.span(call), "runs nvcc, which ROCm has not")
+            yield RULE.finding(module.src, module.span(call), "runs nvcc, which ROCm has not")
     for call in module.calls("torch.utils.cpp_extension._get_cuda_arch_flags"):
         if _is_reached(module, call):
-            yield RULE.finding(src, module.span(call), "asks torch for CUDA's architecture flags")
+            yield RULE.finding(module.src, module.span(call), "asks torch for CUDA's architecture flags")
 
 
 def _runs_nvcc(command: ast.expr) -> bool:

@@ -18,25 +18,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.compiled_on_rocm import CAPABILITY, MATCHED_CAPABILITY, ROCM_MACROS
-from kernel_pytorch.port.cxx.conditions import (
-    Atom,
-    Condition,
-    atoms,
-    branch_taken,
-    branch_text,
-    compare,
-    evaluate,
-    is_without_work,
-    only_defines,
-    parse_condition,
-)
-from kernel_pytorch.port.cxx.reading import Conditional, conditionals, directive_at, is_in_directive, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
+from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directive_at, is_in_directive
+from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP220", "cuda-arch", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__CUDA_ARCH__",))
 
@@ -49,7 +39,7 @@ _VERSIONS = {b"CUDA_VERSION": 12000, b"CUDART_VERSION": 12000, b"__CUDACC_VER_MA
 _TENSOR = re.compile(rb"\bnvcuda\b|\bwmma\b|\bmma\.sync|\bldmatrix|\bwgmma|\bcp\.async")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each condition that is decided wrongly on AMD, and each use outside conditions."""
     for conditional in conditionals(src):
         for position, branch in enumerate(conditional.branches):
@@ -64,14 +54,14 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         )
 
 
-def _in_macro_body(src: SourceFile, offset: int) -> bool:
+def _in_macro_body(src: CxxFile, offset: int) -> bool:
     found = directive_at(src, offset)
     if found is None or found.name != b"define" or not found.tokens:
         return False
     return src.text(found.tokens[0]) != _MACRO
 
 
-def _condition(src: SourceFile, conditional: Conditional, position: int) -> Iterator[Finding]:
+def _condition(src: CxxFile, conditional: Conditional, position: int) -> Iterator[Finding]:
     branch = conditional.branches[position]
     if any(src.text(token) in ROCM_MACROS for token in branch.directive.tokens):
         return
@@ -103,7 +93,7 @@ def _condition(src: SourceFile, conditional: Conditional, position: int) -> Iter
 
 
 def _unsettled(
-    src: SourceFile, conditional: Conditional, position: int, tree: Condition, as_written: bool | None
+    src: CxxFile, conditional: Conditional, position: int, tree: Condition, as_written: bool | None
 ) -> Iterator[Finding]:
     branch = conditional.branches[position]
     if as_written is None:
@@ -151,7 +141,7 @@ def _on_device(atom: Atom) -> bool | None:
     return True if atom.operator in ("defined", "value") else compare(value, atom.operator, atom.number)
 
 
-def _edits(src: SourceFile, name: bytes, ours: list[Atom]) -> list[Edit]:
+def _edits(src: CxxFile, name: bytes, ours: list[Atom]) -> list[Edit]:
     edits = []
     for atom in ours:
         if name.endswith((b"ifdef", b"ifndef")):

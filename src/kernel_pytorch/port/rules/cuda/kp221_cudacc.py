@@ -14,14 +14,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.branches import branch_text, only_pragmas
 from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS
-from kernel_pytorch.port.cxx.conditions import branch_text, only_pragmas
-from kernel_pytorch.port.cxx.reading import Directive, conditionals, directives
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.directives import Directive, conditionals, directives
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP221", "cudacc", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"__CUDACC", b"__NVCC__"))
 
@@ -33,7 +32,7 @@ _ELSEWHERE = frozenset({
 })  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each conditional that tests for nvcc and does not know HIP."""
     editor_only = _editor_regions(src)
     without_effect = _pragma_only(src)
@@ -68,7 +67,7 @@ def _defines_by_hand(directive: Directive, texts: list[bytes]) -> bool:
     return directive.name == b"define" and bool(texts) and texts[0] in _MACROS
 
 
-def _pragma_only(src: SourceFile) -> set[int]:
+def _pragma_only(src: CxxFile) -> set[int]:
     """Starts of conditionals that only hold #pragma lines: nothing depends on them."""
     return {
         conditional.branches[0].directive.span.start
@@ -77,7 +76,7 @@ def _pragma_only(src: SourceFile) -> set[int]:
     }
 
 
-def _editor_regions(src: SourceFile) -> list[tuple[int, int]]:
+def _editor_regions(src: CxxFile) -> list[tuple[int, int]]:
     return [
         (branch.body.start, branch.body.end)
         for conditional in conditionals(src)

@@ -17,23 +17,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS, VERSION_MACROS
-from kernel_pytorch.port.cxx.conditions import (
-    Atom,
-    branch_taken,
-    branch_text,
-    compare,
-    evaluate,
-    is_without_work,
-    only_defines,
-    parse_condition,
-)
-from kernel_pytorch.port.cxx.reading import conditionals, is_in_directive, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.conditions import Atom, compare, evaluate, parse_condition
+from kernel_pytorch.port.cxx.directives import conditionals, is_in_directive
+from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule(
     "KP222",
@@ -44,13 +37,13 @@ RULE = Rule(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each version test that leaves AMD without code, and each use that AMD cannot compile."""
     yield from _conditions(src)
     yield from _in_code(src, unit)
 
 
-def _conditions(src: SourceFile) -> Iterator[Finding]:
+def _conditions(src: CxxFile) -> Iterator[Finding]:
     for conditional in conditionals(src):
         for position, branch in enumerate(conditional.branches):
             texts = [src.text(token) for token in branch.directive.tokens]
@@ -75,7 +68,7 @@ def _conditions(src: SourceFile) -> Iterator[Finding]:
             yield RULE.finding(src, branch.directive.span, message)
 
 
-def _in_code(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def _in_code(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     if not any(name in words(src) for name in VERSION_MACROS):
         return
     given = VERSION_MACROS & unit.macros.keys()

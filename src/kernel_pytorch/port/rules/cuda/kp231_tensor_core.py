@@ -15,18 +15,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import text_at, words
+from kernel_pytorch.port.cxx.tokens import text_at, words
 from kernel_pytorch.port.ptx.report import findings_with_code
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"asm", b"nvcuda"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each PTX matrix instruction, and the first use of nvcuda::wmma."""
     yield from findings_with_code(RULE, src)
     for index in words(src).get(b"nvcuda", ()):

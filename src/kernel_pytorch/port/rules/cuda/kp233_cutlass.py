@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import directives
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.directives import directives
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP233", "cutlass", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"cutlass/", b"cute/"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """The first such include of a file, with how many there are."""
     found = [
         one

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import directives, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.directives import directives
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP234", "libcudacxx", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"<cuda/", b"<nv/", b"cuda::")
@@ -40,7 +40,7 @@ _IN_STD = frozenset({
 })  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each include of the library; a use where no include is in sight."""
     missing = _missing_member(src)
     found = False
@@ -74,7 +74,7 @@ def _instead(header: str, has_missing: bool) -> str | None:
     return known.get(header) if not has_missing else None
 
 
-def _missing_member(src: SourceFile) -> int | None:
+def _missing_member(src: CxxFile) -> int | None:
     """The first use of a member of libcu++ that nothing takes the place of."""
     for index in words(src).get(b"cuda", ()):
         before = text_at(src, index - 1)

@@ -13,18 +13,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.calls import split_arguments
 from kernel_pytorch.port.cxx.constants import constant_value
-from kernel_pytorch.port.cxx.reading import closing, split_arguments, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP240", "launch-bounds-blocks", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__launch_bounds__",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each use whose second argument is not plainly 0 or 1, which ask for nothing in both languages."""
     for index in words(src).get(b"__launch_bounds__", ()):
         if text_at(src, index + 1) != b"(":

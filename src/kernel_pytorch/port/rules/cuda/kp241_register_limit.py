@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import closing, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP241", "register-limit", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__maxnreg__",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each use of the attribute."""
     for index in words(src).get(b"__maxnreg__", ()):
         if text_at(src, index + 1) != b"(":

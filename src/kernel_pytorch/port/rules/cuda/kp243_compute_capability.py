@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP243",
@@ -39,7 +38,7 @@ _HARMLESS = 7
 _SENTINEL = 99  # 9999 marks the CPU emulation of old toolkits
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each comparison or combination of the capability that an AMD GPU answers wrongly."""
     for name in _ATTRIBUTES:
         for index in words(src).get(name, ()):
@@ -62,7 +61,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             )
 
 
-def _compared_with(src: SourceFile, index: int) -> int | None:
+def _compared_with(src: CxxFile, index: int) -> int | None:
     if text_at(src, index + 1) in _COMPARISONS:
         other = text_at(src, index + 2)
     elif text_at(src, index - 3) in _COMPARISONS:
@@ -72,7 +71,7 @@ def _compared_with(src: SourceFile, index: int) -> int | None:
     return int(other) if other.isdigit() else None
 
 
-def _is_combined(src: SourceFile, index: int) -> bool:
+def _is_combined(src: CxxFile, index: int) -> bool:
     """major * 10 + minor, 10 * major ..., major << 4 ..."""
     after, number = text_at(src, index + 1), text_at(src, index + 2)
     if after in (b"*", b"<<") and number in (b"10", b"100", b"4", b"0x10", b"16"):

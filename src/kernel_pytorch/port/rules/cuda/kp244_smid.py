@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.ptx.report import asm_reports
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP244", "smid", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"%smid", b"%%smid"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each asm statement that reads it."""
     for report in asm_reports(src):
         if report.statement.template and "smid" in report.statement.template.replace("nsmid", ""):

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP245",
@@ -30,7 +29,7 @@ RULE = Rule(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """The first use in a file, with how many there are."""
     known = words(src)
     uses = sorted((*known.get(b"cudaMallocManaged", ()), *known.get(b"__managed__", ())))

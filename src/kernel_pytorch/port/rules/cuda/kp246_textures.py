@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 _FUNCTIONS = tuple(
     name.encode()
@@ -61,7 +61,7 @@ RULE = Rule(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """The first use in a file, with how many there are."""
     if not any(
         re.search(rb"\btexture\s*<|\b(?:cuda|CU)(?:Texture|Surface|texObject|surfObject)", file.data)

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.calls import Call, calls
 from kernel_pytorch.port.cxx.constants import constant_value
-from kernel_pytorch.port.cxx.reading import Call, calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule(
     "KP247",
@@ -37,7 +37,7 @@ _NEAR = 3000
 _SHOWN = 140
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each such call unless the size is known and fits."""
     unknown: list[tuple[Call, str]] = []
     for call in calls(src, b"cudaFuncSetAttribute", b"cuFuncSetAttribute"):
@@ -68,7 +68,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         yield RULE.finding(src, call.span, message)
 
 
-def _made_of(src: SourceFile, call: Call, text: bytes) -> str:
+def _made_of(src: CxxFile, call: Call, text: bytes) -> str:
     """The size as written, with the expression it was given above the call, where that is near."""
     shown = text.decode("utf-8", "replace")
     name = re.search(rb"(\w+)\W*\Z", text)

@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.reading import calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 # function -> which argument is the kernel
 _FUNCTIONS = {
@@ -34,7 +33,7 @@ _CAST = re.compile(rb"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|(?:reinterpr
 RULE = Rule("KP248", "kernel-pointer-cast", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=tuple(_FUNCTIONS))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each call whose kernel is not cast yet."""
     for call in calls(src, *_FUNCTIONS):
         position = _FUNCTIONS[call.name]

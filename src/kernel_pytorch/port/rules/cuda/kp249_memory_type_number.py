@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 _NAMES = {
     b"0": b"cudaMemoryTypeUnregistered",
@@ -32,7 +31,7 @@ RULE = Rule(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each comparison of a pointer's attributes with a number."""
     known = words(src)
     variables = {text_at(src, index + 1) for index in known.get(b"cudaPointerAttributes", ())}

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import calls, closing, text_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.cxx.tokens import closing, text_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP250",
@@ -29,7 +29,7 @@ RULE = Rule(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each question that comes one call too late."""
     for call in calls(src, b"cudaGetLastError", b"cudaPeekAtLastError"):
         between = _statement_before(src, _statement_start(src, call.index))
@@ -54,19 +54,19 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
 _STATEMENT_TOKENS = 100
 
 
-def _statement_start(src: SourceFile, index: int) -> int:
+def _statement_start(src: CxxFile, index: int) -> int:
     first = max(0, index - _STATEMENT_TOKENS)
     while index > first and text_at(src, index - 1) not in (b";", b"{", b"}"):
         index -= 1
     return index
 
 
-def _statement_before(src: SourceFile, start: int) -> int | None:
+def _statement_before(src: CxxFile, start: int) -> int | None:
     """Start of the statement before the one at `start`, if both stand in one block."""
     if start < 2 or text_at(src, start - 1) != b";":
         return None
     return _statement_start(src, start - 1)
 
 
-def _has_launch(src: SourceFile, start: int, end: int) -> bool:
+def _has_launch(src: CxxFile, start: int, end: int) -> bool:
     return any(text_at(src, index) == b"<<<" for index in range(start, end))

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import Call, calls, text_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import Call, calls
+from kernel_pytorch.port.cxx.tokens import text_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP251", "pageable-async-copy", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"cudaMemcpyAsync",)
@@ -28,7 +28,7 @@ _LOOKED_AHEAD = 4000  # tokens: a long function
 _WAITS = (b"Synchronize", b"cudaMemcpy", b"cudaStreamDestroy", b"cudaFree")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each copy from a buffer that is freed too early."""
     for call in calls(src, b"cudaMemcpyAsync"):
         if len(call.arguments) < 4 or not call.argument(src, 3).endswith(b"cudaMemcpyHostToDevice"):
@@ -40,7 +40,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(src, call.span, message)
 
 
-def _freed_before_wait(src: SourceFile, call: Call, name: bytes) -> bool:
+def _freed_before_wait(src: CxxFile, call: Call, name: bytes) -> bool:
     depth = 0
     for index in range(call.index + 1, min(call.index + _LOOKED_AHEAD, len(src.code))):
         text = text_at(src, index)

@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP252", "capture-calls", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"cudaStreamBeginCapture",)
@@ -31,7 +30,7 @@ _REFUSED = (
 )  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each such call between a begin and the next end."""
     begins = [call.span.end for call in calls(src, b"cudaStreamBeginCapture")]
     ends = [call.span.start for call in calls(src, b"cudaStreamEndCapture")]

@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP253",
@@ -36,7 +35,7 @@ _LOADERS = (
 )  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each call that loads or links a module, unless hipRTC's or NVRTC's output is plainly what it loads."""
     if b"nvrtcGetPTX" in src.data or b"nvrtcGetCUBIN" in src.data:
         return  # what NVRTC compiles, hipRTC compiles too: KP254 speaks about its options

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP254", "nvrtc-options", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"nvrtcCompileProgram",)
@@ -29,7 +28,7 @@ _OPTION = re.compile(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each string literal with such an option."""
     for token in src.code:
         if token.kind != "string":

@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 _LOADS = (b"__ldcg", b"__ldca", b"__ldcs")
 
 RULE = Rule("KP255", "cache-hint-loads", languages=("cuda",), safety=Safety.SAFE, triggers=_LOADS)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each call that the project does not define itself."""
     for call in calls(src, *_LOADS):
         if len(call.arguments) != 1 or call.name in unit.macros:

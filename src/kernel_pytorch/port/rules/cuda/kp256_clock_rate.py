@@ -13,17 +13,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import calls, device_region_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP256", "clock-rate", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"clockRate", b"ClockRate"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """The first read of the clock in each such file."""
     if not any(name in words(src) for name in (b"clockRate", b"cudaDevAttrClockRate")):
         return

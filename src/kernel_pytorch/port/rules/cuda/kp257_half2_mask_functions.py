@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP257", "half2-mask-functions", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"2_mask", b"_relu"))
 
@@ -29,7 +29,7 @@ _MASK = re.compile(rb"__h(?:eq|ne|le|ge|lt|gt)u?2_mask\Z")
 _BFLOAT16 = re.compile(rb"\b(?:__)?(?:nv_)?bfloat162\b")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each call that the project does not define itself."""
     for name, indexes in words(src).items():
         is_missing = _MISSING.match(name) or (_MASK.match(name) and _BFLOAT16.search(src.data))

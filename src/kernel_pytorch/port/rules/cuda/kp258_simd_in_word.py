@@ -12,19 +12,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import calls, words
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.names.rename import newline_of, top_of_file
 from kernel_pytorch.port.names.simd_in_word import definition
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP258", "simd-in-word", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__v",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """One finding per file: the intrinsics it uses and nobody defines."""
     found = []
     for name in sorted(words(src)):

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import punctuation, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import punctuation, text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule(
     "KP260",
@@ -34,7 +34,7 @@ RULE = Rule(
 _SPLIT = re.compile(rb"<<[ \t]+<|<[ \t]+<<")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each split launch bracket, and each attribute in the wrong place."""
     if _SPLIT.search(src.data):
         yield from _launches(src)
@@ -56,7 +56,7 @@ _MEMBER_TEMPLATE_CALL = re.compile(rb">::[ \t]*(?=([A-Za-z_]\w*)[ \t]*<[\w \t:,*
 _TEMPLATE_FUNCTION = re.compile(rb"\btemplate\s*<[^;{}()]{0,400}>[^;{}()]{0,400}?\b([A-Za-z_]\w*)\s*\(")
 
 
-def _dependent_templates(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def _dependent_templates(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Calls of member templates through a class template. `template` is allowed there in and outside templates."""
     matches = list(_MEMBER_TEMPLATE_CALL.finditer(src.data))
     if not matches:
@@ -72,7 +72,7 @@ def _dependent_templates(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(src, span, message, [Edit(span, b"template " + name)])
 
 
-def _launches(src: SourceFile) -> Iterator[Finding]:
+def _launches(src: CxxFile) -> Iterator[Finding]:
     for index in punctuation(src, b"<<"):
         if text_at(src, index + 1) != b"<" or (
             src.code[index - 1].kind != "identifier" and text_at(src, index - 1) != b">"
@@ -87,7 +87,7 @@ def _launches(src: SourceFile) -> Iterator[Finding]:
         yield RULE.finding(src, opening, "a launch written `<< <`: clang reads two operators", edits)
 
 
-def _closing_brackets(src: SourceFile, start: int) -> int | None:
+def _closing_brackets(src: CxxFile, start: int) -> int | None:
     """Index of the `>>` of `>> >(` that ends the launch."""
     for index in range(start, min(start + 400, len(src.code))):
         text = text_at(src, index)

@@ -13,20 +13,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.calls import split_arguments
 from kernel_pytorch.port.cxx.constants import constant_value
-from kernel_pytorch.port.cxx.reading import punctuation, split_arguments, text_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import punctuation, text_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP261", "grid-size", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"<<<",))
 
 _LIMIT = 1 << 32
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each launch of too many threads."""
     for index in punctuation(src, b"<<<"):
         # The next bracket of either kind: a launch without an end is not worth a look beyond the next one.

@@ -13,17 +13,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import calls, device_region_at, text_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.tokens import text_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP262", "device-memmove", languages=("cuda",), safety=Safety.SAFE, triggers=(b"memmove",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each call in device code."""
     for call in calls(src, b"memmove"):
         if device_region_at(src, call.span.start) is None:

@@ -13,19 +13,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import directives, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.directives import directives
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP263", "thrust-cuda", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"thrust",))
 
 _FOLDER = b"thrust/system/cuda/"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each namespace use and each include."""
     for index in words(src).get(b"thrust", ()):
         at = index + 2

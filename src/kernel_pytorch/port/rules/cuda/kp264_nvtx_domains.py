@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP264", "nvtx-domains", languages=("cuda", "c++"), safety=Safety.MANUAL, triggers=(b"nvtx",))
 
@@ -42,7 +42,7 @@ _PREFIXES = (
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """The first such name of a file that the project does not define itself."""
     uses = [
         index

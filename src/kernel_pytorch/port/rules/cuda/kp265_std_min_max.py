@@ -13,19 +13,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import device_region_at, is_in_directive, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.directives import is_in_directive
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP265", "std-min-max", languages=("cuda",), safety=Safety.SAFE, triggers=(b"std::min(", b"std::max("))
 
 _TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", re.MULTILINE)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each use that torch's renaming would break."""
     if not src.path.endswith((".cu", ".cuh")) or not _TORCH.search(src.data):
         return

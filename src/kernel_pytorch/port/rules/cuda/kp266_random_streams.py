@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.reading import calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP266",
@@ -32,7 +31,7 @@ _SEED = {b"curandSetPseudoRandomGeneratorSeed": 1, b"curand_init": 0}
 _CONSTANT = re.compile(rb"(?:0[xX])?[0-9a-fA-F]+[uUlL]*\Z")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """The first generator with a literal seed."""
     for call in calls(src, *_SEED):
         position = _SEED[call.name]

@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import is_in_directive
+from kernel_pytorch.port.cxx.directives import is_in_directive
 from kernel_pytorch.port.names.table import matching
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP267", "vector-operators", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"operator",))
 
@@ -46,7 +46,7 @@ _QUALIFIERS = frozenset(
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each definition of an operator that HIP's vector types have already."""
     code = src.code
     for index, token in enumerate(code):
@@ -60,7 +60,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 yield RULE.finding(src, span, message, [Edit(span, b"")])
 
 
-def _definition(src: SourceFile, index: int, unit: Unit) -> tuple[bytes, bytes, Span] | None:
+def _definition(src: CxxFile, index: int, unit: Unit) -> tuple[bytes, bytes, Span] | None:
     """The operator, its vector type and the span of its whole definition, where HIP has the same."""
     code = src.code
     if index + 2 >= len(code) or src.text(code[index + 2]) != b"(":
@@ -100,7 +100,7 @@ def _is_on_both_sides(head: set[bytes], unit: Unit) -> bool:
     return {b"__host__", b"__device__"} <= words or b"constexpr" in words
 
 
-def _first(src: SourceFile, index: int) -> int | None:
+def _first(src: CxxFile, index: int) -> int | None:
     """The first token of the declaration; None where it is a member, a template or part of something else."""
     code = src.code
     first = index

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import is_in_directive
+from kernel_pytorch.port.cxx.directives import is_in_directive
 from kernel_pytorch.port.names.table import matching
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 _IN_HIP = {b"atomicMin": (b"float", b"double"), b"atomicMax": (b"float", b"double"), b"atomicAdd": (b"double",)}
 
@@ -28,7 +28,7 @@ RULE = Rule("KP268", "own-atomics", languages=("cuda",), safety=Safety.SAFE, tri
 _BEFORE = frozenset((b"__device__", b"__forceinline__", b"static", b"inline", b"__inline__", b"__host__"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each definition of an overload that HIP declares."""
     for index, token in enumerate(src.code):
         if token.kind == "identifier" and src.text(token) in _IN_HIP:
@@ -39,7 +39,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 yield RULE.finding(src, span, f"{name} for {kind} is declared by HIP as well", [Edit(span, b"")])
 
 
-def _definition(src: SourceFile, unit: Unit, index: int) -> Span | None:
+def _definition(src: CxxFile, unit: Unit, index: int) -> Span | None:
     code = src.code
     closing = (
         matching(src.data, code, index + 1) if index + 1 < len(code) and src.text(code[index + 1]) == b"(" else None
@@ -73,7 +73,7 @@ def _definition(src: SourceFile, unit: Unit, index: int) -> Span | None:
     return Span(code[first].start, code[end].end) if end is not None else None
 
 
-def _is_specifier(src: SourceFile, unit: Unit, index: int) -> bool:
+def _is_specifier(src: CxxFile, unit: Unit, index: int) -> bool:
     """A word that may stand before a function's type: one of the language, or a macro of the project's."""
     word = src.text(src.code[index])
     return (word in _BEFORE or word in unit.macros) and not is_in_directive(src, src.code[index].start)

@@ -13,16 +13,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP269", "register-keyword", languages=("cuda",), safety=Safety.SAFE, triggers=(b"register",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each `register` that a type follows. A .c file keeps it: there it is still C."""
     if src.path.endswith(".c"):
         return

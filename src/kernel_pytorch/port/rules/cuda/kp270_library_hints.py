@@ -16,12 +16,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.reading import Call, calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import Call, calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 _HINTS = (b"CUBLASLT_MATMUL_DESC_FAST_ACCUM", b"CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET")
 
@@ -30,7 +29,7 @@ _SCALE_TYPE = b"CUBLASLT_MATMUL_DESC_SCALE_TYPE"
 RULE = Rule("KP270", "library-hints", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(*_HINTS, _SCALE_TYPE))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each call that sets such an attribute."""
     for call in calls(src, b"cublasLtMatmulDescSetAttribute"):
         if len(call.arguments) != 4:
@@ -45,7 +44,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         yield RULE.finding(src, call.span, message, [Edit(call.span, b"CUBLAS_STATUS_SUCCESS")])
 
 
-def _repeats_scale_type(src: SourceFile, call: Call) -> bool:
+def _repeats_scale_type(src: CxxFile, call: Call) -> bool:
     """Whether the variable only ever holds the scale type that every making of this descriptor names."""
     made = {
         one.argument(src, 2)

@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.declared import declared_type
-from kernel_pytorch.port.cxx.reading import punctuation, text_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import punctuation, text_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP271", "empty-half", languages=("cuda",), safety=Safety.SAFE, triggers=(b"half", b"bfloat16"))
 
 _TYPES = frozenset((b"half", b"__half", b"half2", b"__half2", b"__nv_bfloat16", b"nv_bfloat16"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each assignment of an empty list to a name that a declaration before it gives one of the types."""
     for index in punctuation(src, b"="):
         if text_at(src, index + 1) != b"{" or text_at(src, index + 2) != b"}":

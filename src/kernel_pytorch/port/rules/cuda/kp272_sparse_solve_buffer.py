@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import Call, calls
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.calls import Call, calls
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule(
     "KP272", "sparse-solve-buffer", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"cusparseSpSM_solve",)
@@ -29,7 +28,7 @@ _DESCRIPTOR, _BUFFER = 9, 10
 _VARIABLE = re.compile(rb"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*)*")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each solve, with the buffer where it is sure which."""
     for call in calls(src, b"cusparseSpSM_solve"):
         if len(call.arguments) != _BUFFER:
@@ -44,7 +43,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(src, call.span, message, [Edit(Span(end, end), b", " + buffer)])
 
 
-def _buffer(src: SourceFile, solve: Call) -> bytes | None:
+def _buffer(src: CxxFile, solve: Call) -> bytes | None:
     given = {
         one.argument(src, _BUFFER)
         for one in calls(src, b"cusparseSpSM_analysis")

@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.calls import calls
 from kernel_pytorch.port.cxx.declared import declared_type
-from kernel_pytorch.port.cxx.reading import calls, text_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.tokens import text_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP273", "dim3-from-uint3", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"make_uint3",))
 
 _DIM3 = frozenset((b"dim3",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each make_uint3 that goes into a dim3."""
     for call in calls(src, b"make_uint3"):
         name = call.index - 2

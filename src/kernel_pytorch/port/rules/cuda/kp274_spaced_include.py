@@ -18,11 +18,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP274", "spaced-include", languages=("cuda",), safety=Safety.SAFE, triggers=(b"include",))
 
@@ -32,7 +32,7 @@ _TORCH = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:torch|ATen|c10)/", re.
 _OF_TORCH_ON_CUDA = re.compile(r"ATen/(?:native/)?(?:\w+/)?cuda/|THC/")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each include of a header that torch renames, where torch does not see the line."""
     lines = [one for one in _INCLUDE.finditer(src.data) if not one.group().lstrip().startswith(b"#include ")]
     lines += [one for one in _INCLUDE.finditer(src.data) if one.group().lstrip().startswith(b"#include  ")]
@@ -50,7 +50,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         yield RULE.finding(src, Span(mark, one.end()), message, [edit])
 
 
-def _is_renamed(src: SourceFile, unit: Unit, header: str) -> bool:
+def _is_renamed(src: CxxFile, unit: Unit, header: str) -> bool:
     """Whether the header is the project's. One that torch leaves as it is may include, or be included beside, one that
     it renames: then both copies are read.
     """

@@ -15,12 +15,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import device_region_at
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
+    from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP275", "constexpr-through-reference", languages=("cuda",), safety=Safety.SAFE, triggers=(b"constexpr",))
 
@@ -28,7 +27,7 @@ _VARIABLE = re.compile(rb"\bconstexpr\b(?=[^;={}()]*?\w\s*=\s*([^;{}]*);)")
 _MEMBER = re.compile(rb"(?<![\w.])([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check(src: CxxFile) -> Iterator[Finding]:
     """Each constexpr variable whose value goes through a reference of its function."""
     starts: set[int] | None = None
     for found in _VARIABLE.finditer(src.data):

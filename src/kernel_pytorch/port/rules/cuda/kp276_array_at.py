@@ -15,17 +15,18 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.reading import closing, device_region_at, text_at, words
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
+from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP276", "array-at", languages=("cuda",), safety=Safety.SAFE, triggers=(b".at(", b".at ("))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each use in device code, of what the unit declares as an array."""
     for index in words(src).get(b"at", ()):
         if text_at(src, index - 1) != b"." or text_at(src, index + 1) != b"(":

@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.wave.analysis import wave_findings
 
 RULE = Rule("KP308", "wave-size-constant", languages=("cuda",), safety=Safety.SAFE, triggers=(b"warpSize",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """warpSize as a constant expression."""
     yield from wave_findings(src, unit, RULE)

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.wave.analysis import wave_findings
 
 RULE = Rule("KP320", "temp-storage-reuse", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"TempStorage",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
+def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """A block collective's TempStorage used twice without a barrier."""
     yield from wave_findings(src, unit, RULE)

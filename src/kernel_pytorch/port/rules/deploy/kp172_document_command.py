@@ -16,7 +16,7 @@ from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.deps.packages import classify, normalize
-from kernel_pytorch.port.notebook import notebook_cells, shell_lines
+from kernel_pytorch.port.python.notebook import notebook_cells, shell_lines
 
 CODE = "KP172"
 DOCUMENTS = (".md", ".rst", ".ipynb")

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.deploy.install_steps import InstallPlan, Steps
+from kernel_pytorch.port.deploy.install_steps import InstallPlan, StageInstalls
 from kernel_pytorch.port.tables import read_table
 
 CODE = "KP440"
@@ -61,7 +61,7 @@ class _Twin:
     stages: set[str] = field(default_factory=set)
     asks_version: bool = False
     is_nvidia: bool = False
-    steps: Steps = field(default_factory=lambda: Steps(InstallPlan()))
+    steps: StageInstalls = field(default_factory=lambda: StageInstalls(InstallPlan()))
 
     def say(self, line: int, message: str, safety: Safety = Safety.MANUAL) -> None:
         self.findings.append(Finding(CODE, self.path, line, 1, message, safety))
@@ -107,7 +107,7 @@ def _is_comment(line: str) -> bool:
 
 def dockerfile_twin(path: str, text: str, plan: InstallPlan | None = None) -> tuple[str | None, list[Finding]]:
     """The twin, or None where nothing in the file is NVIDIA's; and what has to be filled in."""
-    twin = _Twin(path, steps=Steps(plan or InstallPlan()))
+    twin = _Twin(path, steps=StageInstalls(plan or InstallPlan()))
     parts: list[str] = []
     first_from: int | None = None
     for item in instructions(text):

@@ -16,11 +16,9 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP171", "triton-distribution", ("python",), Safety.SAFE, (b'"triton', b"'triton"))
 
@@ -38,10 +36,7 @@ CACHES = ("lightning_utilities.core.imports.RequirementCache", "lightning_utilit
 _NAME = re.compile(r"triton\s*(?:$|[<>=!~;\[])")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     message = "on ROCm the package of the module triton is pytorch-triton-rocm or triton-rocm: not found by this name"
     for call in module.calls(*VERSIONS, *OTHERS, *CACHES):
         asked = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
@@ -53,5 +48,5 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         imported = module.scope(call).resolve("triton") == "triton"
         is_version = name in VERSIONS and imported and is_editable(module, call)
         yield RULE.finding(
-            src, module.span(call), message, [choice(module, call, b"triton.__version__")] if is_version else []
+            module.src, module.span(call), message, [choice(module, call, b"triton.__version__")] if is_version else []
         )

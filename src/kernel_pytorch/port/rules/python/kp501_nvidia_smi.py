@@ -13,10 +13,8 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 TOOLS = {
     "nvidia-smi": "amd-smi; torch.cuda.mem_get_info, utilization and get_device_name on both vendors",
@@ -37,16 +35,15 @@ CALLS = (
 )  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for name in CALLS:
         for call in module.calls(name):
             tool = _tool(call)
             if tool is None or name == "shutil.which" or _is_caught(module, call):
                 continue
-            yield RULE.finding(src, module.span(call), f"runs {tool}, which an AMD machine has not: {TOOLS[tool]}")
+            yield RULE.finding(
+                module.src, module.span(call), f"runs {tool}, which an AMD machine has not: {TOOLS[tool]}"
+            )
 
 
 def _tool(call: ast.Call) -> str | None:

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.library_table import library_findings, triggers
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP502", "nvml-wrapper", ("python",), Safety.MANUAL, triggers("KP502"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    yield from library_findings(src, RULE)
+def check(module: PythonModule) -> Iterator[Finding]:
+    yield from library_findings(module, RULE)

@@ -13,11 +13,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 PROVIDERS = ("CUDAExecutionProvider", "TensorrtExecutionProvider", "NvTensorRTRTXExecutionProvider")
 RULE = Rule("KP503", "onnxruntime-providers", ("python",), Safety.SAFE, tuple(name.encode() for name in PROVIDERS))
@@ -25,10 +23,7 @@ RULE = Rule("KP503", "onnxruntime-providers", ("python",), Safety.SAFE, tuple(na
 ON_ROCM = b'["MIGraphXExecutionProvider", "CPUExecutionProvider"]'
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in ast.walk(module.tree):
         if not isinstance(node, ast.List) or not any(_provider(item) in PROVIDERS for item in node.elts):
             continue
@@ -42,7 +37,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if not isinstance(parent, (ast.Assign, ast.AnnAssign, ast.keyword, ast.Return)):
             gated = b"(" + gated + b")"
         named = next(name for item in node.elts if (name := _provider(item)) in PROVIDERS)
-        yield RULE.finding(src, span, f"{named} is not in onnxruntime's ROCm build", [Edit(span, gated)])
+        yield RULE.finding(module.src, span, f"{named} is not in onnxruntime's ROCm build", [Edit(span, gated)])
 
 
 def _provider(item: ast.expr) -> str:

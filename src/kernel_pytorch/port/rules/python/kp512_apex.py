@@ -14,11 +14,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.gated_import import gated, is_optional, is_own_package, local_name
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP512", "apex", ("python",), Safety.REVIEW, (b"apex",))
 
@@ -34,9 +32,8 @@ NOTES = {
 }
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or is_own_package(module, "apex"):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if is_own_package(module, "apex"):
         return
     told: set[str] = set()
     for node, name in module.imports("apex"):
@@ -49,8 +46,8 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             names = ", ".join(f"{IN_TORCH[alias.name]} as {local_name(alias)}" for alias in node.names)
             edit = gated(module, node, f"from torch.nn import {names}")
             if edit is not None:
-                yield RULE.finding(src, module.span(node), f"{name}: {NOTES['apex.normalization']}", [edit])
+                yield RULE.finding(module.src, module.span(node), f"{name}: {NOTES['apex.normalization']}", [edit])
                 continue
         if row not in told:
             told.add(row)
-            yield RULE.finding(src, module.span(node), f"{name}: {NOTES[row]}")
+            yield RULE.finding(module.src, module.span(node), f"{name}: {NOTES[row]}")

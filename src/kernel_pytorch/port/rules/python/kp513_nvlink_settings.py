@@ -14,10 +14,8 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 SETTINGS = {
     "NCCL_NVLS_ENABLE": "NVLink SHARP is NVIDIA hardware: no effect",
@@ -31,16 +29,13 @@ SETTINGS = {
 RULE = Rule("KP513", "nvlink-settings", ("python",), Safety.MANUAL, tuple(name.encode() for name in SETTINGS))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for key, value in _settings(module):
         if not module.reached_on_rocm(key) or (key.value == "NCCL_P2P_LEVEL" and not _is(value, "NVL")):
             continue
         if _is(value, "0"):
             continue  # switched off, as it is on ROCm
-        yield RULE.finding(src, module.span(key), f"{key.value!s}: {SETTINGS[str(key.value)]}")
+        yield RULE.finding(module.src, module.span(key), f"{key.value!s}: {SETTINGS[str(key.value)]}")
 
 
 def _settings(module: PythonModule) -> Iterator[tuple[ast.Constant, ast.expr]]:

@@ -11,18 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP514", "cupy-raw-kernel", ("python",), Safety.MANUAL, (b"RawKernel", b"RawModule"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for name in ("RawKernel", "RawModule"):
         for call in module.calls(f"cupy.{name}"):
-            yield RULE.finding(src, module.span(call), f"cupy.{name} compiles CUDA source: on ROCm it is read as HIP")
+            yield RULE.finding(
+                module.src, module.span(call), f"cupy.{name} compiles CUDA source: on ROCm it is read as HIP"
+            )

@@ -16,7 +16,6 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.gated_import import (
     attributes_used,
     gated,
@@ -24,9 +23,8 @@ from kernel_pytorch.port.python.gated_import import (
     is_own_package,
     local_name,
 )
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.templates import public_names
 
 RULE = Rule("KP520", "flash-attn-import", ("python",), Safety.SAFE, (b"flash_attn",))
@@ -37,9 +35,8 @@ VERSION_3 = ("flash_attn_interface", "flash_attn_3.flash_attn_interface", "flash
 INTO_VERSION_3 = {"flash_attn_func": "flash_attn_v3_func", "flash_attn_varlen_func": "flash_attn_v3_varlen_func"}
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or is_own_package(module, "flash_attn", "flash_attn_3"):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if is_own_package(module, "flash_attn", "flash_attn_3"):
         return
     seen: set[ast.AST] = set()
     for node, _ in module.imports(*VERSION_2, *VERSION_3):

@@ -12,11 +12,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule(
     "KP522", "transformers-flash-attention", ("python",), Safety.SAFE, (b"flash_attention_2", b"flash_attention_3")
@@ -26,10 +24,7 @@ NAMES = ("attn_implementation", "_attn_implementation")
 VALUES = ("flash_attention_2", "flash_attention_3")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for value in _values(module.tree):
         for constant in _constants(value):
             if not module.reached_on_rocm(constant) or is_rocm_branch(module, constant):
@@ -38,7 +33,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             text = b'"sdpa" if IS_ROCM else ' + module.text(constant)
             message = f"attention implementation {constant.value!r} needs a flash-attn build at load"
             yield RULE.finding(
-                src, span, message, [Edit(span, b"(" + text + b")" if _tight(module, constant) else text)]
+                module.src, span, message, [Edit(span, b"(" + text + b")" if _tight(module, constant) else text)]
             )
 
 

@@ -14,20 +14,15 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP523", "cudnn-attention", ("python",), Safety.SAFE, (b"SDPBackend",))
 
 ALLOWED = ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls("torch.nn.attention.sdpa_kernel"):
         given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "backends"), None)
         if given is None:
@@ -46,7 +41,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         base = module.text(items[0]).rpartition(b".")[0]
         listed = b", ".join(base + b"." + name.encode() for name in ALLOWED)
         yield RULE.finding(
-            src, span, message, [Edit(span, b"[" + listed + b"] if IS_ROCM else " + module.text(given))], safety
+            module.src, span, message, [Edit(span, b"[" + listed + b"] if IS_ROCM else " + module.text(given))], safety
         )
 
 

@@ -15,11 +15,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.gated_import import gated, is_optional, is_own_package, local_name
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.templates import public_names
 
 RULE = Rule("KP524", "flash-attn-padding", ("python",), Safety.SAFE, (b"bert_padding",))
@@ -28,9 +26,8 @@ ADAPTER = "_rocm_padding"
 MODULE = "flash_attn.bert_padding"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or is_own_package(module, "flash_attn"):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if is_own_package(module, "flash_attn"):
         return
     for node, name in module.imports("flash_attn"):
         if module.is_type_checking_only(node) or is_optional(module, node):
@@ -42,7 +39,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         as_module = MODULE in names or (name == "flash_attn" and "bert_padding" in names)
         if as_module and not module.is_import_guarded(node):
             message = "flash_attn.bert_padding as a module: import its functions by name for the adapter to stand in"
-            yield RULE.finding(src, module.span(node), message)
+            yield RULE.finding(module.src, module.span(node), message)
 
 
 def _answer(module: PythonModule, node: ast.ImportFrom) -> Iterator[Finding]:

@@ -13,18 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.adapted_module import Adapted, adapted_findings
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP525", "xformers-attention", ("python",), Safety.REVIEW, (b"xformers",))
 
 XFORMERS = Adapted("xformers.ops", "_rocm_xformers", "ROCm's xformers may lack the operator", Safety.REVIEW)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is not None:
-        yield from adapted_findings(module, RULE, XFORMERS)
+def check(module: PythonModule) -> Iterator[Finding]:
+    yield from adapted_findings(module, RULE, XFORMERS)

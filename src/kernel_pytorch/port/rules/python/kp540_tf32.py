@@ -16,12 +16,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, gated_statement, is_chosen, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import attribute_settings, constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP540", "tf32", ("python",), Safety.SAFE, (b"allow_tf32", b"float32_matmul_precision", b"fp32_precision"))
 
@@ -29,10 +27,7 @@ FLAG = "torch.backends.cuda.matmul.allow_tf32"
 PRECISION = "torch.backends.cuda.matmul.fp32_precision"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in attribute_settings(module, FLAG, PRECISION):
         off = (False, 0) if setting.name == FLAG else ("ieee", "none", "bfx9")
         if setting.value is None or constant(setting.value) in off or _is_restored(setting.value):
@@ -43,11 +38,11 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if edit is None and isinstance(setting.value, ast.expr) and is_editable(module, setting.value):
             edit = choice(module, setting.value, b"False" if setting.name == FLAG else b'"ieee"')
         message = f"{setting.name.removeprefix('torch.backends.')} selects XF32 on gfx942, whose error grows with K"
-        yield RULE.finding(src, module.span(setting.statement), message, [edit] if edit else [])
-    yield from _precision_calls(src, module)
+        yield RULE.finding(module.src, module.span(setting.statement), message, [edit] if edit else [])
+    yield from _precision_calls(module)
 
 
-def _precision_calls(src: SourceFile, module: PythonModule) -> Iterator[Finding]:
+def _precision_calls(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls("torch.set_float32_matmul_precision"):
         argument = call.args[0] if call.args else next((item.value for item in call.keywords), None)
         arms = [argument.body, argument.orelse] if isinstance(argument, ast.IfExp) else [argument]
@@ -56,7 +51,7 @@ def _precision_calls(src: SourceFile, module: PythonModule) -> Iterator[Finding]
                 continue
             message = f'float32 precision "{constant(arm)}" selects XF32 on gfx942, whose error grows with K'
             edits = [choice(module, arm, b'"highest"')] if is_editable(module, arm) else []
-            yield RULE.finding(src, module.span(arm), message, edits)
+            yield RULE.finding(module.src, module.span(arm), message, edits)
 
 
 def _is_restored(value: ast.expr) -> bool:

@@ -15,21 +15,18 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import compiler_of, is_editable
 from kernel_pytorch.port.python.fp8 import FNUZ, IS_FNUZ_GPU, casts_to, is_deferred, is_of_nvidia_alone
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP541", "fp8-dtype", ("python",), Safety.REVIEW, (b"float8_e4m3fn", b"float8_e5m2"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or is_for_other_hardware(module) or is_of_nvidia_alone(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if is_for_other_hardware(module) or is_of_nvidia_alone(module):
         return
     seen: set[int] = set()
     named: list[ast.expr] = []
@@ -52,14 +49,14 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if is_editable(module, node) and is_deferred(module, node):
             text = b"(" + FNUZ[name] + b" if " + IS_FNUZ_GPU + b" else " + module.text(node) + b")"
             edits.append(Edit(module.span(node), text))
-        yield RULE.finding(src, module.span(node), message, edits)
+        yield RULE.finding(module.src, module.span(node), message, edits)
     if named:
         # Once for a file: whoever adds the other type goes through all of them.
         named.sort(key=lambda node: (node.lineno, node.col_offset))
         first = named[0]
         more = f", and {len(named) - 1} more places know" if len(named) > 1 else " knows"
         message = f"{_place(module, first)}{more} only the OCP type: MI300 has the fnuz one"
-        yield RULE.finding(src, module.span(first), message)
+        yield RULE.finding(module.src, module.span(first), message)
 
 
 def _place(module: PythonModule, node: ast.expr) -> str | None:

@@ -13,25 +13,22 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import compiler_of, is_editable
 from kernel_pytorch.port.python.fp8 import IS_FNUZ_GPU, is_deferred, is_of_nvidia_alone
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP542", "fp8-max", ("python",), Safety.REVIEW, (b"448",))
 
 _SIGNS = (b"e4m3", b"float8", b"fp8", b"FP8")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    if not any(sign in src.data for sign in _SIGNS):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if not any(sign in module.src.data for sign in _SIGNS):
         return
-    module = python_module(src)
-    if module is None or is_for_other_hardware(module) or is_of_nvidia_alone(module):
+    if is_for_other_hardware(module) or is_of_nvidia_alone(module):
         return
     for node in all_nodes(module):
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
@@ -48,7 +45,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if is_editable(module, node) and is_deferred(module, node):
             text = b"(240.0 if " + IS_FNUZ_GPU + b" else " + module.text(node) + b")"
             edits.append(Edit(module.span(node), text))
-        yield RULE.finding(src, module.span(node), message, edits)
+        yield RULE.finding(module.src, module.span(node), message, edits)
 
 
 def _is_about_fp8(data: bytes, line: int, value: object) -> bool:

@@ -15,20 +15,17 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.fp8 import is_of_nvidia_alone
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP543", "fp8-bytes", ("python",), Safety.MANUAL, (b"float8_e4m3fn",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or is_for_other_hardware(module) or is_of_nvidia_alone(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if is_for_other_hardware(module) or is_of_nvidia_alone(module):
         return
     for node in all_nodes(module):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "view":
@@ -37,4 +34,4 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         taken = any(module.qualified(item) == "torch.float8_e4m3fn" for item in arguments)
         if taken and module.reached_on_rocm(node):
             message = "bytes taken for e4m3fn: on MI300 they need 0x80 cleared and the scales doubled"
-            yield RULE.finding(src, module.span(node), message)
+            yield RULE.finding(module.src, module.span(node), message)

@@ -16,13 +16,11 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import is_editable, rocm_only_before, statement_of
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.rewrite import GATE
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP544", "scaled-mm", ("python",), Safety.REVIEW, (b"scaled_mm",))
 
@@ -30,14 +28,13 @@ NAMES = ("torch._scaled_mm", "torch.ops.aten._scaled_mm", "torch.nn.functional.s
 _TAKEN = frozenset({"scale_a", "scale_b", "bias", "scale_result", "out_dtype", "use_fast_accum"})
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or is_for_other_hardware(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if is_for_other_hardware(module):
         return
     for call in module.calls(*NAMES):
         message = "_scaled_mm is refused by hipBLASLt for some types and scales: no fallback here"
         if not _is_tried(module.parents(call)):
-            yield RULE.finding(src, module.span(call), message, _edits(module, call))
+            yield RULE.finding(module.src, module.span(call), message, _edits(module, call))
 
 
 def _edits(module: PythonModule, call: ast.Call) -> list[Edit]:

@@ -12,21 +12,16 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, gated_statement, is_editable
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import constant, dotted
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP545", "bfx9", ("python",), Safety.SAFE, (b"bfx9",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Assign) or constant(node.value) != "bfx9" or not module.reached_on_rocm(node):
             continue
@@ -36,4 +31,4 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if edit is None and is_editable(module, node):
                 edit = choice(module, node.value, b'"ieee"')
             message = 'float32 precision "bfx9" raises on ROCm'
-            yield RULE.finding(src, module.span(node), message, [edit] if edit else [])
+            yield RULE.finding(module.src, module.span(node), message, [edit] if edit else [])

@@ -15,9 +15,8 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes, nodes_of
 from kernel_pytorch.port.python.settings import bindings
 from kernel_pytorch.port.python.triton_source import (
@@ -28,18 +27,14 @@ from kernel_pytorch.port.python.triton_source import (
     options,
     shown,
 )
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP560", "num-warps", ("python",), Safety.SAFE, (b"num_warps", b"Config"))
 
 MOST = 16
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     seen: set[int] = set()
     is_pruned = _prunes(module)
     wanted = [option for option in options(module, "num_warps") if not (option.is_config and is_pruned)]
@@ -51,7 +46,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if is_editable(module, constant) and module.reached_on_rocm(constant):
                 seen.add(id(constant))
                 message = f"{count} warps of 64 lanes are {count * 64} threads: 1024 is the limit"
-                yield RULE.finding(src, module.span(constant), message, [choice(module, constant, b"%d" % MOST)])
+                yield RULE.finding(module.src, module.span(constant), message, [choice(module, constant, b"%d" % MOST)])
     for option in wanted:
         for listed in literal_lists(module, option.value):
             values = numbers(listed)
@@ -63,7 +58,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             left = list(dict.fromkeys(min(value, MOST) for value in values))
             edit = choice(module, listed, shown(left, isinstance(listed, ast.Tuple)))
             message = f"{max(values)} warps of 64 lanes are {max(values) * 64} threads: 1024 is the limit"
-            yield RULE.finding(src, module.span(listed), message, [edit])
+            yield RULE.finding(module.src, module.span(listed), message, [edit])
 
 
 def _returned(module: PythonModule) -> Iterator[ast.Name]:

@@ -14,9 +14,8 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.python.triton_source import (
     CONFIG,
@@ -27,8 +26,7 @@ from kernel_pytorch.port.python.triton_source import (
     options,
     shown,
 )
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP561", "num-stages", ("python",), Safety.SAFE, (b"num_stages", b"Config"))
 
@@ -36,10 +34,7 @@ MOST = 2
 SHARED_BYTES = 64 * 1024
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     seen: set[int] = set()
     for option in options(module, "num_stages"):
         if option.is_config and _something_fits(module, option):
@@ -49,7 +44,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 if not is_editable(module, number):
                     continue
                 message = f"{number.value} stages of tiles may not fit the 64 KiB of shared memory"
-                yield RULE.finding(src, module.span(number), message, [choice(module, number, b"%d" % MOST)])
+                yield RULE.finding(module.src, module.span(number), message, [choice(module, number, b"%d" % MOST)])
         for listed in literal_lists(module, option.value):
             values = numbers(listed)
             if not values or min(values) <= MOST or id(listed) in seen or not module.reached_on_rocm(listed):
@@ -58,7 +53,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if is_editable(module, listed):
                 edit = choice(module, listed, shown([MOST], isinstance(listed, ast.Tuple)))
                 message = "no configuration has less than 3 stages: they may not fit the 64 KiB of shared memory"
-                yield RULE.finding(src, module.span(listed), message, [edit])
+                yield RULE.finding(module.src, module.span(listed), message, [edit])
 
 
 def _something_fits(module: PythonModule, option: Option) -> bool:

@@ -14,12 +14,10 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bound_once
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP562", "triton-inline-asm", ("python",), Safety.MANUAL, (b"inline_asm_elementwise",))
 
@@ -27,10 +25,7 @@ _NAMES = ("triton.language.inline_asm_elementwise", "triton.language.core.inline
 _AMD = re.compile(r"\b[vs]_[a-z]\w+|\bds_\w+|\bbuffer_\w+|\bglobal_(load|store)\w*")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls(*_NAMES):
         named = {keyword.arg: keyword.value for keyword in call.keywords}
         asm = _text(module, call.args[0] if call.args else named.get("asm"))
@@ -39,7 +34,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 continue
             first = next(iter(re.findall(r"[a-z][\w.]+", asm or "")), None)
             what = f"{first} is PTX" if first else "assembly that is put together elsewhere"
-            yield RULE.finding(src, module.span(call), f"{what}: AMD's assembler refuses it")
+            yield RULE.finding(module.src, module.span(call), f"{what}: AMD's assembler refuses it")
 
 
 def _text(module: PythonModule, node: ast.expr | None) -> str | None:

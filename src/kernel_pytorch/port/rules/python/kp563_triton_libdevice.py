@@ -14,12 +14,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import compiler_of, rocm_twin
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP563", "triton-libdevice", ("python",), Safety.SAFE, (b"libdevice",))
 
@@ -37,36 +35,35 @@ ON_AMD = frozenset({
 # fmt: on
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node, _ in module.imports(_CUDA):
         if not isinstance(node, ast.ImportFrom):
             continue
         if (node.module or "").endswith(".libdevice") or any(alias.name == "libdevice" for alias in node.names):
-            yield _import(src, module, node)
+            yield _import(module, node)
     for attribute in all_nodes(module):
         if isinstance(attribute, ast.Attribute) and isinstance(attribute.ctx, ast.Load):
-            yield from _use(src, module, attribute)
+            yield from _use(module, attribute)
 
 
-def _import(src: SourceFile, module: PythonModule, node: ast.ImportFrom) -> Finding:
+def _import(module: PythonModule, node: ast.ImportFrom) -> Finding:
     text = module.text(node).replace(_CUDA.encode(), b"triton.language.extra", 1)
     known = [alias.name for alias in node.names]
     missing = [name for name in known if name != "libdevice" and name not in ON_AMD]
     edit = rocm_twin(module, node, text) if not missing and not module.is_import_guarded(node) else None
     message = f"{', '.join(missing)}: not in AMD's libdevice" if missing else "libdevice of CUDA only"
-    return RULE.finding(src, module.span(node), message, [edit] if edit else [])
+    return RULE.finding(module.src, module.span(node), message, [edit] if edit else [])
 
 
-def _use(src: SourceFile, module: PythonModule, node: ast.Attribute) -> Iterator[Finding]:
+def _use(module: PythonModule, node: ast.Attribute) -> Iterator[Finding]:
     name = module.qualified(node) or ""
     prefix = next((item for item in _PREFIXES if name.startswith(item)), None)
     if prefix is None or "." in name[len(prefix) :] or not module.reached_on_rocm(node):
         return
     function = name[len(prefix) :]
     if function not in ON_AMD:
-        yield RULE.finding(src, module.span(node), f"{function} is not in AMD's libdevice")
+        yield RULE.finding(module.src, module.span(node), f"{function} is not in AMD's libdevice")
     elif _CUDA.rsplit(".", 1)[-1] in ast.unparse(node).split(".") and compiler_of(module, node) == "triton":
-        yield RULE.finding(src, module.span(node), f"{function} of CUDA's libdevice: tl.extra.libdevice serves both")
+        yield RULE.finding(
+            module.src, module.span(node), f"{function} of CUDA's libdevice: tl.extra.libdevice serves both"
+        )

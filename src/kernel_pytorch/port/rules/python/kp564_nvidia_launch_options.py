@@ -16,13 +16,11 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_chosen, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.python.triton_source import literal_lists, literal_numbers, numbers, options, shown
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 _UNKNOWN = ("num_consumer_groups", "num_buffers_warp_spec", "reg_dec_producer", "reg_inc_consumer")
 TRIGGERS = (b"num_ctas", b"maxnreg", b"warp_specialize", b"tensor_descriptor", b"TensorDescriptor", b"_descriptor_")
@@ -42,44 +40,45 @@ _DESCRIPTORS = (
 )
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
-    yield from _num_ctas(src, module)
+def check(module: PythonModule) -> Iterator[Finding]:
+    yield from _num_ctas(module)
     for option in options(module, "maxnreg"):
         if constant(option.value) is None or is_chosen(module, option.value):
             continue
         if module.reached_on_rocm(option.value):
             editable = option.is_config and is_editable(module, option.value)
             edits = [choice(module, option.value, b"None")] if editable else []
-            yield RULE.finding(src, module.span(option.value), "maxnreg is unknown to AMD's back end: it raises", edits)
+            yield RULE.finding(
+                module.src, module.span(option.value), "maxnreg is unknown to AMD's back end: it raises", edits
+            )
     for name in _UNKNOWN:
         for option in options(module, name):
-            yield RULE.finding(src, module.span(option.value), f"{name} is unknown to AMD's back end: it raises")
+            yield RULE.finding(module.src, module.span(option.value), f"{name} is unknown to AMD's back end: it raises")
     for call in module.calls("triton.language.range"):
         for keyword in call.keywords:
             if keyword.arg == "warp_specialize" and constant(keyword.value) is not False:
-                yield RULE.finding(src, module.span(keyword.value), "warps are specialised on NVIDIA only")
+                yield RULE.finding(module.src, module.span(keyword.value), "warps are specialised on NVIDIA only")
     told: set[ast.AST | None] = set()
     for call in sorted(module.calls(*_DESCRIPTORS), key=lambda item: item.lineno):
         function = next((item for item in module.parents(call) if isinstance(item, ast.FunctionDef)), None)
         if function in told:
             continue  # once for a kernel: it is built on descriptors or it is not
         told.add(function)
-        yield RULE.finding(src, module.span(call), "a tensor descriptor: partly supported on AMD, never TMA")
+        yield RULE.finding(module.src, module.span(call), "a tensor descriptor: partly supported on AMD, never TMA")
 
 
-def _num_ctas(src: SourceFile, module: PythonModule) -> Iterator[Finding]:
+def _num_ctas(module: PythonModule) -> Iterator[Finding]:
     message = "several blocks per cluster raise on AMD"
     seen: set[int] = set()
     for option in options(module, "num_ctas"):
         for number in literal_numbers(module, option.value):
             if isinstance(number.value, int) and number.value > 1 and is_editable(module, number):
-                yield RULE.finding(src, module.span(number), message, [choice(module, number, b"1")])
+                yield RULE.finding(module.src, module.span(number), message, [choice(module, number, b"1")])
         for listed in literal_lists(module, option.value):
             values = numbers(listed)
             if values and max(values) > 1 and id(listed) not in seen and module.reached_on_rocm(listed):
                 seen.add(id(listed))
                 edit = choice(module, listed, shown([1], isinstance(listed, ast.Tuple)))
-                yield RULE.finding(src, module.span(listed), message, [edit] if is_editable(module, listed) else [])
+                yield RULE.finding(
+                    module.src, module.span(listed), message, [edit] if is_editable(module, listed) else []
+                )

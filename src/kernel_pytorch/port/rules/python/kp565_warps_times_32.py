@@ -14,23 +14,20 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import is_editable
 from kernel_pytorch.port.python.fp8 import is_deferred
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP565", "warps-times-32", ("python",), Safety.SAFE, (b"num_warps",))
 
 _WIDTH = b'(torch.cuda.get_device_properties("cuda").warp_size if IS_ROCM else 32)'
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or not _has_triton(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if not _has_triton(module):
         return
     for node in all_nodes(module):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Mult, ast.FloorDiv)):
@@ -40,7 +37,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if constant(width) == 32 and _is_num_warps(warps) and module.reached_on_rocm(node):
                 deferred = is_editable(module, node) and is_deferred(module, node)
                 edits = [Edit(module.span(width), _WIDTH)] if deferred and _has_torch(module) else []
-                yield RULE.finding(src, module.span(node), "a warp is 64 lanes on CDNA: half the threads", edits)
+                yield RULE.finding(module.src, module.span(node), "a warp is 64 lanes on CDNA: half the threads", edits)
 
 
 def _is_num_warps(node: ast.expr) -> bool:

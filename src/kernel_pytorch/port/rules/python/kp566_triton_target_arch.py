@@ -13,27 +13,22 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import false_on_rocm, is_editable, true_on_rocm
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bindings, constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP566", "triton-target-arch", ("python",), Safety.SAFE, (b"get_current_target",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, (ast.Compare, ast.BinOp)) or not module.reached_on_rocm(node):
             continue
         if isinstance(node, ast.BinOp):
             if _is_arch(module, node.left) or _is_arch(module, node.right):
-                yield RULE.finding(src, module.span(node), 'the target\'s arch is "gfx942" on HIP: no number')
+                yield RULE.finding(module.src, module.span(node), 'the target\'s arch is "gfx942" on HIP: no number')
             continue
         number = constant(node.comparators[0])
         if len(node.ops) != 1 or not _is_arch(module, node.left) or not isinstance(number, int):
@@ -43,7 +38,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         if is_editable(module, node):
             edits.append((true_on_rocm if earlier else false_on_rocm)(module, node))
         message = 'the target\'s arch is "gfx942" on HIP: no number to compare with'
-        yield RULE.finding(src, module.span(node), message, edits)
+        yield RULE.finding(module.src, module.span(node), message, edits)
 
 
 def _is_arch(module: PythonModule, node: ast.expr, depth: int = 0) -> bool:

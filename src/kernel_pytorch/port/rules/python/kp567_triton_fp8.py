@@ -14,23 +14,18 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import is_editable
 from kernel_pytorch.port.python.fp8 import IS_FNUZ_GPU, is_deferred
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP567", "triton-fp8", ("python",), Safety.REVIEW, (b"float8e4nv",))
 
 _NAME = "triton.language.float8e4nv"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Attribute) or module.qualified(node) != _NAME or not module.reached_on_rocm(node):
             continue
@@ -42,7 +37,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             text = b"(" + amd + b" if " + IS_FNUZ_GPU + b" else " + module.text(node) + b")"
             edits.append(Edit(module.span(node), text))
         message = "float8e4nv is emulated on MI300 (gfx94x): float8e4b8 is its own"
-        yield RULE.finding(src, module.span(node), message, edits)
+        yield RULE.finding(module.src, module.span(node), message, edits)
 
 
 def _knows_amd(module: PythonModule, node: ast.expr) -> bool:

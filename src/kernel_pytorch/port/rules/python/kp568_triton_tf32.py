@@ -14,22 +14,17 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import bindings, constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP568", "triton-tf32", ("python",), Safety.SAFE, (b"input_precision",))
 
 _NAMES = ("tf32", "tf32x3")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     seen: set[int] = set()
     for call in module.calls("triton.language.dot", "triton.language.core.dot"):
         precision = next((item.value for item in call.keywords if item.arg == "input_precision"), None)
@@ -39,7 +34,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             seen.add(id(node))
             edits = [choice(module, node, b'"ieee"')] if is_editable(module, node) else []
             where = "only gfx942 takes" if node.value == "tf32" else "no AMD GPU takes"
-            yield RULE.finding(src, module.span(node), f'{where} input_precision="{node.value!s}"', edits)
+            yield RULE.finding(module.src, module.span(node), f'{where} input_precision="{node.value!s}"', edits)
 
 
 def _literals(module: PythonModule, node: ast.expr | None) -> Iterator[ast.Constant]:

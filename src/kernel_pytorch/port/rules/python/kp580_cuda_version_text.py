@@ -14,13 +14,11 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import false_on_rocm, is_editable, true_on_rocm
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bound_once
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP580", "cuda-version-text", ("python",), Safety.SAFE, (b"version.cuda", b"import version"))
 
@@ -28,29 +26,26 @@ _NAME = "torch.version.cuda"
 _PARSERS = frozenset({"Version", "parse", "LooseVersion", "StrictVersion", "float", "int", "tuple", "map"})
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Attribute) or module.qualified(node) != _NAME or not module.reached_on_rocm(node):
             continue
         if _breaks(module, node) and not _is_guarded(module, node):
-            yield _finding(src, module, node)
+            yield _finding(module, node)
 
 
-def _finding(src: SourceFile, module: PythonModule, node: ast.Attribute) -> Finding:
+def _finding(module: PythonModule, node: ast.Attribute) -> Finding:
     message = "torch.version.cuda is None on ROCm: this raises"
     compare = next((item for item in module.parents(node) if isinstance(item, ast.Compare)), None)
     if compare is None or not is_editable(module, compare):
-        return RULE.finding(src, module.span(node), message)
+        return RULE.finding(module.src, module.span(node), message)
     parent = next(module.parents(compare))
     if isinstance(parent, ast.Assert):
-        return RULE.finding(src, module.span(node), message, [true_on_rocm(module, compare)])
+        return RULE.finding(module.src, module.span(node), message, [true_on_rocm(module, compare)])
     edit = false_on_rocm(module, compare)
     # A block that only a CUDA version asks for is not for ROCm; of two ways, which one is meant is not written down.
     plain = isinstance(parent, ast.If) and compare is parent.test and not parent.orelse
-    return RULE.finding(src, module.span(node), message, [edit], Safety.SAFE if plain else Safety.REVIEW)
+    return RULE.finding(module.src, module.span(node), message, [edit], Safety.SAFE if plain else Safety.REVIEW)
 
 
 def _breaks(module: PythonModule, node: ast.Attribute) -> bool:

@@ -12,27 +12,22 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP581", "rocm-version", ("python",), Safety.SAFE, (b"rocm",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.expr) or not _reads_rocm(module, node) or _is_chosen(module, node):
             continue
         message = "torch.version.rocm is missing in many builds: torch.version.hip is always there"
         edits = [choice(module, node, b"torch.version.hip")] if is_editable(module, node) else []
-        yield RULE.finding(src, module.span(node), message, edits)
+        yield RULE.finding(module.src, module.span(node), message, edits)
 
 
 def _reads_rocm(module: PythonModule, node: ast.expr) -> bool:

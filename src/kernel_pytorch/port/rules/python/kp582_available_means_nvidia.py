@@ -14,11 +14,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP582", "available-means-nvidia", ("python",), Safety.REVIEW, (b"is_available",))
 
@@ -26,10 +24,7 @@ NVIDIA_ONLY = ("pynvml", "py3nvml", "nvidia_smi", "nvidia", "tensorrt", "torch_t
 _AVAILABLE = "torch.cuda.is_available"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls(_AVAILABLE):
         parent = next(module.parents(call))
         if not isinstance(parent, ast.If) or parent.test is not call:
@@ -40,7 +35,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         span = module.span(call)
         edits = [Edit(span, module.text(call) + b" and not IS_ROCM")] if is_editable(module, call) else []
         message = f"is_available() is True on ROCm too, and the block needs {used}"
-        yield RULE.finding(src, span, message, edits)
+        yield RULE.finding(module.src, span, message, edits)
 
 
 def _nvidia_uses(module: PythonModule, block: ast.If) -> Iterator[str]:

@@ -13,22 +13,17 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP583", "rocm-device", ("python",), Safety.SAFE, (b"rocm", b"hip"))
 
 _NAME = re.compile(r"(?:rocm|hip)(:\d+)?")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Call):
             continue
@@ -38,7 +33,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 continue
             message = f'no device is called "{argument.value!s}": ROCm devices are "cuda"'
             edit = choice(module, argument, f'"cuda{match.group(1) or ""}"'.encode())
-            yield RULE.finding(src, module.span(argument), message, [edit])
+            yield RULE.finding(module.src, module.span(argument), message, [edit])
 
 
 def _device_arguments(module: PythonModule, call: ast.Call) -> Iterator[ast.Constant]:

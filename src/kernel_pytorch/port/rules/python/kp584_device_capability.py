@@ -16,14 +16,12 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.capability import capability_tests, is_capability
 from kernel_pytorch.port.python.edits import choice, false_on_rocm, is_editable, true_on_rocm
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 TRIGGERS = (b"get_device_capability", b"get_device_properties")
 RULE = Rule("KP584", "device-capability", ("python",), Safety.REVIEW, TRIGGERS)
@@ -31,10 +29,7 @@ RULE = Rule("KP584", "device-capability", ("python",), Safety.REVIEW, TRIGGERS)
 _HAS_FP8 = b'torch.cuda.get_device_properties("cuda").gcnArchName.startswith(("gfx94", "gfx95", "gfx12"))'
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for test in capability_tests(module):
         if not test.misleads:
             continue
@@ -46,14 +41,16 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             else:
                 edits.append((true_on_rocm if test.feature_absent else false_on_rocm)(module, test.node))
         message = f"`{test.shown}` compares AMD's own numbers (gfx942 is (9, 4)) with NVIDIA's"
-        yield RULE.finding(src, module.span(test.node), message, edits)
-    yield from _sm_numbers(src, module)
+        yield RULE.finding(module.src, module.span(test.node), message, edits)
+    yield from _sm_numbers(module)
 
 
-def _sm_numbers(src: SourceFile, module: PythonModule) -> Iterator[Finding]:
+def _sm_numbers(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not module.reached_on_rocm(node):
             continue
         for one, other in ((node.left, node.right), (node.right, node.left)):
             if constant(other) in (10, 100) and is_capability(module, one) == "major":
-                yield RULE.finding(src, module.span(node), "an SM number made of AMD's own numbers: gfx942 gives 94")
+                yield RULE.finding(
+                    module.src, module.span(node), "an SM number made of AMD's own numbers: gfx942 gives 94"
+                )

@@ -14,21 +14,16 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP585", "arch-list", ("python",), Safety.SAFE, (b"get_arch_list",))
 
 _NEEDS_ONE = frozenset({"max", "min"})
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls("torch.cuda.get_arch_list"):
         loop = next(module.parents(call))
         message = 'get_arch_list() holds gfx names on ROCm: there is no "sm_" to cut off'
@@ -37,13 +32,13 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if isinstance(around, ast.expr) and _takes_apart(around, loop.target):
                 safe = is_editable(module, call) and not _needs_an_entry(module, around)
                 edits = [choice(module, call, b"[]")] if safe else []
-                yield RULE.finding(src, module.span(call), message, edits)
+                yield RULE.finding(module.src, module.span(call), message, edits)
         elif isinstance(loop, ast.For) and loop.iter is call:
             if any(_takes_apart(statement, loop.target) for statement in loop.body):
                 edits = [choice(module, call, b"[]")] if is_editable(module, call) else []
-                yield RULE.finding(src, module.span(call), message, edits)
+                yield RULE.finding(module.src, module.span(call), message, edits)
         elif isinstance(loop, ast.Subscript) and isinstance(next(module.parents(loop)), (ast.Attribute, ast.Subscript)):
-            yield RULE.finding(src, module.span(call), message)
+            yield RULE.finding(module.src, module.span(call), message)
 
 
 def _takes_apart(node: ast.AST, target: ast.expr) -> bool:

@@ -16,12 +16,10 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module, vendor_word
+from kernel_pytorch.port.python.module import PythonModule, vendor_word
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bindings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP586", "device-name", ("python",), Safety.MANUAL, (b"get_device_name", b"get_device_properties"))
 
@@ -33,10 +31,7 @@ PRODUCT = re.compile(
 _WRAPPERS = frozenset({"lower", "upper", "strip", "casefold", "replace", "split"})
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         product: str | None = None
         if isinstance(node, ast.Compare) and any(_is_name(module, item) for item in (node.left, *node.comparators)):
@@ -48,7 +43,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             continue
         if module.reached_on_rocm(node):
             message = f'the GPU is known by its name "{product}": no AMD GPU is'
-            yield RULE.finding(src, module.span(node), message)
+            yield RULE.finding(module.src, module.span(node), message)
 
 
 def _has_amd_arm(module: PythonModule, node: ast.expr) -> bool:

@@ -13,23 +13,18 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.gfx import is_arch_name
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP587", "arch-name-equals", ("python",), Safety.SAFE, (b"gcnArchName",))
 
 _TARGET = re.compile(r"gfx[0-9a-f]{3,4}")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not is_arch_name(module, node.left):
             continue
@@ -41,7 +36,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             message = 'gcnArchName carries features ("gfx942:sramecc+:xnack-"): it never equals a bare target'
             bare = module.text(node.left) + b'.split(":")[0]'
             edits = [choice(module, node.left, bare)] if is_editable(module, node) else []
-            yield RULE.finding(src, module.span(node), message, edits)
+            yield RULE.finding(module.src, module.span(node), message, edits)
 
 
 def _is_target(node: ast.expr) -> bool:

@@ -14,14 +14,12 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.gfx import is_arch_name
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP588", "arch-prefix", ("python",), Safety.REVIEW, (b"gfx",))
 
@@ -30,18 +28,15 @@ _SEARCHES = ("compile", "search", "match", "findall", "finditer", "fullmatch", "
 _DIGITS_ONLY = (r"gfx(\d+)", r"gfx\d+", "gfx([0-9]+)", "gfx[0-9]+")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         name = _tested_for_gfx12(module, node)
         if name is not None and isinstance(node, ast.expr) and module.reached_on_rocm(node):
             message = "gfx1250 begins with gfx12 and is no RDNA4 GPU"
             exact = module.text(name) + b'.split(":")[0] in ' + RDNA4
             edits: list[Edit] = [choice(module, node, exact)] if is_editable(module, node) else []
-            yield RULE.finding(src, module.span(node), message, edits)
-    yield from _patterns(src, module)
+            yield RULE.finding(module.src, module.span(node), message, edits)
+    yield from _patterns(module)
 
 
 def _tested_for_gfx12(module: PythonModule, node: ast.AST) -> ast.expr | None:
@@ -55,8 +50,8 @@ def _tested_for_gfx12(module: PythonModule, node: ast.AST) -> ast.expr | None:
     return None
 
 
-def _patterns(src: SourceFile, module: PythonModule) -> Iterator[Finding]:
+def _patterns(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls(*(f"re.{name}" for name in _SEARCHES)):
         pattern = constant(call.args[0]) if call.args else None
         if isinstance(pattern, str) and any(pattern.endswith(item) or item + r"\b" in pattern for item in _DIGITS_ONLY):
-            yield RULE.finding(src, module.span(call), 'the pattern makes "gfx90" of "gfx90a"')
+            yield RULE.finding(module.src, module.span(call), 'the pattern makes "gfx90" of "gfx90a"')

@@ -15,26 +15,23 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.fp8 import is_deferred
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP589", "device-at-import", ("python",), Safety.MANUAL, (b"get_device_",))
 
 _QUERIES = ("get_device_properties", "get_device_capability", "get_device_name")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or _is_script(module) or is_for_other_hardware(module):
+def check(module: PythonModule) -> Iterator[Finding]:
+    if _is_script(module) or is_for_other_hardware(module):
         return
     for call in module.calls(*(f"torch.cuda.{name}" for name in _QUERIES)):
         if not is_deferred(module, call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else "the query"
-            yield RULE.finding(src, module.span(call), f"{name} starts HIP while the module is imported")
+            yield RULE.finding(module.src, module.span(call), f"{name} starts HIP while the module is imported")
 
 
 def _is_script(module: PythonModule) -> bool:

@@ -12,31 +12,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import rocm_only_behind
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP590", "visible-devices", ("python",), Safety.REVIEW, (b"CUDA_VISIBLE_DEVICES",))
 
 BESIDE = b'os.environ["HIP_VISIBLE_DEVICES"] = os.environ["CUDA_VISIBLE_DEVICES"]'
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    if b"HIP_VISIBLE_DEVICES" in src.data:
+def check(module: PythonModule) -> Iterator[Finding]:
+    if b"HIP_VISIBLE_DEVICES" in module.src.data:
         return  # its writer has thought of AMD; a second opinion would be the second list
-    module = python_module(src)
-    if module is None:
-        return
     for setting in environment_settings(module):
         if setting.name != "CUDA_VISIBLE_DEVICES":
             continue
-        edit = rocm_only_behind(module, setting.statement, [BESIDE]) if _names_os(src) else None
+        edit = rocm_only_behind(module, setting.statement, [BESIDE]) if _names_os(module) else None
         message = "CUDA_VISIBLE_DEVICES without HIP_VISIBLE_DEVICES: they must not differ on ROCm"
-        yield RULE.finding(src, module.span(setting.statement), message, [edit] if edit else [])
+        yield RULE.finding(module.src, module.span(setting.statement), message, [edit] if edit else [])
 
 
-def _names_os(src: SourceFile) -> bool:
-    return b"os.environ" in src.data
+def _names_os(module: PythonModule) -> bool:
+    return b"os.environ" in module.src.data

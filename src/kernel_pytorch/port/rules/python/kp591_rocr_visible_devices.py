@@ -12,22 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP591", "rocr-visible-devices", ("python",), Safety.MANUAL, (b"ROCR_VISIBLE_DEVICES",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     settings = list(environment_settings(module))
     others = {setting.name for setting in settings} & {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
     for setting in settings:
         if setting.name == "ROCR_VISIBLE_DEVICES" and others:
             message = f"set beside {' and '.join(sorted(others))}: the lists are applied in series"
-            yield RULE.finding(src, module.span(setting.statement), message)
+            yield RULE.finding(module.src, module.span(setting.statement), message)

@@ -14,12 +14,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, gated_statement, is_chosen, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import Setting, constant, environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP592", "max-split-size", ("python",), Safety.SAFE, (b"max_split_size_mb",))
 
@@ -27,24 +25,23 @@ VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC
 _KEY = "max_split_size_mb"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in environment_settings(module):
         if setting.name not in VARIABLES or setting.value is None or is_chosen(module, setting.value):
             continue
         if _KEY in ast.unparse(setting.value):
-            yield _finding(src, module, setting)
+            yield _finding(module, setting)
     for call in module.calls("torch.cuda.memory._set_allocator_settings", "torch._C._accelerator_setAllocatorSettings"):
         argument = call.args[0] if call.args else None
         value = constant(argument)
         if argument is not None and isinstance(value, str) and _KEY in value:
             edit = choice(module, argument, repr(without_key(value, _KEY)).replace("'", '"').encode())
-            yield RULE.finding(src, module.span(call), _message(value), [edit] if is_editable(module, call) else [])
+            yield RULE.finding(
+                module.src, module.span(call), _message(value), [edit] if is_editable(module, call) else []
+            )
 
 
-def _finding(src: SourceFile, module: PythonModule, setting: Setting) -> Finding:
+def _finding(module: PythonModule, setting: Setting) -> Finding:
     value = constant(setting.value)
     edit: Edit | None = None
     if isinstance(value, str) and setting.value is not None and is_editable(module, setting.value):
@@ -56,7 +53,7 @@ def _finding(src: SourceFile, module: PythonModule, setting: Setting) -> Finding
     elif setting.is_assignment:
         edit = gated_statement(module, setting.statement)
     node = setting.value if setting.value is not None else setting.statement
-    return RULE.finding(src, module.span(node), _message(value), [edit] if edit else [])
+    return RULE.finding(module.src, module.span(node), _message(value), [edit] if edit else [])
 
 
 def _message(value: object) -> str:

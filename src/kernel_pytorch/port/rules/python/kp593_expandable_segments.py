@@ -12,21 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, gated_statement, is_editable
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant, environment_settings
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.rules.python.kp592_max_split_size import VARIABLES, without_key
-from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP593", "expandable-segments", ("python",), Safety.REVIEW, (b"expandable_segments",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in environment_settings(module):
         value = constant(setting.value)
         if setting.name not in VARIABLES or not isinstance(value, str) or setting.value is None:
@@ -42,4 +37,4 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         elif setting.is_assignment and not left:
             edit = gated_statement(module, setting.statement)
         message = "expandable_segments needs ROCm 7.0 and a torch of about 2.11: ignored before, an open hang since"
-        yield RULE.finding(src, module.span(setting.value), message, [edit] if edit else [])
+        yield RULE.finding(module.src, module.span(setting.value), message, [edit] if edit else [])

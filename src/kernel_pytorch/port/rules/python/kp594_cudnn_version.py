@@ -13,29 +13,24 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bindings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP594", "cudnn-version", ("python",), Safety.MANUAL, (b"cudnn",))
 
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Compare) or not any(isinstance(item, _ORDERS) for item in node.ops):
             continue
         compared = any(_is_version(module, item) for item in (node.left, *node.comparators))
         if compared and module.reached_on_rocm(node):
             message = "cudnn.version() is MIOpen's on ROCm: its numbers are not cuDNN's"
-            yield RULE.finding(src, module.span(node), message)
+            yield RULE.finding(module.src, module.span(node), message)
 
 
 def _is_version(module: PythonModule, node: ast.expr) -> bool:

@@ -12,20 +12,15 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import gated_statement
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP595", "cufft-plan-cache", ("python",), Safety.SAFE, (b"cufft_plan_cache",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         if not isinstance(node, ast.Assign) or not module.reached_on_rocm(node):
             continue
@@ -36,4 +31,4 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             if module.qualified(cache) == "torch.backends.cuda.cufft_plan_cache":
                 edit = gated_statement(module, node)
                 message = "hipFFT's plan cache cannot be resized: this raises on ROCm"
-                yield RULE.finding(src, module.span(node), message, [edit] if edit else [])
+                yield RULE.finding(module.src, module.span(node), message, [edit] if edit else [])

@@ -12,26 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import rocm_only_behind
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant, environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP596", "launch-blocking", ("python",), Safety.REVIEW, (b"CUDA_LAUNCH_BLOCKING",))
 
 BESIDE = b'os.environ["HIP_LAUNCH_BLOCKING"] = os.environ["CUDA_LAUNCH_BLOCKING"]'
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    if b"HIP_LAUNCH_BLOCKING" in src.data or b"AMD_SERIALIZE_KERNEL" in src.data:
-        return
-    module = python_module(src)
-    if module is None:
+def check(module: PythonModule) -> Iterator[Finding]:
+    if b"HIP_LAUNCH_BLOCKING" in module.src.data or b"AMD_SERIALIZE_KERNEL" in module.src.data:
         return
     for setting in environment_settings(module):
         if setting.name == "CUDA_LAUNCH_BLOCKING" and constant(setting.value) != "0":
-            edit = rocm_only_behind(module, setting.statement, [BESIDE]) if b"os.environ" in src.data else None
+            edit = rocm_only_behind(module, setting.statement, [BESIDE]) if b"os.environ" in module.src.data else None
             message = "CUDA_LAUNCH_BLOCKING does not make HIP wait"
-            yield RULE.finding(src, module.span(setting.statement), message, [edit] if edit else [])
+            yield RULE.finding(module.src, module.span(setting.statement), message, [edit] if edit else [])

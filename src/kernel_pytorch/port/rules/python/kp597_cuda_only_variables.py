@@ -13,21 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant, environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 NAMES = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING")
 RULE = Rule("KP597", "cuda-only-variables", ("python",), Safety.MANUAL, tuple(name.encode() for name in NAMES))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in environment_settings(module):
         # HIP has no other order than the bus's.
         if setting.name in NAMES and constant(setting.value) != "PCI_BUS_ID":
-            yield RULE.finding(src, module.span(setting.statement), f"{setting.name} has no effect on ROCm")
+            yield RULE.finding(module.src, module.span(setting.statement), f"{setting.name} has no effect on ROCm")

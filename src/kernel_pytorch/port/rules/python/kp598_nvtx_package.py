@@ -13,18 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP598", "nvtx-package", ("python",), Safety.MANUAL, (b"nvtx",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node, _ in module.imports("nvtx"):
         if not module.is_import_guarded(node) and not module.is_type_checking_only(node):
-            yield RULE.finding(src, module.span(node), "the nvtx package is not there on ROCm: torch.cuda.nvtx is")
+            yield RULE.finding(
+                module.src, module.span(node), "the nvtx package is not there on ROCm: torch.cuda.nvtx is"
+            )

@@ -12,20 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP599", "gfx-override", ("python",), Safety.MANUAL, (b"HSA_OVERRIDE_GFX_VERSION",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in environment_settings(module):
         if setting.name == "HSA_OVERRIDE_GFX_VERSION":
             message = "the GPU is passed off as another one: code built for that one runs on it"
-            yield RULE.finding(src, module.span(setting.statement), message)
+            yield RULE.finding(module.src, module.span(setting.statement), message)

@@ -15,22 +15,17 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
 from kernel_pytorch.port.python.edits import is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bindings, constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP601", "reduce-overhead", ("python",), Safety.SAFE, (b"reduce-overhead", b"max-autotune"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     seen: set[int] = set()
     for call in compile_calls(module):
         for value in _mode_values(module, call):
@@ -39,7 +34,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                     continue
                 seen.add(id(mode))
                 message = f'compile mode "{mode.value!s}" captures graphs'
-                yield RULE.finding(src, module.span(mode), message, [gated_mode(module, mode)])
+                yield RULE.finding(module.src, module.span(mode), message, [gated_mode(module, mode)])
 
 
 def compile_calls(module: PythonModule) -> Iterator[ast.Call]:

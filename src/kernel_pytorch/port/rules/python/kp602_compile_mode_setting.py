@@ -16,23 +16,18 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.compile_modes import LOOKUP, ON_ROCM
 from kernel_pytorch.port.python.edits import is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 from kernel_pytorch.port.python.settings import bindings, constant
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.rules.python.kp601_reduce_overhead import compile_calls
-from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP602", "compile-mode-setting", ("python",), Safety.SAFE, (b"compile",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     seen: set[int] = set()
     for call in compile_calls(module):
         for keyword in call.keywords:
@@ -47,7 +42,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
             edits = [Edit(module.span(value), gated)] if is_editable(module, value) else []
             safety = None if default or not edits else Safety.REVIEW
             message = f"the compile mode comes from {ast.unparse(value)}: {where}"
-            yield RULE.finding(src, module.span(value), message, edits, safety)
+            yield RULE.finding(module.src, module.span(value), message, edits, safety)
 
 
 def _comes_from_elsewhere(module: PythonModule, value: ast.expr) -> bool:

@@ -15,29 +15,24 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
 from kernel_pytorch.port.python.edits import is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP603", "compile-mode-default", ("python",), Safety.SAFE, (b"reduce-overhead", b"max-autotune"))
 
 _NAME = re.compile(r"(\w+_)?compile_mode|mode_compile", re.IGNORECASE)
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         for value, safety in _values(module, node):
             for mode in capturing(module, value):
                 if is_editable(module, mode):
                     message = f'compile mode "{mode.value!s}" is handed on: it captures graphs'
-                    yield RULE.finding(src, module.span(mode), message, [gated_mode(module, mode)], safety)
+                    yield RULE.finding(module.src, module.span(mode), message, [gated_mode(module, mode)], safety)
 
 
 def _values(module: PythonModule, node: ast.AST) -> Iterator[tuple[ast.expr, Safety]]:

@@ -11,25 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant
-from kernel_pytorch.port.rules import Rule
+from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.rules.python.kp601_reduce_overhead import compile_calls
-from kernel_pytorch.port.source import SourceFile
 
 RULE = Rule("KP604", "cudagraphs-backend", ("python",), Safety.REVIEW, (b"cudagraphs",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for call in compile_calls(module):
         for keyword in call.keywords:
             if keyword.arg == "backend" and constant(keyword.value) == "cudagraphs" and is_editable(module, call):
                 message = 'backend "cudagraphs" does nothing but capture graphs'
                 if module.reached_on_rocm(keyword.value):
                     edit = choice(module, keyword.value, b'"inductor"')
-                    yield RULE.finding(src, module.span(keyword.value), message, [edit])
+                    yield RULE.finding(module.src, module.span(keyword.value), message, [edit])

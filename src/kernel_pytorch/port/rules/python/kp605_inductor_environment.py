@@ -13,12 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import gated_statement
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant, environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP605", "inductor-environment", ("python",), Safety.REVIEW, (b"TORCHINDUCTOR_",))
 
@@ -30,13 +28,10 @@ NAMES = frozenset({
 })  # fmt: skip
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in environment_settings(module):
         if setting.name in NAMES and constant(setting.value) not in ("0", ""):
             edit = gated_statement(module, setting.statement) if setting.is_assignment else None
             what = "captures graphs" if setting.name.endswith("CUDAGRAPHS") else "tunes"
             message = f"{setting.name} {what} in every compile mode"
-            yield RULE.finding(src, module.span(setting.statement), message, [edit] if edit else [])
+            yield RULE.finding(module.src, module.span(setting.statement), message, [edit] if edit else [])

@@ -14,20 +14,17 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 NVIDIA_ONLY = frozenset({"nvfuser", "cudnn", "cudnn_layernorm", "apex", "transformer_engine", "fa3"})
 RULE = Rule("KP606", "thunder-executors", ("python",), Safety.SAFE, (b"executors",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None or b"thunder" not in src.data:
+def check(module: PythonModule) -> Iterator[Finding]:
+    if b"thunder" not in module.src.data:
         return
     for listed in _lists(module):
         names = [item.value for item in listed.elts if isinstance(item, ast.Constant) and isinstance(item.value, str)]
@@ -40,7 +37,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         text = b"[" + inner + b"]" if isinstance(listed, ast.List) else b"(" + inner + b")"
         edits = [choice(module, listed, text)] if is_editable(module, listed) else []
         message = f"thunder has no executor {', '.join(absent)} without NVIDIA's libraries, and raises for the name"
-        yield RULE.finding(src, module.span(listed), message, edits)
+        yield RULE.finding(module.src, module.span(listed), message, edits)
 
 
 def _is_absent(item: ast.expr) -> bool:

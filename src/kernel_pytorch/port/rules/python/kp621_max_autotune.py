@@ -14,24 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_chosen, is_editable
 from kernel_pytorch.port.python.inductor import inductor_values
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP621", "max-autotune", ("python",), Safety.SAFE, (b"max_autotune",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for key, value in inductor_values(module, "max_autotune", "max_autotune_gemm", "max_autotune_pointwise"):
         if constant(value) is False or is_chosen(module, value) or not module.reached_on_rocm(value):
             continue
         if is_editable(module, value):
             edit = choice(module, value, b"False")
-            yield RULE.finding(src, module.span(value), f"{key} tunes for minutes per graph on ROCm", [edit])
+            yield RULE.finding(module.src, module.span(value), f"{key} tunes for minutes per graph on ROCm", [edit])

@@ -13,23 +13,18 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.inductor import inductor_values
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import constant, environment_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP622", "gemm-backends", ("python",), Safety.SAFE, (b"CUTLASS", b"cutlass"))
 
 _VARIABLE = "TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS"
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for value in _lists(module):
         text = constant(value)
         if not isinstance(text, str) or "CUTLASS" not in text.upper() or not module.reached_on_rocm(value):
@@ -37,7 +32,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
         left = [item.strip() for item in text.split(",") if item.strip().upper() not in ("CUTLASS", "")]
         if is_editable(module, value):
             edit = choice(module, value, f'"{",".join(left) or "ATEN,TRITON"}"'.encode())
-            yield RULE.finding(src, module.span(value), "CUTLASS is no back end on ROCm", [edit])
+            yield RULE.finding(module.src, module.span(value), "CUTLASS is no back end on ROCm", [edit])
 
 
 def _lists(module: PythonModule) -> Iterator[ast.expr]:

@@ -17,12 +17,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.capture import captures
 from kernel_pytorch.port.python.edits import rocm_only_behind
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule(
     "KP701", "manual-capture", ("python",), Safety.REVIEW, (b"cuda.graph", b"make_graphed_callables", b"import graph")
@@ -31,18 +29,15 @@ RULE = Rule(
 _STATE = ("cache", "state", "inference_params", "past", "kv", "optim", "step")
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     message = "HIP reports nothing when a replay is wrong: it is not compared with the call itself"
     for block, graph in captures(module):
         # The insertion is recognised by its own second line, so that a second run adds no second check.
         if not _is_checked(module, block, graph):
             edit = _replay_check(module, block, graph)
-            yield RULE.finding(src, module.span(block), message, [edit] if edit else [])
+            yield RULE.finding(module.src, module.span(block), message, [edit] if edit else [])
     for call in module.calls("torch.cuda.make_graphed_callables"):
-        yield RULE.finding(src, module.span(call), message)
+        yield RULE.finding(module.src, module.span(call), message)
 
 
 def _replay_check(module: PythonModule, block: ast.With, graph: ast.expr) -> Edit | None:

@@ -15,11 +15,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.capture import captures
-from kernel_pytorch.port.python.module import PythonModule, python_module
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP702", "call-during-capture", ("python",), Safety.MANUAL, (b"cuda.graph", b"import graph"))
 
@@ -30,17 +28,14 @@ _FUNCTIONS = frozenset(
 _METHODS = frozenset({"item", "cpu", "tolist", "numpy"})
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for block, _ in captures(module):
         for statement in block.body:
             for node in ast.walk(statement):
                 name = _illegal(module, node)
                 if name is not None and isinstance(node, ast.Call):
                     message = f"{name}() cannot be captured: HIP may replay wrong numbers without an error"
-                    yield RULE.finding(src, module.span(node), message)
+                    yield RULE.finding(module.src, module.span(node), message)
 
 
 def _illegal(module: PythonModule, node: ast.AST) -> str | None:

@@ -14,19 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.settings import attribute_settings
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP703", "dynamo-rng-patch", ("python",), Safety.MANUAL, (b"preserve_global_state",))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     for setting in attribute_settings(module, "torch._dynamo.convert_frame.preserve_global_state"):
         message = "the decorator was applied at import: replacing it changes nothing"
-        yield RULE.finding(src, module.span(setting.statement), message)
+        yield RULE.finding(module.src, module.span(setting.statement), message)

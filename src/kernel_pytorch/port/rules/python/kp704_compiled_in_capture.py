@@ -15,20 +15,15 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.python.capture import captures
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.rules import Rule
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP704", "compiled-in-capture", ("python",), Safety.MANUAL, (b"cuda.graph", b"import graph"))
 
 
-def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
-    module = python_module(src)
-    if module is None:
-        return
+def check(module: PythonModule) -> Iterator[Finding]:
     compiled = set(_compiled_names(module))
     for block, _ in captures(module):
         if any("set_stance" in ast.unparse(item.context_expr) for item in _withs(module, block)):
@@ -38,7 +33,7 @@ def check(src: SourceFile, unit: Unit) -> Iterator[Finding]:
                 message = (
                     f"{ast.unparse(node.func)} is compiled: a shape it has not seen is compiled during the capture"
                 )
-                yield RULE.finding(src, module.span(node), message)
+                yield RULE.finding(module.src, module.span(node), message)
 
 
 def _withs(module: PythonModule, block: ast.With) -> Iterator[ast.withitem]:

@@ -1,4 +1,4 @@
-"""A CUDA source translated into a scratch folder, ready to be compiled, with the way back to the user's lines."""
+"""A CUDA source ported into a scratch folder, ready to be compiled, with the way back to the user's lines."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding
-from kernel_pytorch.port.cxx.unit import Unit, include_closure
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
-from kernel_pytorch.port.hipify.tree import local_to
-from kernel_pytorch.port.source import source_file
+from kernel_pytorch.port.cxx.includes import include_closure
+from kernel_pytorch.port.hipify.file import HipifyOptions
+from kernel_pytorch.port.hipify.tree import Task, hipify_task
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 
 
 @dataclass(frozen=True)
-class TranslatedTree:
-    """The translated main file, and for every file written where it came from and which line became which."""
+class HipifiedTree:
+    """The ported main file, and for every file written where it came from and which line became which."""
 
     main: Path
     original: Path
@@ -40,39 +39,35 @@ class TranslatedTree:
 
 
 @contextmanager
-def translated_tree(
+def hipified_tree(
     path: Path, include_dirs: tuple[Path, ...] = (), rules: tuple[str, ...] | None = None
-) -> Iterator[TranslatedTree]:
-    """Translates a .cu file with the project headers it reaches; gone when the block ends. `rules`: None for all."""
+) -> Iterator[HipifiedTree]:
+    """Ports a .cu file with the project headers it reaches; gone when the block ends. `rules`: None for all."""
     root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))
-    closure = include_closure(path, root, include_dirs)
-    names = {at: at.relative_to(root).as_posix() for at in closure}
-    unit = Unit(tuple(source_file(names[at], data) for at, data in closure.items()))
-    folders = [*include_dirs, root, root / "include", root / "src"]
-    with tempfile.TemporaryDirectory(prefix="kpt-translated-") as scratch:
+    members = tuple(at.relative_to(root).as_posix() for at in include_closure(path, root, include_dirs))
+    with tempfile.TemporaryDirectory(prefix="kpt-hipified-") as scratch:
         top = Path(os.path.realpath(scratch))
         origins: dict[Path, Path] = {}
         lines: dict[Path, dict[int, int]] = {}
         findings: list[Finding] = []
-        shown = {at: _as_given(at, path) for at in closure}
-        for (at, _), src in zip(closure.items(), unit.files, strict=True):
-            result = translate(src, unit, TranslateOptions(rules=rules), local_to(at, folders))
-            written = top / names[at]
+        for result in hipify_task(Task(root, members, members, include_dirs), HipifyOptions(rules=rules)):
+            shown = _as_given(root / result.path, path)
+            written = top / result.path
             # A file that is included under its old name keeps it: the scratch tree is never looked at by a person.
             written.parent.mkdir(parents=True, exist_ok=True)
             written.write_bytes(result.after)
-            origins[written] = shown[at]
+            origins[written] = shown
             lines[written] = line_map(result.before, result.after)
-            findings += [replace(finding, path=str(shown[at])) for finding in result.findings]
+            findings += [replace(finding, path=str(shown)) for finding in result.findings]
             if written.suffix == ".cu":
                 twin = written.with_suffix(".hip")
                 twin.write_bytes(result.after)
                 origins[twin], lines[twin] = origins[written], lines[written]
-        yield TranslatedTree(top / names[path.resolve()], path, origins, lines, tuple(findings))
+        yield HipifiedTree(top / path.resolve().relative_to(root), path, origins, lines, tuple(findings))
 
 
-def translated_folders(tree: TranslatedTree, folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Folders of headers for a translated source: the translated ones first, else the CUDA originals would be found."""
+def hipified_folders(tree: HipifiedTree, folders: Sequence[Path]) -> tuple[Path, ...]:
+    """Folders of headers for a ported source: the ported ones first, else the CUDA originals would be found."""
     main = tree.original.resolve()
     common = Path(os.path.commonpath([main.parent, *(folder.resolve() for folder in folders)]))
     top = tree.main.parents[len(main.relative_to(common).parts) - 1]

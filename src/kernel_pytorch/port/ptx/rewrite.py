@@ -27,7 +27,7 @@ class InstructionNote:
 
 
 @dataclass(frozen=True)
-class AsmTranslation:
+class RewrittenAsm:
     """`replacement` is C++ without the closing semicolon, or None with the `obstacle` that stands against it."""
 
     replacement: str | None
@@ -65,18 +65,18 @@ def note_for(name: str) -> InstructionNote | None:
     return None
 
 
-def translate_asm(statement: AsmStatement, context: Context) -> AsmTranslation:
+def rewrite_asm(statement: AsmStatement, context: Context) -> RewrittenAsm:
     """The C++ form of an asm statement, where there is one."""
     if statement.template is None:
-        return AsmTranslation(None, statement.obstacle, ())
+        return RewrittenAsm(None, statement.obstacle, ())
     opcodes = opcodes_in(statement.template)
     names = tuple("" if operand.name.startswith("tied:") else operand.name for operand in statement.operands)
     try:
         program = parse_program(statement.template, names)
         lines = lower(statement, program, context, handlers())
     except (PtxSyntaxError, NotTranslated) as reason:
-        return AsmTranslation(None, str(reason), opcodes)
-    return AsmTranslation(_rendered(lines, statement.in_directive), "", opcodes)
+        return RewrittenAsm(None, str(reason), opcodes)
+    return RewrittenAsm(_rendered(lines, statement.in_directive), "", opcodes)
 
 
 def opcodes_in(template: str) -> tuple[str, ...]:

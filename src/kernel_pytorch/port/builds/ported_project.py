@@ -17,10 +17,11 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
-from kernel_pytorch.port.cxx.include_folders import inferred_folders
-from kernel_pytorch.port.cxx.unit import include_closure
-from kernel_pytorch.port.discover import Project, include_folders
-from kernel_pytorch.port.layouts.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
+from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
+from kernel_pytorch.port.cxx.include_folders import compile_folders
+from kernel_pytorch.port.cxx.includes import include_closure
+from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain
@@ -40,7 +41,7 @@ def build_ported(
     In the torch-extension layout most sources stay as they are and torch's own tool renames them: every source that was
     ported or includes a file that was is built, a .cpp on the host.
     """
-    of_torch = layout == "torch-extension"
+    of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
     sources = [patch.path for patch in patches if patch.path.endswith((".cu", ".hip"))]
     if not sources and not of_torch:
@@ -49,9 +50,7 @@ def build_ported(
         root = Path(scratch).resolve() / "project"
         _lay_out(project, patches, root)
         # What the project brings along is not laid out: it is not ported, and looked for where it is.
-        named = include_folders(project.root)
-        sought = inferred_folders(project.root, [project.root / path for path in project.of("cuda", "c++")], named)
-        named = (*named, *(project.root / one.relative_to(project.root.resolve()) for one in sought))
+        named = compile_folders(project.root, [project.root / path for path in project.of("cuda", "c++")])
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
         if of_torch:

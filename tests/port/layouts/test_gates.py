@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
-from kernel_pytorch.port.layouts.single_source import GATE
-from kernel_pytorch.port.names.compat_header import compat_header, needs_of
-from kernel_pytorch.port.source import source_file
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
+from kernel_pytorch.port.layouts.gates import GATE
+from kernel_pytorch.port.names.compat_header import compat_header
 from kernel_pytorch.verify.isolation import Verdict, compare_file
 
 SOURCE = b"""\
@@ -48,22 +48,22 @@ def folded(text: bytes) -> bytes:
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
 def test_the_original_comes_back(layout: str, newline: bytes) -> None:
     data = SOURCE.replace(b"\n", newline)
-    after = translate(source_file("a.cu", data), None, TranslateOptions(layout=layout)).after
+    after = hipify_file(cxx_file("a.cu", data), None, HipifyOptions(layout=layout)).after
     assert after != data
     assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
 
 
 def test_without_conditions_it_comes_back_byte_for_byte() -> None:
     data = b"\n".join(line for line in SOURCE.splitlines() if b"CUDACC" not in line and line != b"#endif") + b"\n"
-    after = translate(source_file("a.cu", data), None, TranslateOptions(layout="single-source")).after
+    after = hipify_file(cxx_file("a.cu", data), None, HipifyOptions(layout="single-source")).after
     assert after != data
     assert folded(after) == data
 
 
 def test_names_stay_in_single_source_and_the_header_maps_them() -> None:
-    result = translate(source_file("a.cu", SOURCE), None, TranslateOptions(layout="single-source"))
+    result = hipify_file(cxx_file("a.cu", SOURCE), None, HipifyOptions(layout="single-source"))
     assert b"cudaDeviceSynchronize() != cudaSuccess" in result.after
-    header = compat_header([needs_of(result)])
+    header = compat_header([result.needs])
     assert "#define cudaDeviceSynchronize hipDeviceSynchronize\n" in header
     assert "#define cudaSuccess hipSuccess\n" in header
     assert "#include <hip/hip_runtime.h>\n" in header
@@ -71,56 +71,56 @@ def test_names_stay_in_single_source_and_the_header_maps_them() -> None:
 
 
 def test_a_macro_is_gated_as_a_whole() -> None:
-    after = translate(source_file("a.cu", SOURCE), None, TranslateOptions(layout="torch-extension")).after
+    after = hipify_file(cxx_file("a.cu", SOURCE), None, HipifyOptions(layout="torch-extension")).after
     assert b"\\\n#else" not in after
     assert b"\\\n#if" not in after
 
 
 def test_a_condition_asks_both_questions_in_one_line() -> None:
-    after = translate(source_file("a.cu", SOURCE), None, TranslateOptions(layout="single-source")).after
+    after = hipify_file(cxx_file("a.cu", SOURCE), None, HipifyOptions(layout="single-source")).after
     assert b"#if defined(__HIPCC__) || defined(__CUDACC__)\n" in after
 
 
 def test_torch_renames_cudacc_itself_and_not_nvcc() -> None:
-    options = TranslateOptions(layout="torch-extension")
-    after = translate(source_file("a.cu", SOURCE), None, options).after
+    options = HipifyOptions(layout="torch-extension")
+    after = hipify_file(cxx_file("a.cu", SOURCE), None, options).after
     assert b"#ifdef __CUDACC__\n" in after
     data = b"#ifndef __NVCC__\nint host_only();\n#endif\n__device__ int f() { return 1; }\n"
-    after = translate(source_file("a.cu", data), None, options).after
+    after = hipify_file(cxx_file("a.cu", data), None, options).after
     assert b"#if !defined(__NVCC__) && !defined(__HIPCC__)\n" in after
     assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
 
 
 def test_lines_that_follow_each_other_have_one_gate() -> None:
     data = b"#define BALLOT(m, p) __ballot_sync(m, p)\n#define SHIFT(m, v) __shfl_up_sync(m, v, 1)\nint after;\n"
-    after = translate(source_file("a.cuh", data), None, TranslateOptions(layout="torch-extension")).after
+    after = hipify_file(cxx_file("a.cuh", data), None, HipifyOptions(layout="torch-extension")).after
     assert after.count(GATE) == 1 and after.count(b"#else") == 1
     assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
 
 
 def test_a_last_line_without_newline() -> None:
     data = b"__device__ int f(int v) { return __shfl_down_sync(0xffffffff, v, 1); }"
-    after = translate(source_file("a.cu", data), None, TranslateOptions(layout="torch-extension")).after
+    after = hipify_file(cxx_file("a.cu", data), None, HipifyOptions(layout="torch-extension")).after
     assert after.endswith(b"#endif\n")
     assert compare_file("a.cu", data, after).verdict is Verdict.PROVEN
 
 
 def test_neighbouring_lines_stand_behind_one_gate() -> None:
     lines = b"".join(b"__device__ int f%d(int v) { return __shfl_sync(0xffffffff, v, 0); }\n" % n for n in range(3))
-    after = translate(source_file("a.cuh", lines), None, TranslateOptions(layout="single-source")).after
+    after = hipify_file(cxx_file("a.cuh", lines), None, HipifyOptions(layout="single-source")).after
     assert after.count(GATE) == 1
     assert folded(after) == lines
 
 
 def test_a_condition_between_neighbours_keeps_its_own_question() -> None:
     data = b"int a(int v) { return __popc(__ballot_sync(~0u, v)); }\n#ifdef __CUDA_ARCH__\nint b;\n#endif\n"
-    after = translate(source_file("a.cuh", data), None, TranslateOptions(layout="single-source")).after
+    after = hipify_file(cxx_file("a.cuh", data), None, HipifyOptions(layout="single-source")).after
     assert b"#if defined(__HIP_DEVICE_COMPILE__) || defined(__CUDA_ARCH__)\n" in after
     assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN
 
 
 def test_a_negated_question_is_asked_once() -> None:
     data = b"#ifndef __CUDA_ARCH__\n#include <algorithm>\n#endif\n__device__ int f(int v);\n"
-    after = translate(source_file("a.cuh", data), None, TranslateOptions(layout="single-source")).after
+    after = hipify_file(cxx_file("a.cuh", data), None, HipifyOptions(layout="single-source")).after
     assert after.startswith(b"#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n")
     assert compare_file("a.cuh", data, after).verdict is Verdict.PROVEN

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cxx.syntax import Function, Node, Parameter, convert
-from kernel_pytorch.port.source import SourceFile
+from kernel_pytorch.port.cxx.nodes import Node, convert
+from kernel_pytorch.port.cxx.source import CxxFile
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -17,9 +19,40 @@ _NAMES = frozenset({
 })  # fmt: skip
 
 
-def function_from(
-    definition: tree_sitter.Node, template: tree_sitter.Node | None, source: SourceFile
-) -> Function | None:
+@dataclass(eq=False)
+class Parameter:
+    """A function's parameter."""
+
+    name: str
+    type_text: str
+    default: Node | None
+
+
+@dataclass(eq=False)
+class Function:
+    """A function or macro body. `kind` is "kernel", "device", "host" or "macro"."""
+
+    name: str
+    kind: str
+    start: int
+    end: int
+    parameters: tuple[Parameter, ...]
+    template_parameters: tuple[Parameter, ...]
+    return_type: str
+    body: Node
+    source: CxxFile
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """Every node of the body, in the order of the text."""
+        return list(self.body.walk())
+
+    def text(self, node: Node) -> str:
+        """The text of a node of this function."""
+        return self.source.data[node.start : node.end].decode("latin-1")
+
+
+def function_from(definition: tree_sitter.Node, template: tree_sitter.Node | None, source: CxxFile) -> Function | None:
     """A function definition; None for one without a body, such as `= default`."""
     body = definition.child_by_field_name("body")
     declarator = definition.child_by_field_name("declarator")
@@ -55,7 +88,7 @@ def _inner(node: Node | None, kind: str) -> Node | None:
     return node
 
 
-def declared_name(node: Node | None, source: SourceFile) -> str:
+def declared_name(node: Node | None, source: CxxFile) -> str:
     """The last word of a declarator: `*p[4]` declares p, `A::f<int>` declares f."""
     while node is not None:
         if node.kind in _NAMES:
@@ -67,7 +100,7 @@ def declared_name(node: Node | None, source: SourceFile) -> str:
     return ""
 
 
-def _parameters(listed: Node, source: SourceFile) -> Iterator[Parameter]:
+def _parameters(listed: Node, source: CxxFile) -> Iterator[Parameter]:
     for one in listed.children:
         if one.kind not in ("parameter_declaration", "optional_parameter_declaration"):
             continue
@@ -78,7 +111,7 @@ def _parameters(listed: Node, source: SourceFile) -> Iterator[Parameter]:
             yield Parameter(name, text, one.child("default_value"))
 
 
-def global_constants(source: SourceFile) -> Iterator[tuple[str, str, Node]]:
+def global_constants(source: CxxFile) -> Iterator[tuple[str, str, Node]]:
     """Constants outside functions with an initialiser, enumerators included."""
     stack = [source.tree.root_node]
     while stack:
@@ -106,7 +139,7 @@ _OPEN = frozenset({
 })  # fmt: skip
 
 
-def _constants_of(declaration: Node, source: SourceFile) -> Iterator[tuple[str, str, Node]]:
+def _constants_of(declaration: Node, source: CxxFile) -> Iterator[tuple[str, str, Node]]:
     kind = declaration.child("type")
     head = source.data[declaration.start : declaration.end].decode("latin-1")
     if "const" not in head:
@@ -124,5 +157,5 @@ def _constants_of(declaration: Node, source: SourceFile) -> Iterator[tuple[str, 
                 yield declared_name(one.child("declarator"), source), type_text, value
 
 
-def _text(node: Node, source: SourceFile) -> str:
+def _text(node: Node, source: CxxFile) -> str:
     return source.data[node.start : node.end].decode("latin-1")

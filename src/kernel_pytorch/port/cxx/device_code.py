@@ -1,0 +1,88 @@
+"""Which parts of a file run on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
+
+
+@dataclass(frozen=True)
+class DeviceRegion:
+    """The body of a function that runs on the device."""
+
+    start: int
+    end: int
+    is_kernel: bool
+    is_host_too: bool
+
+
+@lru_cache(maxsize=4)
+def device_regions(src: CxxFile) -> tuple[DeviceRegion, ...]:
+    """Bodies of functions marked __global__ or __device__, in order."""
+    known = words(src)
+    marks = sorted((*known.get(b"__global__", ()), *known.get(b"__device__", ())))
+    regions: list[DeviceRegion] = []
+    for mark in marks:
+        body = _body_after(src, mark)
+        if body is None:
+            continue
+        close = closing(src, body)
+        if close is None:
+            continue
+        head = {text_at(src, index) for index in range(max(0, mark - 4), body)}
+        region = DeviceRegion(
+            src.code[body].start, src.code[close].end, text_at(src, mark) == b"__global__", b"__host__" in head
+        )
+        if not regions or regions[-1].start != region.start:
+            regions.append(region)
+    return tuple(regions)
+
+
+def _body_after(src: CxxFile, mark: int) -> int | None:
+    depth = 0
+    before: list[int] = []  # the branches of a conditional often open the same bracket twice
+    initialises = False
+    index = mark
+    while (index := index + 1) < min(mark + 2000, len(src.code)):
+        text = text_at(src, index)
+        if src.code[index].kind == "directive":
+            name = text[1:].strip()
+            if name.startswith(b"if"):
+                before.append(depth)
+            elif name.startswith(b"el") and before:
+                depth = before[-1]
+            elif name == b"endif" and before:
+                before.pop()
+        elif text in (b"(", b"["):
+            depth += 1
+        elif text in (b")", b"]"):
+            depth -= 1
+            if depth < 0:
+                return None
+        elif depth == 0 and text == b":" and text_at(src, index - 1) in (b")", b"noexcept"):
+            initialises = True
+        elif depth == 0 and text == b"{" and initialises and src.code[index - 1].kind == "identifier":
+            # A member of a constructor's list, as in `: scale{1.f}`.
+            end = closing(src, index)
+            if end is None:
+                return None
+            index = end
+        elif depth == 0 and text == b"{":
+            return index
+        elif depth == 0 and text in (b";", b"=", b"}"):
+            return None
+    return None
+
+
+def device_region_at(src: CxxFile, offset: int) -> DeviceRegion | None:
+    """The innermost device function an offset lies in."""
+    found = None
+    for region in device_regions(src):
+        if region.start <= offset < region.end:
+            found = region
+        elif region.start > offset:
+            break
+    return found

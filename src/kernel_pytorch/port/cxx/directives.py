@@ -1,0 +1,127 @@
+"""Preprocessor lines, and the conditionals they form."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import lru_cache
+
+from kernel_pytorch.core.findings import Span
+from kernel_pytorch.port.cxx.lexer import Token
+from kernel_pytorch.port.cxx.source import CxxFile
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One preprocessor line: `name` is `if`, `ifdef`, `define` ...; `tokens` are those after the name."""
+
+    name: bytes
+    span: Span
+    tokens: tuple[Token, ...]
+
+
+@lru_cache(maxsize=4)
+def _directives(src: CxxFile) -> tuple[Directive, ...]:
+    found: list[Directive] = []
+    code = src.code
+    index = 0
+    while index < len(code):
+        token = code[index]
+        if token.kind != "directive":
+            index += 1
+            continue
+        end = _logical_line_end(src, token.end)
+        stop = index + 1
+        while stop < len(code) and code[stop].start < end:
+            stop += 1
+        name = src.data[token.start + 1 : token.end].strip(b" \t\\\r\n")
+        inner = tuple(item for item in code[index + 1 : stop] if src.data[item.start : item.end] != b"\\")
+        if not name and inner and inner[0].kind == "identifier":  # `# /* why */ if`, or a line joined behind the #
+            name, inner = src.text(inner[0]), inner[1:]
+        found.append(Directive(name, Span(token.start, end), inner))
+        index = stop
+    return tuple(found)
+
+
+@lru_cache(maxsize=4)
+def _directive_starts(src: CxxFile) -> list[int]:
+    return [directive.span.start for directive in _directives(src)]
+
+
+def directives(src: CxxFile) -> tuple[Directive, ...]:
+    """The preprocessor lines of a file, in order."""
+    return _directives(src)
+
+
+def directive_at(src: CxxFile, offset: int) -> Directive | None:
+    """The preprocessor line an offset lies in, continuation lines counted."""
+    line = bisect_right(_directive_starts(src), offset) - 1
+    if line < 0 or offset >= _directives(src)[line].span.end:
+        return None
+    return _directives(src)[line]
+
+
+def is_in_directive(src: CxxFile, offset: int) -> bool:
+    """Whether an offset lies in a preprocessor line."""
+    return directive_at(src, offset) is not None
+
+
+_LINE_END = re.compile(rb"(?<!\\)(?<!\\\r)\n|\Z")
+
+
+def _logical_line_end(src: CxxFile, start: int) -> int:
+    """The end of a line that goes on behind a backslash, and in a comment of several lines."""
+    while True:
+        found = _LINE_END.search(src.data, start)
+        end = found.start() if found else len(src.data)
+        comments = _long_comments(src)
+        index = bisect_right(comments, end, key=lambda one: one.start) - 1
+        if index < 0 or comments[index].end <= end:
+            return end
+        start = comments[index].end
+
+
+@lru_cache(maxsize=4)
+def _long_comments(src: CxxFile) -> list[Token]:
+    return [token for token in src.tokens if token.kind == "comment" and b"\n" in src.text(token)]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One branch of a conditional: its directive and the span of its text."""
+
+    directive: Directive
+    body: Span
+
+
+@dataclass(frozen=True)
+class Conditional:
+    """#if to #endif with all its branches."""
+
+    branches: tuple[Branch, ...]
+
+
+@lru_cache(maxsize=4)
+def conditionals(src: CxxFile) -> tuple[Conditional, ...]:
+    """All conditionals of a file, inner ones after the outer ones that hold them; unbalanced ones end with the file."""
+    open_ones: list[list[tuple[Directive, int]]] = []
+    done: list[tuple[int, Conditional]] = []
+
+    def close(branches: list[tuple[Directive, int]], end: int) -> None:
+        ends = [directive.span.start for directive, _ in branches[1:]] + [end]
+        made = tuple(
+            Branch(one, Span(start, max(start, stop))) for (one, start), stop in zip(branches, ends, strict=True)
+        )
+        done.append((branches[0][0].span.start, Conditional(made)))
+
+    for directive in directives(src):
+        if directive.name in (b"if", b"ifdef", b"ifndef"):
+            open_ones.append([(directive, directive.span.end)])
+        elif directive.name in (b"elif", b"else", b"elifdef", b"elifndef") and open_ones:
+            open_ones[-1].append((directive, directive.span.end))
+        elif directive.name == b"endif" and open_ones:
+            close(open_ones.pop(), directive.span.start)
+    while open_ones:
+        close(open_ones.pop(), len(src.data))
+    return tuple(conditional for _, conditional in sorted(done, key=lambda item: item[0]))

@@ -1,0 +1,106 @@
+"""#include lines, and the files of the project that they name.
+
+Includes are resolved inside the project only. Third-party folders are left alone: their own HIP support, if any, is
+theirs to switch on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+THIRD_PARTY_FOLDERS = frozenset({
+    "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "extern", "vendor", "vendored",
+    "cutlass", "submodules", "node_modules", ".git",
+})  # fmt: skip
+
+_INCLUDE = re.compile(
+    rb"^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)", re.MULTILINE
+)
+
+
+# Where a project's own headers usually are: its root and these folders of it.
+USUAL = (".", "include", "src", "csrc")
+
+
+@dataclass(frozen=True)
+class Include:
+    """One #include: the name as written and the bytes of the quoted part, delimiters included."""
+
+    name: str
+    quoted: bool
+    start: int
+    end: int
+
+
+def search_folders(root: Path, named: Sequence[Path] = ()) -> list[Path]:
+    """Where an #include of a project's file is looked for: the folders its build names, then the usual ones."""
+    return [*named, *(root / folder for folder in USUAL)]
+
+
+def includes_of(data: bytes) -> list[Include]:
+    """The #include lines of a file, in order."""
+    found = []
+    for match in _INCLUDE.finditer(data):
+        group = 1 if match.group(1) is not None else 2
+        name = match.group(group).decode("utf-8", "surrogateescape").strip()
+        found.append(Include(name, group == 1, match.start(group) - 1, match.end(group) + 1))
+    return found
+
+
+def is_third_party(relative: PurePosixPath | Path) -> bool:
+    """Whether a path inside a project lies in a folder of somebody else's code."""
+    return any(part.lower() in THIRD_PARTY_FOLDERS for part in relative.parts[:-1])
+
+
+def third_party_folder(relative: PurePosixPath | Path) -> PurePosixPath:
+    """The folder of somebody else's code that a path lies in: `csrc/third_party` of csrc/third_party/glm/a.hpp."""
+    count = next(number for number, part in enumerate(relative.parts, 1) if part.lower() in THIRD_PARTY_FOLDERS)
+    return PurePosixPath(*relative.parts[:count])
+
+
+def resolve_include(include: Include, includer: Path, search: Sequence[Path]) -> Path | None:
+    """The project file an #include names, or None: quotes start beside the includer, angles at the search folders."""
+    folders = [includer.parent, *search] if include.quoted else [*search, includer.parent]
+    for folder in folders:
+        candidate = folder / include.name
+        try:
+            if candidate.is_file():
+                return candidate.resolve()
+        except (OSError, ValueError):
+            return None
+    return None
+
+
+def include_closure(
+    main: Path, root: Path, search: Sequence[Path] = (), read: Callable[[Path], bytes] = Path.read_bytes
+) -> dict[Path, bytes]:
+    """The main file and every project header it reaches, with their bytes, in the order of first inclusion.
+
+    Only files below `root`, outside third-party folders, are followed. `search` are the -I folders; those of the
+    project that people forget to name (the root, its include folders) are tried after them.
+    """
+    root = root.resolve()
+    folders = search_folders(root, search)
+    seen: dict[Path, bytes] = {}
+    pending = [main.resolve()]
+    while pending:
+        path = pending.pop()
+        if path in seen:
+            continue
+        try:
+            data = read(path)
+        except OSError:
+            continue
+        seen[path] = data
+        reached = []
+        for include in includes_of(data):
+            found = resolve_include(include, path, folders)
+            if found is None or found in seen or not found.is_relative_to(root):
+                continue
+            if not is_third_party(found.relative_to(root)):
+                reached.append(found)
+        pending.extend(reversed(reached))
+    return seen

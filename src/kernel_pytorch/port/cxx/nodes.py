@@ -1,0 +1,86 @@
+"""Syntax nodes of our own, made of tree-sitter's, with positions that can be moved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.port.cxx.source import CxxFile
+
+if TYPE_CHECKING:
+    import tree_sitter
+
+_WRAP_STATEMENTS = b"void kpt_(){"
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """One syntax node. `role` is the field it fills in its parent."""
+
+    kind: str
+    start: int
+    end: int
+    role: str
+    parent: Node | None
+    children: list[Node] = field(default_factory=list)
+
+    def child(self, role: str) -> Node | None:
+        """The first child with that role."""
+        for one in self.children:
+            if one.role == role:
+                return one
+        return None
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below it, in the order of the text."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def ancestors(self) -> Iterator[Node]:
+        """The parents, nearest first."""
+        node = self.parent
+        while node is not None:
+            yield node
+            node = node.parent
+
+
+def parse_fragment(text: bytes, offset: int) -> Node:
+    """Statements or an expression as a tree whose positions start at `offset`."""
+    flat = re.sub(rb"\\\r?\n", lambda found: b" " * len(found.group()), text)
+    tree = CxxFile("", _WRAP_STATEMENTS + flat + b";}", "cuda").tree
+    bodies = [node for node in tree.root_node.children if node.type == "function_definition"]
+    root = bodies[0] if bodies else tree.root_node
+    return convert(root, offset - len(_WRAP_STATEMENTS))
+
+
+def convert(start: tree_sitter.Node, shift: int = 0) -> Node:
+    """Our own nodes for a tree-sitter node: named ones, plus operators, which tree-sitter keeps nameless."""
+    cursor = start.walk()
+    root = Node(start.type, start.start_byte + shift, start.end_byte + shift, "", None)
+    parent = root
+    if not cursor.goto_first_child():
+        return root
+    depth = 1
+    while True:
+        raw = cursor.node
+        assert raw is not None
+        role = cursor.field_name or ""
+        if raw.type != "comment":
+            node = Node(raw.type, raw.start_byte + shift, raw.end_byte + shift, role, parent)
+            parent.children.append(node)
+            if raw.child_count and cursor.goto_first_child():
+                parent = node
+                depth += 1
+                continue
+        while not cursor.goto_next_sibling():
+            cursor.goto_parent()
+            depth -= 1
+            if depth == 0:
+                return root
+            assert parent.parent is not None
+            parent = parent.parent

@@ -1,0 +1,52 @@
+"""HIP files beside the originals: names, headers and edits, no gates."""
+
+from __future__ import annotations
+
+from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.unit import unit_of
+from kernel_pytorch.port.layouts.layout import Draft, LaidOut
+from kernel_pytorch.port.names.headers import RUNTIME_HEADER
+from kernel_pytorch.port.names.implicit import half_blas, implicit_headers, includes_header
+from kernel_pytorch.port.names.rename import needs_runtime_header, newline_of, top_of_file
+
+
+def copy(draft: Draft) -> LaidOut:
+    """The file with HIP's names in it, and what HIP lacks at its top."""
+    src, edits = draft.src, draft.edits
+    top = _top(draft)
+    if top:
+        place = top_of_file(src)
+        edits.add([Edit(Span(place, place), top)])
+    edits.add(half_blas(src, draft.unit, draft.naming))
+    for _, group in draft.naming.groups:
+        edits.add(group)
+    edits.add(_local_cuda_includes(draft))
+    return LaidOut(edits.apply(src.data))
+
+
+def _local_cuda_includes(draft: Draft) -> list[Edit]:
+    """`#include "kernels.cu"` follows the file to its new name."""
+    return [
+        Edit(Span(include.end - 4, include.end - 1), b".hip")
+        for include in includes_of(draft.src.data)
+        if include.name.endswith(".cu") and draft.is_local(include)
+    ]
+
+
+def _top(draft: Draft) -> bytes:
+    src, naming = draft.src, draft.naming
+    newline = newline_of(src)
+    paths: list[str] = []
+    if src.path.endswith(".cu"):
+        if needs_runtime_header(src, naming, draft.is_local):
+            paths.append(RUNTIME_HEADER)
+        paths.extend(header for header in implicit_headers(draft.unit) if not includes_header(src, header))
+    elif any(change.path == RUNTIME_HEADER for _, change in naming.headers):
+        # A header that brings CUDA's runtime in itself may be included from where this unit does not see.
+        paths.extend(header for header in implicit_headers(unit_of(src)) if not includes_header(src, header))
+    if naming.needed_shims and RUNTIME_HEADER not in paths:
+        paths.insert(0, RUNTIME_HEADER)
+    parts = [b"#include <" + path.encode() + b">" + newline for path in paths]
+    parts.extend(shim.guarded(newline.decode()).encode() for shim in naming.needed_shims)
+    return b"".join(parts)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
-from kernel_pytorch.port.discover import listed_files
+from kernel_pytorch.port.discover import list_files
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
 from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
@@ -30,7 +30,7 @@ def install_level(
     root: Path, gpu: str, scratch: Path
 ) -> tuple[LevelResult, tuple[Finding, ...], tuple[InstallTrial, ...]]:
     """Try the install of a project. This runs the project's own code. The trials' files are below `scratch`."""
-    paths = tuple(listed_files(root))
+    paths = tuple(list_files(root).names)
     setups = setup_files(root, paths)
     if not setups:
         check = CheckResult("setup.py", Status.PASS, "the project has no setup.py that builds an extension")

@@ -1,4 +1,4 @@
-"""Check a port, level by level: isolation, static, build, run, numerical. What cannot run here is said, never passed.
+"""Check a port, level by level: isolation, static, install, build, run, numerical. Not run is never passed.
 
     kpt verify PATH                              everything that can run, against git HEAD
     kpt verify PATH --base main --require build  exit 1 unless isolation, static and build pass (for CI)
@@ -29,7 +29,7 @@ from kernel_pytorch.verify.levels import LEVELS, MEANING
 if TYPE_CHECKING:
     from kernel_pytorch.jobs.verify import Verification
 
-SUMMARY = "check a port: isolation, static, build, run, numerical"
+SUMMARY = "check a port: isolation, static, install, build, run, numerical"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = ("doctor/checks", "port/rules")
+FOLDERS = ("doctor/checks", "port/rules", "verify/findings")
 SECTIONS = ("What", "Why", "Fix", "Source")
 EXAMPLES = "page_examples.json"
 
@@ -32,6 +32,7 @@ FAMILIES = {
     "KP5": "Python: libraries, attention, precision, Triton, torch.cuda, environment variables",
     "KP6": "torch.compile and Inductor",
     "KP7": "graph capture",
+    "KP8": "verification: what an install, a build or a run showed",
 }
 
 # From the values of core.findings.Safety, the most trusted first, to the words of a page.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
@@ -16,12 +17,14 @@ from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.scan import Selection, find_all
 from kernel_pytorch.port.settings import checked_targets
 from kernel_pytorch.verify.build_level import BuiltKernel, build_level
+from kernel_pytorch.verify.install.record import InstallTrial
+from kernel_pytorch.verify.install_level import install_level
 from kernel_pytorch.verify.isolation import Isolation, IsolationReport, compare_trees
 from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree, Tree
 from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid
 from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
 from kernel_pytorch.verify.nvcc import compare_with_nvcc
-from kernel_pytorch.verify.run_level import run_level
+from kernel_pytorch.verify.run_level import emulated_gpu_for, run_level
 from kernel_pytorch.verify.settings import read_verify_settings
 from kernel_pytorch.verify.static_level import static_level
 from kernel_pytorch.version import VERSION
@@ -80,7 +83,8 @@ def verify(
 
     - `path`: the ported project.
     - `targets`: GPUs to build and emulate for; gfx942 and gfx1100 by default.
-    - `levels`: some of "isolation", "static", "build", "run", "numerical".
+    - `levels`: some of "isolation", "static", "install", "build", "run", "numerical". "install" runs the project's
+      setup.py on a copy, without network.
     - `base`: the git revision before the port; HEAD by default, where the project is a repository.
     - `old`: the folder before the port, instead of a revision.
     - `progress`: called with the name of each level before it runs.
@@ -99,19 +103,26 @@ def verify(
     findings: tuple[Finding, ...] = ()
     kernels: tuple[BuiltKernel, ...] = ()
     numbers = Numbers()
-    for name in (level for level in LEVELS if level in levels):
-        progress(name)
-        if name == "isolation":
-            results[name], report = _isolation(before, new)
-        elif name == "static":
-            project, findings, _ = find_all(root, Selection())
-            results[name] = static_level(project, findings)
-        elif name == "build":
-            results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec)
-        elif name == "run":
-            results[name] = run_level(root, settings, targets)
-        else:
-            results[name], numbers = numerical_level(root, settings, targets)
+    trials: tuple[InstallTrial, ...] = ()
+    with TemporaryDirectory(prefix="kpt-install-") as scratch:
+        for name in (level for level in LEVELS if level in levels):
+            progress(name)
+            if name == "isolation":
+                results[name], report = _isolation(before, new)
+            elif name == "static":
+                project, found, _ = find_all(root, Selection())
+                results[name] = static_level(project, found)
+                findings += found
+            elif name == "install":
+                gpu = emulated_gpu_for(targets[0]) or gpu_by_alias(DEFAULT_GPUS[0])
+                results[name], seen, trials = install_level(root, gpu.alias, Path(scratch))
+                findings += seen
+            elif name == "build":
+                results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec, trials)
+            elif name == "run":
+                results[name] = run_level(root, settings, targets)
+            else:
+                results[name], numbers = numerical_level(root, settings, targets)
     pyramid = Pyramid(root.name, tuple(targets), tuple(results.values()), _environment())
     patches = _patches(root, report, before, new) if report is not None and before is not None else ()
     return Verification(pyramid, findings, report, kernels, patches, _titles(findings), numbers)

@@ -21,7 +21,7 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
-from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, OWN_INCLUDE
+from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
 _SHOWN_ERRORS = 20
@@ -207,7 +207,7 @@ def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> 
             command += ["-isystem", str(directory)]
     # After ours: the wrapper's <complex> stands in front of the C++ library's.
     command += toolchain.host_flags
-    command += ["-idirafter", str(FALLBACK_INCLUDE)]
+    command += ["-idirafter", str(FALLBACK_INCLUDE), "-idirafter", str(LIBRARIES_INCLUDE)]
     if toolchain.kind != "rocm" and target(target_name).version[0] == 11:
         command += ["-include", str(FALLBACK_INCLUDE / "kpt_gfx11_trap.h")]
     if toolchain.wrapper is not None:

@@ -13,6 +13,8 @@ OWN_INCLUDE = Path(__file__).parent / "include"
 WRAPPER_INCLUDE = OWN_INCLUDE / "wrapper"
 COMPLETING_INCLUDE = OWN_INCLUDE / "complete"
 FALLBACK_INCLUDE = OWN_INCLUDE / "fallback"
+# Declarations of ROCm's libraries. Searched last: a real header wins.
+LIBRARIES_INCLUDE = OWN_INCLUDE / "libraries"
 
 
 @dataclass(frozen=True)

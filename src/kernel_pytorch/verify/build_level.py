@@ -26,6 +26,8 @@ from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, chec
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
+from kernel_pytorch.verify.install.record import InstallTrial
+from kernel_pytorch.verify.install.units import recorded_extension
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.triton_build import triton_checks
 
@@ -53,15 +55,24 @@ class _Sources:
 
 
 def build_level(
-    root: Path, targets: Sequence[str], include_dirs: Sequence[str] = (), triton_spec: str = ""
+    root: Path,
+    targets: Sequence[str],
+    include_dirs: Sequence[str] = (),
+    triton_spec: str = "",
+    trials: Sequence[InstallTrial] = (),
 ) -> tuple[LevelResult, tuple[BuiltKernel, ...]]:
-    """Compile every .hip and .cu, the .cpp of a torch extension and Triton's kernels. Returns the level and kernels."""
+    """Compile every .hip and .cu, the .cpp of a torch extension and Triton's kernels. Returns the level and kernels.
+
+    Sources that a trial of the install names are compiled from its tree, with the flags of the project's own build.
+    """
     project = project_of(root)
     triton = tuple(triton_checks(project, targets, triton_spec))
     folders = compile_folders(root, [root / path for path in project.of("cuda", "c++")], include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
     kernels = [path for path in paths if path.endswith((".cu", ".hip"))]
+    recorded = {path: trial for trial in trials for path in map(trial.rocm.as_written, trial.rocm.sources)}
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
+    of_torch = [path for path in of_torch if path not in recorded]
     if not kernels and not of_torch:
         check = CheckResult("kernels", Status.PASS, "the project has no .cu or .hip sources")
         return LevelResult("build", triton or (check,)), ()
@@ -70,13 +81,15 @@ def build_level(
     except ToolchainNotFoundError as error:
         missing = (CheckResult("kernels", Status.NOT_RUN, f"a HIP compiler: {error}"),) if triton else ()
         return LevelResult("build", (*missing, *triton), f"a HIP compiler: {error}"), ()
-    sources = _sorted_out(project, kernels, of_torch)
+    sources = _sorted_out(project, [path for path in kernels if path not in recorded], of_torch)
     with ExitStack() as stack:
         jobs: list[Callable[[], _Outcome]] = [
             partial(_build, root, path, target, toolchain, folders) for path in sources.plain for target in targets
         ]
         if sources.extension or sources.host:
             jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
+        for trial in trials:
+            jobs += _trial_jobs(root, trial, targets, toolchain)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
     checks = tuple(check for check, _ in results)
@@ -146,13 +159,31 @@ def _extension_jobs(
             tree = stack.enter_context(torch_extension(root, paths, folders))
         except TorchHeadersError as error:
             reason = f"a torch extension's source: {error}"
-    wanted = [(path, target) for path in sources.extension for target in targets]
-    wanted += [(path, "") for path in (*sources.extension, *sources.host)]
+    return _unit_jobs(tree or reason, sources.extension, sources.host, targets, toolchain)
+
+
+def _trial_jobs(
+    root: Path, trial: InstallTrial, targets: Sequence[str], toolchain: Toolchain
+) -> list[Callable[[], _Outcome]]:
+    """The same for what the project's own build names."""
+    commands = {trial.rocm.as_written(command.source): command.is_gpu for command in trial.rocm.compiles}
+    gpu = [path for path, is_gpu in commands.items() if is_gpu]
+    host = [path for path, is_gpu in commands.items() if not is_gpu]
+    try:
+        return _unit_jobs(recorded_extension(trial, root), gpu, host, targets, toolchain)
+    except TorchHeadersError as error:
+        return _unit_jobs(f"a torch extension's source: {error}", gpu, host, targets, toolchain)
+
+
+def _unit_jobs(
+    tree: TorchExtension | str, gpu: Sequence[str], host: Sequence[str], targets: Sequence[str], toolchain: Toolchain
+) -> list[Callable[[], _Outcome]]:
+    """`tree` is text where there is none: why nothing can be built."""
 
     def job(path: str, target: str) -> _Outcome:
         name = f"{path} for {target or 'the host'}"
-        if tree is None:
-            return CheckResult(name, Status.NOT_RUN, reason), ()
+        if isinstance(tree, str):
+            return CheckResult(name, Status.NOT_RUN, tree), ()
         try:
             if target:
                 return _built(name, path, target, tree.build_device(path, target, toolchain), toolchain)
@@ -161,4 +192,6 @@ def _extension_jobs(
             return CheckResult(name, *tree.outcome(path, failure, toolchain)), ()
         return CheckResult(name, Status.PASS, f"with the headers of torch {tree.torch.version}"), ()
 
+    wanted = [(path, target) for path in gpu for target in targets]
+    wanted += [(path, "") for path in (*gpu, *host)]
     return [partial(job, path, target) for path, target in wanted]

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import CheckResult, Status
 
-LEVELS = ("isolation", "static", "build", "run", "numerical")
+LEVELS = ("isolation", "static", "install", "build", "run", "numerical")
 
 MEANING = {
     "isolation": "the NVIDIA path is unchanged",
     "static": "nothing CUDA-only is left on the ROCm path",
+    "install": "setup.py builds on ROCm what it builds on CUDA",
     "build": "every kernel compiles for the wanted GPUs",
     "run": "kernels and entry points run, with finite results",
     "numerical": "results equal the reference machine's",

@@ -12,6 +12,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.verify.stand_in_torch import present_rocm
+
 
 def main() -> int:
     """Stand in, run, answer."""
@@ -28,7 +30,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     import torch
 
     if request["hip"]:
-        _stand_in(torch, request["hip"], request["target"], request["gpu"])
+        present_rocm(torch, request["hip"], request["gpu"], request["target"])
     if request["aiter"]:
         sys.modules["aiter"] = _aiter(torch)
     else:
@@ -55,35 +57,6 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         "summary": [_summary(tensor) for tensor in floats],
         "gates": _gates(),
     }
-
-
-def _stand_in(torch: Any, hip: str, target: str, product: str) -> None:
-    torch.version.hip = hip
-    torch.version.cuda = None
-    from kernel_pytorch.core.hardware import gpu_by_alias
-
-    # A real product's name and figures: projects ask the name for its vendor, and size things by the rest.
-    gpu = gpu_by_alias(product)
-    digits = gpu.target.name.removeprefix("gfx")
-    properties = types.SimpleNamespace(
-        name=f"AMD {'Instinct' if gpu.name.startswith('MI') else 'Radeon'} {gpu.name}",
-        gcnArchName=target,
-        major=int(digits[:-2]),
-        minor=int(digits[-2], 16),
-        total_memory=int(gpu.memory_gib * 2**30),
-        multi_processor_count=gpu.compute_units,
-        warp_size=gpu.target.wave_size,
-    )
-    # A file that may not import torch yet asks for the library that only a ROCm torch has.
-    is_file: Any = Path.is_file
-
-    def is_file_there(path: Path, **options: Any) -> bool:
-        return path.name == "libtorch_hip.so" or bool(is_file(path, **options))
-
-    Path.is_file = is_file_there  # type: ignore[method-assign,assignment]
-    torch.cuda.get_device_properties = lambda device=0: properties
-    torch.cuda.get_device_name = lambda device=0: properties.name
-    torch.cuda.get_device_capability = lambda device=0: (properties.major, properties.minor)
 
 
 def _aiter(torch: Any) -> Any:

@@ -161,7 +161,7 @@ TOOLS = (
     ),
     Tool(
         "verify",
-        "Is the port right? Level by level: isolation, static, build, run, numerical. Not run is never passed.",
+        "Is the port right? Levels: isolation, static, install, build, run, numerical. Not run is never passed.",
         (
             FOLDER,
             Argument("level", "list", "only these levels", "--level", choices=LEVELS),

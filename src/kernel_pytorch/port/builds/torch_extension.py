@@ -10,9 +10,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
@@ -61,7 +61,7 @@ class TorchExtension:
     """Sources in a folder of their own, renamed as torch's ROCm build renames them.
 
     `original` is the folder whose lines messages are about; paths are relative to it. `folders` are the -I folders,
-    `macros` what setup.py defines.
+    `macros` what setup.py defines. `units` are the options of sources whose compiler command is known.
     """
 
     top: Path
@@ -71,6 +71,7 @@ class TorchExtension:
     folders: tuple[Path, ...]
     renamed: dict[Path, Path]
     macros: tuple[str, ...] = ()
+    units: Mapping[str, CompileOptions] = field(default_factory=dict)
 
     def source(self, path: str) -> Path:
         """The file that torch's build compiles for a source."""
@@ -87,6 +88,8 @@ class TorchExtension:
 
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
+        if path in self.units:
+            return self.units[path]
         kernels = not path.endswith(HOST_SUFFIXES)
         options = CompileOptions(include_dirs=self.folders, defines=self.macros)
         return extension_options(options, self.torch, self.headers, kernels)

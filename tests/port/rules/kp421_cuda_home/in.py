@@ -2,10 +2,15 @@ import os
 import sys
 
 import torch
-from torch.utils.cpp_extension import CUDA_HOME, CUDAExtension
+from torch.utils import cpp_extension
+from torch.utils.cpp_extension import CUDA_HOME, CppExtension, CUDAExtension
 
 if CUDA_HOME is None:
     raise RuntimeError("CUDA_HOME is not set")
+
+WITH_CUDA = torch.cuda.is_available() and CUDA_HOME is not None
+extension = CUDAExtension if CUDA_HOME else CppExtension
+assert CUDA_HOME is not None, "a CUDA toolkit is needed"
 
 
 def modules():
@@ -15,7 +20,48 @@ def modules():
     return extensions
 
 
+def forced():
+    if (torch.cuda.is_available() and CUDA_HOME is not None) or os.getenv("FORCE_CUDA", "0") == "1":
+        device = "cuda"
+    else:
+        device = "cpu"
+    return device
+
+
+def with_folder():
+    if CUDA_HOME is not None and os.path.isdir(CUDA_HOME):
+        return [CUDAExtension("b", ["b.cu"])]
+    return []
+
+
+def has_compiler():
+    return cpp_extension.CUDA_HOME is not None
+
+
+def early():
+    if not CUDA_HOME:
+        return None
+    return "cuda"
+
+
 def folders():
     if sys.platform == "linux" and CUDA_HOME is None:
         sys.exit("no CUDA")
-    return os.path.join(CUDA_HOME, "include"), os.environ["CUDA_HOME"]
+    return os.path.join(CUDA_HOME, "include"), os.environ["CUDA_HOME"], CUDA_HOME + "/lib64"
+
+
+def needs_the_folder():
+    if CUDA_HOME is not None:
+        return CUDAExtension("c", ["c.cu"], include_dirs=[os.path.join(CUDA_HOME, "samples")])
+    return None
+
+
+def version_of(folder):
+    return folder, 12
+
+
+if CUDA_HOME is not None:
+    _, bare_metal_version = version_of(CUDA_HOME)
+flags = []
+if bare_metal_version >= 11 and sys.platform == "linux":
+    flags.append("-gencode")

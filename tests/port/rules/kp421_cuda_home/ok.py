@@ -3,6 +3,8 @@ import warnings
 
 from torch.utils.cpp_extension import CUDA_HOME
 
+home = CUDA_HOME or "/usr/local/cuda"
+
 
 def check():
     if CUDA_HOME is None:
@@ -10,3 +12,9 @@ def check():
     if CUDA_HOME is not None:
         print(os.path.join(CUDA_HOME, "bin", "nvcc"))
     return os.environ.get("CUDA_HOME")
+
+
+def guessed():
+    global CUDA_HOME
+    if CUDA_HOME is None:
+        CUDA_HOME = "/usr/local/cuda"

@@ -1,0 +1,101 @@
+"""What a build description asked for on one platform: the extensions, and every compiler command of their build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+GPU_COMPILERS = ("nvcc", "hipcc")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the project."""
+
+    path: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
+
+@dataclass(frozen=True)
+class CompileCommand:
+    """One source as the build would compile it. Paths inside the project are relative to it."""
+
+    extension: str
+    source: str
+    words: tuple[str, ...]
+
+    @property
+    def compiler(self) -> str:
+        return PurePath(self.words[0]).name
+
+    @property
+    def is_gpu(self) -> bool:
+        return self.compiler in GPU_COMPILERS
+
+
+@dataclass(frozen=True)
+class Extension:
+    """One extension module. `made_at` is the line that made it, where torch's own functions did."""
+
+    name: str
+    kind: str
+    sources: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    made_at: Place | None = None
+
+
+@dataclass(frozen=True)
+class RanLines:
+    """The lines of one file of the project that ran."""
+
+    path: str
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The project's own code raised. `place` is the deepest line of the project on the way."""
+
+    error: str
+    place: Place | None = None
+    missing_module: str = ""
+
+
+@dataclass(frozen=True)
+class InstallRecord:
+    """One run of a build description."""
+
+    platform: str
+    extensions: tuple[Extension, ...] = ()
+    compiles: tuple[CompileCommand, ...] = ()
+    links: tuple[tuple[str, ...], ...] = ()
+    failure: Failure | None = None
+    renamed: tuple[tuple[str, str], ...] = ()  # a source as written, and as torch's hipify names it
+    lines: tuple[RanLines, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Every source that is compiled."""
+        return tuple(one.source for one in self.compiles)
+
+    def gpu_units(self, extension: str) -> tuple[str, ...]:
+        """The sources of an extension that the GPU's compiler gets."""
+        return tuple(one.source for one in self.compiles if one.extension == extension and one.is_gpu)
+
+    def as_written(self, source: str) -> str:
+        """The file a person edits, for a source that torch's hipify may have renamed."""
+        return next((old for old, new in self.renamed if new == source), source)
+
+
+@dataclass(frozen=True)
+class InstallTrial:
+    """One setup.py on both platforms. `tree` is the ROCm copy, with the files that torch's hipify wrote."""
+
+    setup: str
+    cuda: InstallRecord
+    rocm: InstallRecord
+    tree: Path

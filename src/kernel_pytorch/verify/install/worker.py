@@ -1,0 +1,261 @@
+"""Runs projects' setup.py files and records what each would compile. A child process of `kpt`.
+
+torch and setuptools are the real ones; torch's own hipify renames the sources as it does at an install. Two things are
+different: torch says it was built for the platform that is stood in for, and a compiler command is written down
+instead of started. The network is off. The answer is a JSON file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
+from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
+
+
+def main() -> int:
+    """Serve each request of a JSON list in a process of its own. torch is loaded once, before they part."""
+    requests = json.loads(Path(sys.argv[1]).read_text())
+    with contextlib.suppress(ImportError):
+        # First: setuptools brings the distutils that a build uses, and torch would load Python's own.
+        import setuptools  # noqa: F401
+        import torch  # noqa: F401
+    for request in requests:
+        child = os.fork()
+        if child == 0:
+            _serve(request)
+        _wait(child, request["timeout_s"])
+    return 0
+
+
+def _serve(request: dict[str, Any]) -> NoReturn:
+    status = 1
+    try:
+        os.setsid()
+        os.environ.clear()
+        os.environ.update(request["environment"])
+        run = _Run(Path(request["tree"]).resolve(), request["folder"], request["platform"])
+        answer = run.answer(request["gpu"], request["legacy"])
+        Path(request["answer"]).write_text(json.dumps(answer))
+        status = 0
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _wait(child: int, timeout_s: float) -> None:
+    """Wait for a child; past its time it is ended with all it started."""
+    end = time.monotonic() + timeout_s
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > end:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return
+        time.sleep(0.02)
+
+
+class _Run:
+    """One run of setup.py, and what it came to so far."""
+
+    def __init__(self, tree: Path, folder: str, platform: str) -> None:
+        self.tree = tree
+        self.project = tree / folder  # where setup.py is
+        self.platform = platform
+        self.lines: dict[str, set[int]] = {}
+        self.inside: dict[str, bool] = {}
+        self.extension = ""
+        self.compiles: list[dict[str, object]] = []
+        self.links: list[list[str]] = []
+        self.made_at: dict[str, dict[str, object]] = {}
+        self.renamed: dict[str, str] = {}
+
+    def answer(self, gpu: str, legacy: bool) -> dict[str, object]:
+        failure = None
+        try:
+            self._prepare(gpu)
+            self._run_setup(legacy)
+        except SystemExit as stop:
+            if stop.code not in (None, 0):
+                failure = self._failure(stop, f"setup.py ended with: {stop.code}")
+        except BaseException as error:  # whatever the project's code raises is the answer
+            failure = self._failure(error, f"{type(error).__name__}: {error}")
+        return {
+            "platform": self.platform,
+            "extensions": [] if failure else self._extensions(),
+            "compiles": self.compiles,
+            "links": self.links,
+            "failure": failure,
+            "renamed": sorted(self.renamed.items()),
+            "lines": [
+                {"path": self._relative(file), "lines": sorted(lines)} for file, lines in sorted(self.lines.items())
+            ],
+        }
+
+    def _prepare(self, gpu: str) -> None:
+        import torch
+
+        if self.platform == "rocm":
+            present_rocm(torch, HIP_VERSION, gpu)
+            present_built_with_gpu(
+                torch, f"rocm{ROCM_VERSION.rpartition('.')[0]}", [torch.cuda.get_device_properties(0).gcnArchName]
+            )
+        else:
+            present_cuda(torch, CUDA_VERSION, gpu)
+            major, minor = torch.cuda.get_device_capability()
+            present_built_with_gpu(torch, f"cu{CUDA_VERSION.replace('.', '')}", [f"sm_{major}{minor}"])
+        socket.socket.connect = _refuse_network  # type: ignore[method-assign]
+        self._record_torch()
+        self._record_setuptools()
+
+    def _record_torch(self) -> None:
+        from torch.utils import cpp_extension
+        from torch.utils.hipify import hipify_python
+
+        # Without ninja torch hands every source to setuptools' compiler object, where commands can be seen.
+        cpp_extension.is_ninja_available = lambda: False
+        for name in ("CUDAExtension", "CppExtension"):
+            setattr(cpp_extension, name, self._noting_place(getattr(cpp_extension, name)))
+        hipify = hipify_python.hipify
+
+        def noting_renames(*arguments: Any, **keywords: Any) -> Any:
+            with contextlib.redirect_stdout(sys.stderr):
+                made = hipify(*arguments, **keywords)
+            for old, result in made.items():
+                if result.hipified_path:
+                    self.renamed[self._relative(old)] = self._relative(result.hipified_path)
+            return made
+
+        hipify_python.hipify = noting_renames
+
+    def _noting_place(self, make: Any) -> Any:
+        def made(name: str, *arguments: Any, **keywords: Any) -> Any:
+            caller = sys._getframe(1)
+            self.made_at[name] = self._place(caller.f_code.co_filename, caller.f_lineno)
+            return make(name, *arguments, **keywords)
+
+        return made
+
+    def _record_setuptools(self) -> None:
+        from distutils.ccompiler import CCompiler
+
+        from setuptools.command.build_ext import build_ext
+
+        run = self
+        build_extension = build_ext.build_extension
+
+        def noting_extension(command: Any, extension: Any) -> None:
+            run.extension = extension.name
+            build_extension(command, extension)
+
+        def noting_command(_compiler: Any, words: Sequence[object], **_keywords: Any) -> None:
+            run.note_command([str(word) for word in words])
+
+        build_ext.build_extension = noting_extension
+        # What starts a command is called `spawn`, and `call` since setuptools 82; a platform's class may have its own.
+        for kind in (CCompiler, *_subclasses(CCompiler)):
+            for name in ("spawn", "call"):
+                if name in vars(kind):
+                    setattr(kind, name, noting_command)
+
+    def note_command(self, words: list[str]) -> None:
+        if "-c" in words[1:]:
+            source = words[words.index("-c") + 1]
+            self.compiles.append({"extension": self.extension, "source": self._relative(source), "words": words})
+        else:
+            self.links.append(words)
+
+    def _run_setup(self, legacy: bool) -> None:
+        file = self.project / "setup.py"
+        scratch = os.environ["KPT_BUILD_FOLDER"]
+        os.chdir(self.project)
+        # pip puts the project's folder on the path only for projects without a build backend of their own.
+        sys.path[:0] = [str(self.project)] if legacy else []
+        sys.argv = [str(file), "build_ext", "--build-temp", f"{scratch}/temp", "--build-lib", f"{scratch}/lib"]
+        code = compile(file.read_bytes(), str(file), "exec")
+        sys.settrace(self._trace)
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
+        finally:
+            sys.settrace(None)
+
+    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:
+        """Note the lines of the project that run: where two platforms part, they show which condition did it."""
+        file = frame.f_code.co_filename
+        # Asked at every call of every library: the answer is kept.
+        if file not in self.inside:
+            self.inside[file] = self._is_inside(file)
+        if not self.inside[file]:
+            return None
+        lines = self.lines.setdefault(file, set())
+
+        def trace_line(here: FrameType, event: str, _argument: object) -> Any:
+            if event == "line":
+                lines.add(here.f_lineno)
+            return trace_line
+
+        return trace_line
+
+    def _extensions(self) -> list[dict[str, object]]:
+        from distutils import core
+
+        distribution = getattr(core, "_setup_distribution", None)
+        return [self._described(one) for one in getattr(distribution, "ext_modules", None) or ()]
+
+    def _described(self, extension: Any) -> dict[str, object]:
+        sources = [self._relative(source) for source in extension.sources]
+        return {
+            "name": extension.name,
+            "kind": type(extension).__name__,
+            "sources": sources,
+            "missing": [source for source in sources if not (self.tree / source).is_file()],
+            "libraries": list(extension.libraries or ()),
+            "made_at": self.made_at.get(extension.name),
+        }
+
+    def _failure(self, error: BaseException, text: str) -> dict[str, object]:
+        traceback.print_exception(error, file=sys.stderr)
+        frames = [one for one in traceback.extract_tb(error.__traceback__) if self._is_inside(one.filename)]
+        place = self._place(frames[-1].filename, frames[-1].lineno or 1) if frames else None
+        missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
+        return {"error": text.strip(), "place": place, "missing_module": missing}
+
+    def _place(self, file: str, line: int) -> dict[str, object]:
+        return {"path": self._relative(file), "line": line}
+
+    def _is_inside(self, name: str) -> bool:
+        # Python's own frozen modules have names such as <frozen posixpath>.
+        return Path(name).is_absolute() and Path(name).resolve().is_relative_to(self.tree)
+
+    def _relative(self, name: str) -> str:
+        """A path as seen from the top of the tree; setup.py's own paths start in its folder."""
+        path = Path(os.path.normpath(self.project / name))
+        return path.relative_to(self.tree).as_posix() if path.is_relative_to(self.tree) else str(path)
+
+
+def _subclasses(kind: type) -> Iterator[type]:
+    from distutils import unixccompiler  # noqa: F401 (so that it is among the subclasses)
+
+    one: type
+    for one in kind.__subclasses__():
+        yield one
+        yield from _subclasses(one)
+
+
+def _refuse_network(*_arguments: object, **_keywords: object) -> None:
+    raise OSError("the network is off while kpt tries the install")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""The install level, on small projects that do what real setup.py files do, right and wrong."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.core.findings import Finding, Status
+from kernel_pytorch.verify.install.record import InstallTrial
+from kernel_pytorch.verify.install.run import InstallRequest, try_installs
+from kernel_pytorch.verify.install_level import install_level, judged_trial
+
+pytest.importorskip("torch")
+
+KERNEL = "#include <cuda_runtime.h>\n__global__ void k(float *x) { x[threadIdx.x] *= 2.0f; }\n"
+PLAIN = """\
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/bind.cpp", "csrc/k.cu"]{more})],
+      cmdclass={{"build_ext": BuildExtension}})
+"""
+FLAGS = ', libraries=["cublas"], extra_compile_args={"cxx": ["-O2"], "nvcc": ["-O3", "--ptxas-options=-v"]}'
+
+SETUPS = {
+    "ordinary": PLAIN.format(more=""),
+    "flags": PLAIN.format(more=FLAGS),
+    "missing source": """\
+        import torch
+        from setuptools import Extension, setup
+        sources = ["csrc/gone.cpp" if torch.version.hip else "csrc/bind.cpp", "csrc/made_later.c"]
+        setup(name="p", ext_modules=[Extension("p._C", sources)])
+        """,
+    "behind CUDA_HOME": """\
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CUDA_HOME, CUDAExtension
+        found = []
+        if CUDA_HOME is not None:
+            found.append(CUDAExtension("p._C", ["csrc/bind.cpp", "csrc/k.cu"]))
+        setup(name="p", ext_modules=found, cmdclass={"build_ext": BuildExtension})
+        """,
+    "without kernels": """\
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CUDA_HOME, CUDAExtension, CppExtension
+        kind, sources = CppExtension, ["csrc/bind.cpp"]
+        if CUDA_HOME:
+            kind, sources = CUDAExtension, [*sources, "csrc/k.cu"]
+        setup(name="p", ext_modules=[kind("p._C", sources)], cmdclass={"build_ext": BuildExtension})
+        """,
+    "crash": """\
+        import os
+        from setuptools import setup
+        from torch.utils.cpp_extension import CUDA_HOME
+        nvcc = os.path.join(CUDA_HOME, "bin", "nvcc")
+        setup(name="p")
+        """,
+    "exit": """\
+        import sys
+        import torch
+        if torch.version.cuda is None:
+            sys.exit("CUDA is required")
+        """,
+    "asks nvcc": """\
+        import subprocess
+        from setuptools import setup
+        subprocess.check_output(["nvcc", "--version"])
+        setup(name="p")
+        """,
+    "asks hipcc": """\
+        import subprocess, torch
+        from setuptools import setup
+        if torch.version.hip:
+            assert "HIP version" in subprocess.check_output(["hipcc", "--version"], text=True)
+            assert "gfx942" in subprocess.check_output(["rocminfo"], text=True)
+            assert torch.cuda.is_available() and "MI300X" in torch.cuda.get_device_name()
+        setup(name="p")
+        """,
+    "needs a package": "import a_package_nobody_has\n",
+    "network": "import socket\nsocket.create_connection(('127.0.0.1', 9), timeout=1)\n",
+    "ends Python": "import os\nos._exit(3)\n",
+    "imports its own module": "import beside\nfrom setuptools import setup\nsetup(name='p', version=beside.VERSION)\n",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    trial: InstallTrial
+    status: Status
+    findings: tuple[Finding, ...]
+    detail: str
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    """Every project once: torch is imported by one process for all of them."""
+    folder = tmp_path_factory.mktemp("install")
+    roots = []
+    for number, setup in enumerate(SETUPS.values()):
+        root = folder / f"project{number}"
+        (root / "csrc").mkdir(parents=True)
+        (root / "setup.py").write_text(textwrap.dedent(setup))
+        (root / "csrc/k.cu").write_text(KERNEL)
+        (root / "csrc/bind.cpp").write_text("int bound;\n")
+        (root / "beside.py").write_text("VERSION = '1.0'\n")
+        roots.append(root)
+    files = ("setup.py", "csrc/k.cu", "csrc/bind.cpp", "beside.py")
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    trials = try_installs([InstallRequest(root, files) for root in roots], "mi300x", scratch)
+    for root in roots:
+        there = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+        assert there == sorted(files), "the project itself was changed"
+    found = {}
+    for name, trial in zip(SETUPS, trials, strict=True):
+        checks, findings = judged_trial(trial, scratch)
+        found[name] = Outcome(trial, checks[0].status, findings, "; ".join(check.detail for check in checks))
+    return found
+
+
+def test_an_ordinary_extension_installs(outcomes: dict[str, Outcome]) -> None:
+    seen = outcomes["ordinary"]
+    assert (seen.status, seen.findings) == (Status.PASS, ())
+    assert seen.detail == "1 extensions, 1 GPU sources of 2, as on CUDA"
+
+
+def test_the_commands_are_those_of_torchs_own_build(outcomes: dict[str, Outcome]) -> None:
+    trial = outcomes["ordinary"].trial
+    (gpu,) = [command for command in trial.rocm.compiles if command.is_gpu]
+    assert gpu.source == "csrc/k.hip" and trial.rocm.as_written(gpu.source) == "csrc/k.cu"
+    assert {"-DUSE_ROCM=1", "-D__HIP_PLATFORM_AMD__=1", "--offload-arch=gfx942"} <= set(gpu.words)
+    assert "hip/hip_runtime.h" in (trial.tree / gpu.source).read_text()
+    (other,) = [command for command in trial.cuda.compiles if command.is_gpu]
+    assert other.compiler == "nvcc" and "-gencode=arch=compute_90,code=sm_90" in other.words
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "line", "says"),
+    [
+        ("behind CUDA_HOME", "KP811", 4, "p._C with its 1 GPU sources is built on CUDA and left out on ROCm"),
+        ("without kernels", "KP812", 4, "p._C has 1 GPU sources on CUDA and 0 on ROCm"),
+        ("missing source", "KP813", 1, "csrc/gone.cpp, which is not there"),
+        ("crash", "KP810", 4, "TypeError"),
+        ("exit", "KP810", 4, "CUDA is required"),
+        ("asks nvcc", "KP810", 3, "nvcc"),
+    ],
+)
+def test_a_fault_is_a_finding_at_its_line(
+    outcomes: dict[str, Outcome], name: str, code: str, line: int, says: str
+) -> None:
+    seen = outcomes[name]
+    assert seen.status is Status.FAIL
+    assert [(one.code, one.path, one.line) for one in seen.findings] == [(code, "setup.py", line)]
+    assert says in seen.findings[0].message
+
+
+def test_a_flag_and_a_library_that_rocm_does_not_have(outcomes: dict[str, Outcome]) -> None:
+    messages = {one.code: one.message for one in outcomes["flags"].findings}
+    assert messages["KP815"] == "p._C links cublas, which ROCm does not have: ROCm's is hipblas"
+    assert messages["KP814"] == "p._C passes --ptxas-options=-v, which hipcc refuses"
+
+
+@pytest.mark.parametrize("name", ["asks hipcc", "imports its own module"])
+def test_what_works_on_rocm_passes(outcomes: dict[str, Outcome], name: str) -> None:
+    assert outcomes[name].status is Status.PASS
+    assert outcomes[name].detail == "runs to its end; it builds no extension, on CUDA neither"
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("needs a package", "pip install a_package_nobody_has"),
+        ("network", "the network is off"),
+        ("ends Python", "ended Python"),
+    ],
+)
+def test_what_fails_on_cuda_too_is_not_run(outcomes: dict[str, Outcome], name: str, says: str) -> None:
+    assert (outcomes[name].status, outcomes[name].findings) == (Status.NOT_RUN, ())
+    assert says in outcomes[name].detail
+
+
+def test_a_project_without_setup_py(tmp_path: Path) -> None:
+    level, findings, trials = install_level(tmp_path, "mi300x", tmp_path)
+    assert (level.status, findings, trials) == (Status.PASS, (), ())
+
+
+def test_a_setup_py_in_a_folder_reaches_the_rest_of_the_project(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    (root / "python").mkdir(parents=True)
+    (root / "k.cu").write_text(KERNEL)
+    (root / "python/setup.py").write_text(PLAIN.format(more="").replace('"csrc/bind.cpp", "csrc/k.cu"', '"../k.cu"'))
+    (root / "third_party/other").mkdir(parents=True)
+    (root / "third_party/other/setup.py").write_text("raise SystemExit('an Extension of somebody else')\n")
+    (tmp_path / "scratch").mkdir()
+    level, findings, trials = install_level(root, "mi300x", tmp_path / "scratch")
+    assert (level.status, findings, len(trials)) == (Status.PASS, (), 1)
+    assert trials[0].setup == "python/setup.py"
+    assert [command.source for command in trials[0].rocm.compiles] == ["k.hip"]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.builds import torch_extension
 from kernel_pytorch.port.builds.ported_project import build_ported
 from kernel_pytorch.port.discover import discover
-from kernel_pytorch.port.layouts import torch_extension
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.toolchain import torch_headers
 from kernel_pytorch.toolchain.compile import CompileFailed

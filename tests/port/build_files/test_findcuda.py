@@ -49,15 +49,15 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
 def test_it_lies_in_the_folder_named_cmake(tmp_path: Path) -> None:
     (tmp_path / "cmake").mkdir()
     patches = [Patch("cmake/gpu.cmake", b"", INCLUDE.encode()), Patch("src/CMakeLists.txt", b"", INCLUDE.encode())]
-    done = {patch.path: patch.after.decode() for patch in findcuda_patches(tmp_path, patches, "copy", ())}
+    done = {patch.path: patch.after.decode() for patch in findcuda_patches(tmp_path, patches, True, ())}
     assert done["cmake/gpu.cmake"] == INCLUDE
     assert done["src/CMakeLists.txt"] == f'include("${{CMAKE_CURRENT_LIST_DIR}}/../cmake/{MODULE}")'
     assert f"cmake/{MODULE}" in done
 
 
 def test_the_copy_layout_builds_the_twins() -> None:
-    assert '".hip")' in findcuda_module("copy", "")
-    assert "LANGUAGE HIP" in findcuda_module("single-source", "")
+    assert '".hip")' in findcuda_module(True, "")
+    assert "LANGUAGE HIP" in findcuda_module(False, "")
 
 
 def test_targets_of_the_cuda_language_build_the_twins_too(tmp_path: Path) -> None:
@@ -76,8 +76,8 @@ def test_targets_of_the_cuda_language_build_the_twins_too(tmp_path: Path) -> Non
 
 
 def test_warnings_as_errors_leave_out_what_cuda_does_not_warn_of() -> None:
-    assert "-Wno-error=unused-result" in findcuda_module("single-source", 'set(CMAKE_CXX_FLAGS "-Werror")')
-    assert "-Wno-error" not in findcuda_module("single-source", "")
+    assert "-Wno-error=unused-result" in findcuda_module(False, 'set(CMAKE_CXX_FLAGS "-Werror")')
+    assert "-Wno-error" not in findcuda_module(False, "")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_flags(nvcc: str, hip: str, tmp_path: Path) -> None:
     cmake = shutil.which("cmake")
     if cmake is None:
         pytest.skip("no cmake on this machine")
-    text = findcuda_module("single-source", "")
+    text = findcuda_module(False, "")
     part = text[text.index("# nvcc's words") : text.index("# A target whose")]
     script = tmp_path / "flags.cmake"
     show = f'_kpt_hip_flags(found {nvcc})\nstring(JOIN " " line ${{found}})\nmessage("${{line}}")\n'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -98,14 +97,11 @@ def test_kept_variables_are_in_force_for_the_rest(
     monkeypatch.setattr("kernel_pytorch.perf.ladder.climb.profile_of", lambda standing, inputs: None)
     started: list[tuple[list[str], dict[str, str]]] = []
 
-    class Done:
-        returncode = 0
-
-    def run(command: list[str], *, env: dict[str, str], check: bool) -> Any:
+    def run(command: list[str], *, env: dict[str, str], grace_s: float) -> int:
         started.append((command, env))
-        return Done()
+        return 0
 
-    monkeypatch.setattr("subprocess.run", run)
+    monkeypatch.setattr("kernel_pytorch.core.process.run_in_terminal", run)
     monkeypatch.delenv("KPT_TEST_VARIABLE", raising=False)
     out = tmp_path / "out"
     assert main(["optimize", target, "--out", str(out), "--skip", "compile", "--no-reduce-overhead", "--json"]) == 0

@@ -6,7 +6,7 @@ PY     := $(VENV)/bin/python
 TORCH  ?= torch==2.13.0
 ROCM   ?= .rocm
 # One more than cores: many a test waits, for a rank that hangs or a download. A file's tests stay in one worker
-# (--dist loadfile), so that what they share is built once.
+# (--dist loadfile), so that what they share is built once; in the order of the folders, because the longest are early.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
@@ -42,7 +42,7 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(PY) scripts/module_sizes.py
 
 test: check  ## set up and pass all tests that need no GPU
-	$(PY) -m pytest -n $(WORKERS) --dist loadfile -m 'not amd and not nvidia and not slow and not rocm_headers'
+	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not amd and not nvidia and not slow and not rocm_headers'
 
 test-slow: $(VENV)/.dev  ## the full matrices: minutes
 	$(PY) -m pytest -n auto -m 'slow and not amd and not nvidia'

@@ -19,10 +19,10 @@ from typing import Any
 
 import torch
 
-from kernel_pytorch.perf.bench.device import Device, Timer, current_device
+from kernel_pytorch.models.clock.device import Device, Timer, current_device
+from kernel_pytorch.models.clock.sensors import Sensors, sensors_of
+from kernel_pytorch.models.clock.statistics import percentile
 from kernel_pytorch.perf.bench.run import Settings, measure
-from kernel_pytorch.perf.bench.sensors import Sensors, sensors_of
-from kernel_pytorch.perf.bench.statistics import percentile
 from kernel_pytorch.perf.bench.target import Target
 
 

@@ -109,7 +109,7 @@ class Case:
     """One model and its variants."""
 
     def __init__(self, name: str, made: dict[str, Any], args: argparse.Namespace) -> None:
-        from kernel_pytorch.perf.ladder.recipe import as_inputs
+        from kernel_pytorch.models.inputs import as_inputs
 
         self.name, self.model, self.args = name, made["model"], args
         self.inputs = as_inputs(made["inputs"])
@@ -176,7 +176,7 @@ class Case:
         return make
 
     def measure(self, before: Any, after: Any, seconds: float) -> Any:
-        from kernel_pytorch.perf.ladder.measuring import measure_in_turns
+        from kernel_pytorch.models.clock.in_turns import measure_in_turns
 
         with alone(self.args.side_by_side):
             return measure_in_turns(before, after, seconds)
@@ -213,8 +213,8 @@ class Case:
 
     def with_inductor_graphs(self) -> Callable[[], Callable[..., Any]]:
         """Ours with Inductor recording the graphs, where that is faster than ours; else ours, as the climb decides."""
+        from kernel_pytorch.models.clock.in_turns import target_for
         from kernel_pytorch.perf.ladder.deadline import OutOfTime
-        from kernel_pytorch.perf.ladder.measuring import target_for
         from kernel_pytorch.perf.ladder.recipe import apply_recipe
         from kernel_pytorch.perf.ladder.rung import Step
 
@@ -252,9 +252,9 @@ class Case:
     def measured(self) -> dict[str, Any]:
         import torch
 
-        from kernel_pytorch.perf.bench.device import current_device
+        from kernel_pytorch.models.clock.device import current_device
+        from kernel_pytorch.models.clock.sensors import sensors_of
         from kernel_pytorch.perf.bench.run import Settings, measure
-        from kernel_pytorch.perf.bench.sensors import sensors_of
         from kernel_pytorch.perf.bench.target import Target
 
         for name in list(self.functions):

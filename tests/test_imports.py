@@ -17,12 +17,13 @@ LEVELS = {
     "toolchain": 1,
     "port": 2,
     "emulate": 2,
-    "backends": 2,
-    "verify": 3,
-    "perf": 3,
-    "doctor": 3,
-    "report": 4,
-    "cli": 5,
+    "models": 2,
+    "backends": 3,
+    "verify": 4,
+    "perf": 4,
+    "doctor": 4,
+    "report": 5,
+    "cli": 6,
 }
 HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 
@@ -37,8 +38,8 @@ MADE_OF_TORCH = {
     "perf/decode/decoder_weights.py",
     "perf/decode/decoder_words.py",
     "perf/decode/row_kernels.py",
-    "perf/transforms/joint_linear.py",
-    "perf/transforms/static_decoder.py",
+    "models/rewrites/joint_linear.py",
+    "models/rewrites/static_decoder.py",
 }
 
 

@@ -26,9 +26,9 @@ from kernel_pytorch.backends import amd, get_backend  # noqa: E402
 from kernel_pytorch.backends.amd import AMDMemoryManager, HIPUtilities  # noqa: E402
 from kernel_pytorch.backends.amd.libraries import LibrarySetting, apply_settings  # noqa: E402
 from kernel_pytorch.backends.cpu import CPUBackend  # noqa: E402
-from kernel_pytorch.backends.memory_figures import is_out_of_memory  # noqa: E402
 from kernel_pytorch.core.config import AMDConfig  # noqa: E402
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError, ROCmMemoryError  # noqa: E402
+from kernel_pytorch.models.memory import is_out_of_memory  # noqa: E402
 
 STEPS, CHUNK = 200, 20
 

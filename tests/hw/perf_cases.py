@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
+from kernel_pytorch.models.clock.device import current_device
+from kernel_pytorch.models.clock.sensors import sensors_of
 from kernel_pytorch.perf.analyse import analyse
-from kernel_pytorch.perf.bench.device import current_device
 from kernel_pytorch.perf.bench.run import Settings, measure
-from kernel_pytorch.perf.bench.sensors import sensors_of
 from kernel_pytorch.perf.bench.target import Target
 from kernel_pytorch.perf.profile_run import profile_target
 

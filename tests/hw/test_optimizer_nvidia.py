@@ -21,7 +21,10 @@ import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
 from kernel_pytorch.backends.amd import AMDOptimizer  # noqa: E402
-from kernel_pytorch.backends.amd.rewrites import fused_norms, triton_kernels  # noqa: E402
+from kernel_pytorch.models.rewrites import (  # noqa: E402
+    fused_norms,
+    triton_kernels,
+)
 
 models: Any = importlib.import_module("models")
 HAS_GPU = torch.version.cuda is not None and torch.cuda.is_available()

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from kernel_pytorch.backends.graph_inputs import NotReplayable
-from kernel_pytorch.backends.undisturbed import undisturbed
+from kernel_pytorch.models.undisturbed import undisturbed
 
 _MODE, _VERSION = operator.itemgetter("training"), operator.attrgetter("_version")
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kernel_pytorch.backends.base import TOLERANCES, precision_name
-from kernel_pytorch.backends.comparison import Difference, distance, tensors_in, worse
 from kernel_pytorch.backends.graph_guard import ModuleGuard, all_undisturbed, refuse_state
 from kernel_pytorch.backends.graph_inputs import (
     Buckets,
@@ -39,9 +37,11 @@ from kernel_pytorch.backends.graph_surroundings import (
     random_state_kept,
     submodules,
 )
-from kernel_pytorch.backends.memory_figures import is_out_of_memory, release_unused
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.errors import AMDOptimizationError
+from kernel_pytorch.models.comparison import Difference, distance, tensors_in, worse
+from kernel_pytorch.models.memory import is_out_of_memory, release_unused
+from kernel_pytorch.models.precision import TOLERANCES, precision_name
 
 __all__ = ["Buckets", "CapturedFunction", "GraphCaptureError", "GraphPool", "capture"]
 

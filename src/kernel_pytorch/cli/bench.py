@@ -120,12 +120,12 @@ def _targets(args: argparse.Namespace) -> list[Target]:
 def _measure(args: argparse.Namespace) -> BenchReport:
     import torch
 
+    from kernel_pytorch.models.clock.sensors import sensors_of
+    from kernel_pytorch.models.clock.verdict import MARGIN
     from kernel_pytorch.perf.bench.environment import blocking_launches, environment
     from kernel_pytorch.perf.bench.placement import device_for
     from kernel_pytorch.perf.bench.result import BenchReport
     from kernel_pytorch.perf.bench.run import Settings, measure
-    from kernel_pytorch.perf.bench.sensors import sensors_of
-    from kernel_pytorch.perf.bench.verdict import MARGIN
 
     targets = _targets(args)
     device = device_for(targets)

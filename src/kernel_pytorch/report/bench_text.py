@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_pytorch.models.clock.statistics import Summary
+from kernel_pytorch.models.clock.verdict import Verdict
 from kernel_pytorch.perf.bench.result import BenchReport, TargetResult
-from kernel_pytorch.perf.bench.statistics import Summary
-from kernel_pytorch.perf.bench.verdict import Verdict
 
 
 def bench_text(report: BenchReport) -> str:

@@ -14,15 +14,15 @@ import pytest
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.models.clock.device import Device, Sample
+from kernel_pytorch.models.clock.rotated import input_notes, rotated_calls
+from kernel_pytorch.models.clock.sensors import Sensors
 from kernel_pytorch.perf.bench import run as bench_run
 from kernel_pytorch.perf.bench.causes import Counters, likely_causes
 from kernel_pytorch.perf.bench.compare import compare
-from kernel_pytorch.perf.bench.device import Device, Sample
 from kernel_pytorch.perf.bench.history import append, load_result
-from kernel_pytorch.perf.bench.inputs import input_notes, rotated_calls
 from kernel_pytorch.perf.bench.result import BenchReport, TargetResult
 from kernel_pytorch.perf.bench.run import Settings, in_turn, measure
-from kernel_pytorch.perf.bench.sensors import Sensors
 from kernel_pytorch.perf.bench.target import Target, as_target, load_target, looks_like_target
 
 CPU = Device("cpu", "a processor", "cpu")

@@ -11,9 +11,11 @@ from small_decoder import HEADS, LENGTH, SIZE, WIDTH, Decoder, is_ours, ours, pa
 from torch import nn
 from torch.nn import functional
 
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.decode import passes
 from kernel_pytorch.perf.decode.ops import register
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
+from kernel_pytorch.perf.ladder.rung import Step
 from kernel_pytorch.perf.ladder.rungs import one_row
 
 

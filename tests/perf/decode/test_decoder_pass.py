@@ -9,7 +9,9 @@ import torch
 from small_decoder import Decoder, Layer, ours, passed
 from torch import nn
 
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Step
 from kernel_pytorch.perf.ladder.rungs import one_row
 
 BOTH = ("one row", "one kernel")

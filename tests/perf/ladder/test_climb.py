@@ -12,11 +12,12 @@ import torch
 from torch import nn
 
 from kernel_pytorch.core.errors import AMDOptimizationError, UsageError
+from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.perf.ladder.climb import DeviceLost
 from kernel_pytorch.perf.ladder.deadline import time_limit
 from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, KEPT, NOT_TRIED, ROLLED_BACK, Entry, load
 from kernel_pytorch.perf.ladder.optimize import Optimized, optimize
-from kernel_pytorch.perf.ladder.rung import EnvironmentRung, NotApplicable, Prediction, Recipe, Rung
+from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Prediction, Recipe, Rung
 from tests.perf.ladder.made import FakeMeasure, Model, model_rung, shallow, with_forward, wrap_rung
 
 Inputs = tuple[torch.Tensor, ...]

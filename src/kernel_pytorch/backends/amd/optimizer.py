@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kernel_pytorch.backends.amd.rewrites import ALL_REWRITES, Job, NotApplicable, Rewrite
-from kernel_pytorch.backends.amd.rewrites.example import example_for, split_example
-from kernel_pytorch.backends.amd.rewrites.norm_folding import forget_folded_weights
-from kernel_pytorch.backends.amd.rewrites.proof import Proof, Uncheckable
-from kernel_pytorch.backends.amd.rewrites.steps import Step, apply_to_model, edit_forwards, edit_without_example
 from kernel_pytorch.backends.amd.rewrites.timing import Timing, compare
-from kernel_pytorch.backends.comparison import Difference
 from kernel_pytorch.backends.found_devices import find_devices
 from kernel_pytorch.backends.precision import choose_precision, fitted_config, known_target
 from kernel_pytorch.backends.prepare import preparation_of
-from kernel_pytorch.backends.undisturbed import undisturbed
 from kernel_pytorch.core.architecture import AMDArchitecture
 from kernel_pytorch.core.config import OPTIMIZATION_LEVELS, AMDConfig, KernelPyTorchConfig
 from kernel_pytorch.core.errors import AMDBackendError, AMDOptimizationError
 from kernel_pytorch.core.platform import is_rocm
+from kernel_pytorch.models.check.example import example_for, split_example
+from kernel_pytorch.models.check.proof import Proof, Uncheckable
+from kernel_pytorch.models.comparison import Difference
+from kernel_pytorch.models.fx.edit import Step, apply_to_model, edit_forwards, edit_without_example
+from kernel_pytorch.models.rewrites.norm_folding import forget_folded_weights
+from kernel_pytorch.models.undisturbed import undisturbed
 
 
 @dataclass

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.aiter.installed import package_folder
-from kernel_pytorch.perf.ladder.rung import Inputs
 
 TABLE_VARIABLE = "AITER_CONFIG_GEMM_BF16"
 COLUMNS = ("M", "N", "K", "bias", "dtype", "outdtype", "scaleAB", "bpreshuffle")
@@ -42,7 +42,7 @@ def linear_shapes(model: Any, inputs: Inputs) -> tuple[Shape, ...]:
     """The shapes of all nn.Linear in one call of the model, each once."""
     import torch
 
-    from kernel_pytorch.backends.undisturbed import undisturbed
+    from kernel_pytorch.models.undisturbed import undisturbed
 
     found: set[Shape] = set()
 

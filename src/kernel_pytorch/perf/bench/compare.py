@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.clock.statistics import Estimate, trimmed_estimate
+from kernel_pytorch.models.clock.verdict import ERROR, Verdict, decide
 from kernel_pytorch.perf.bench.result import TargetResult
-from kernel_pytorch.perf.bench.statistics import Estimate, trimmed_estimate
-from kernel_pytorch.perf.bench.verdict import ERROR, Verdict, decide
 
 # Clocks, temperature and neighbours differ between sessions: less than this cannot be told apart.
 MARGIN = 0.02

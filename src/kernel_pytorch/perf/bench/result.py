@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernel_pytorch.perf.bench.statistics import Summary
-from kernel_pytorch.perf.bench.verdict import Verdict
+from kernel_pytorch.models.clock.statistics import Summary
+from kernel_pytorch.models.clock.verdict import Verdict
 
 SCHEMA = 1
 

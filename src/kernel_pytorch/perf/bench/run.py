@@ -17,14 +17,14 @@ from typing import TypeVar
 
 from kernel_pytorch.core.entry_point import blaming
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.clock.device import Device, Sample, Timer
+from kernel_pytorch.models.clock.rotated import input_notes, rotated_calls
+from kernel_pytorch.models.clock.sensors import Sensors
+from kernel_pytorch.models.clock.statistics import effective_count, percentile, sample_std, summarise, t_quantile
+from kernel_pytorch.models.clock.verdict import MARGIN, Verdict, judge
 from kernel_pytorch.perf.bench.causes import Counters, likely_causes, read_counters
-from kernel_pytorch.perf.bench.device import Device, Sample, Timer
-from kernel_pytorch.perf.bench.inputs import input_notes, rotated_calls
 from kernel_pytorch.perf.bench.result import TargetResult
-from kernel_pytorch.perf.bench.sensors import Sensors
-from kernel_pytorch.perf.bench.statistics import effective_count, percentile, sample_std, summarise, t_quantile
 from kernel_pytorch.perf.bench.target import Target
-from kernel_pytorch.perf.bench.verdict import MARGIN, Verdict, judge
 
 MIN_WARMUP = 3
 MIN_SAMPLES = 10

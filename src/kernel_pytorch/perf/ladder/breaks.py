@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs
+from kernel_pytorch.models.inputs import Inputs
 
 # A climb compiles the same code objects again and again with other settings; beyond its limit Dynamo would give up on
 # them without a word, and the next candidate would run eagerly.

@@ -14,11 +14,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.backends.undisturbed import undisturbed
 from kernel_pytorch.core.errors import AMDDeviceError, AMDOptimizationError
+from kernel_pytorch.models.check.reference import Reference, call_referee, take_reference
+from kernel_pytorch.models.clock.in_turns import Measure, measure_in_turns, target_for
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.undisturbed import undisturbed
 from kernel_pytorch.perf.ladder.attempt import Standing, Trial, attempt, device_answers, forget_compiled
 from kernel_pytorch.perf.ladder.breaks import many_variants
-from kernel_pytorch.perf.ladder.check import Reference, call_referee, take_reference
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import (
     DOES_NOT_APPLY,
@@ -31,17 +34,8 @@ from kernel_pytorch.perf.ladder.ledger import (
     Ledger,
     save,
 )
-from kernel_pytorch.perf.ladder.measuring import Measure, measure_in_turns, target_for
 from kernel_pytorch.perf.ladder.recipe import build, environment_of
-from kernel_pytorch.perf.ladder.rung import (
-    EnvironmentRung,
-    Inputs,
-    NotApplicable,
-    Options,
-    Prediction,
-    Recipe,
-    Rung,
-)
+from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Options, Prediction, Recipe, Rung
 from kernel_pytorch.perf.ladder.untouched import untouched
 
 if TYPE_CHECKING:

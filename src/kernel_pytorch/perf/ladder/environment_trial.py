@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.backends.comparison import distance
-from kernel_pytorch.perf.bench.statistics import summarise
-from kernel_pytorch.perf.bench.verdict import judge
+from kernel_pytorch.models.clock.in_turns import MARGIN, Comparison
+from kernel_pytorch.models.clock.statistics import summarise
+from kernel_pytorch.models.clock.verdict import judge
+from kernel_pytorch.models.comparison import distance
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import KEPT, NOT_TRIED, ROLLED_BACK, Attempt
-from kernel_pytorch.perf.ladder.measuring import MARGIN, Comparison
 from kernel_pytorch.perf.ladder.rung import FOLDER, EnvironmentRung, Options
 
 _MOST_ROUNDS = 400

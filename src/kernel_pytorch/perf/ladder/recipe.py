@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import AMDOptimizationError
-from kernel_pytorch.perf.ladder.rung import (
-    SLOTS,
-    EnvironmentRung,
-    Inputs,
-    ModelRung,
-    NotApplicable,
-    Options,
-    Recipe,
-    Rung,
-    Step,
-    WrapRung,
-)
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs, as_inputs
+from kernel_pytorch.perf.ladder.rung import SLOTS, EnvironmentRung, ModelRung, Options, Recipe, Rung, Step, WrapRung
 from kernel_pytorch.perf.ladder.rungs import rung_named, rungs
 
 if TYPE_CHECKING:
@@ -31,15 +22,6 @@ class Built:
 
     model: nn.Module
     function: Callable[..., Any]
-
-
-def as_inputs(inputs: Any) -> Inputs:
-    """A tuple or list is positional, a dictionary keywords, anything else the one argument."""
-    if isinstance(inputs, Inputs):
-        return inputs
-    if isinstance(inputs, Mapping):
-        return Inputs((), {str(name): value for name, value in inputs.items()})
-    return Inputs(tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
 
 
 def with_step(recipe: Recipe, rung: Rung, options: Options, among: Iterable[Rung]) -> Recipe:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from kernel_pytorch.models.clock.in_turns import target_for
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import load_target
-from kernel_pytorch.perf.ladder.measuring import target_for
-from kernel_pytorch.perf.ladder.rung import Inputs
 
 SEED = 0
 
@@ -26,7 +26,7 @@ class Worker:
     def __init__(self, text: str) -> None:
         import torch
 
-        from kernel_pytorch.perf.bench.device import Timer
+        from kernel_pytorch.models.clock.device import Timer
         from kernel_pytorch.perf.bench.placement import device_for
 
         random.seed(SEED)
@@ -44,7 +44,7 @@ class Worker:
         """Save what the model gives on fresh inputs; `fingerprint` tells whether two processes have the same model."""
         import torch
 
-        from kernel_pytorch.perf.ladder.check import take_reference
+        from kernel_pytorch.models.check.reference import take_reference
 
         reference = take_reference(self.model, self.inputs)
         rows = [[item.cpu() for item in row] for row in reference.expected]

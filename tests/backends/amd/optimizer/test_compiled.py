@@ -10,8 +10,9 @@ from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
 from kernel_pytorch.backends.amd import optimizer as optimizer_module
-from kernel_pytorch.backends.amd.rewrites import compiled, dropout_removal, norm_folding
+from kernel_pytorch.backends.amd.rewrites import compiled
 from kernel_pytorch.backends.amd.rewrites.timing import Timing
+from kernel_pytorch.models.rewrites import dropout_removal, norm_folding
 
 from .models import ConvNet, GatedMLP, TiedTransformer
 

@@ -15,11 +15,11 @@ from torch import nn
 from kernel_pytorch.backends.amd import AMDBackend, AMDOptimizer
 from kernel_pytorch.backends.amd import optimizer as optimizer_module
 from kernel_pytorch.backends.amd.rewrites import ALL_REWRITES, Change, Job, Rewrite
-from kernel_pytorch.backends.amd.rewrites.forwards import RewrittenForward
 from kernel_pytorch.backends.amd.rewrites.timing import Timing, compare, median_noise
-from kernel_pytorch.backends.amd.rewrites.trace import TracedForward
 from kernel_pytorch.core.config import AMDArchitecture, AMDConfig
 from kernel_pytorch.core.errors import AMDOptimizationError
+from kernel_pytorch.models.fx.forwards import RewrittenForward
+from kernel_pytorch.models.fx.trace import TracedForward
 
 from .models import (
     Attention,

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
-from kernel_pytorch.backends.amd.rewrites import projections
-from kernel_pytorch.backends.amd.rewrites.joined_weights import joint_view
+from kernel_pytorch.models.rewrites import projections_in_graph as projections
+from kernel_pytorch.models.rewrites.joined_weights import joint_view
 
 from .models import GatedMLP
 
@@ -172,7 +172,7 @@ def test_layers_that_cannot_be_joined(make: Any, reason: str) -> None:
 
 
 def test_undoing_separates_the_weights() -> None:
-    from kernel_pytorch.backends.amd.rewrites.joined_weights import join
+    from kernel_pytorch.models.rewrites.joined_weights import join
 
     layers = nn.Linear(4, 3), nn.Linear(4, 5)
     before = [layer.weight.clone() for layer in layers]

@@ -16,7 +16,9 @@ import sys
 import torch
 from torch import nn
 from kernel_pytorch.backends.amd import AMDOptimizer
-from kernel_pytorch.backends.amd.rewrites import fused_norms, gated_activation, triton_kernels
+from kernel_pytorch.models.rewrites import triton_kernels
+from kernel_pytorch.models.rewrites import fused_norms
+from kernel_pytorch.models.rewrites import gated_activation
 from tests.backends.amd.optimizer.models import GatedMLP, HandWrittenRMSNorm, TiedTransformer
 
 torch.manual_seed(0)
@@ -97,7 +99,7 @@ def test_kernels_build_for_amd(arch: str, wave: int) -> None:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from kernel_pytorch.backends.amd.rewrites.triton_kernels import _kernels
+    from kernel_pytorch.models.rewrites.triton_kernels import _kernels
 
     if os.environ.get("TRITON_INTERPRET") == "1":
         pytest.skip("Triton interprets in this process, and builds nothing")

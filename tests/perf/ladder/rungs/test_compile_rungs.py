@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from kernel_pytorch.perf.ladder.rung import SLOTS, Inputs, NotApplicable, Step, WrapRung
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import SLOTS, Step, WrapRung
 from kernel_pytorch.perf.ladder.rungs import capture, compile, graph_breaks, inductor_tuning, regional_compile
 
 WRAPS = (*compile.RUNGS, *capture.RUNGS, *graph_breaks.RUNGS, *regional_compile.RUNGS, *inductor_tuning.RUNGS)

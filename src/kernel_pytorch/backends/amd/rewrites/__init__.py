@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from kernel_pytorch.backends.amd.rewrites import (
-    attention,
-    channels_last,
-    checkpointing,
-    compiled,
-    dropout_removal,
-    fused_norms,
-    gated_activation,
-    graph_capture,
-    norm_folding,
-    projections,
-)
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.backends.amd.rewrites import channels_last, checkpointing, compiled, graph_capture
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.models.rewrites import attention, dropout_removal, fused_norms, gated_activation, norm_folding
+from kernel_pytorch.models.rewrites import projections_in_graph as projections
 
 __all__ = ["ALL_REWRITES", "Change", "Job", "NotApplicable", "Rewrite"]
 

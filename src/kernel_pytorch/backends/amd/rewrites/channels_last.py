@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
 from kernel_pytorch.backends.prepare import has_convolutions
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
 
 
 def apply(model: Any, job: Job) -> list[Change]:

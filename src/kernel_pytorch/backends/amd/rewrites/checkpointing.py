@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernel_pytorch.backends.amd.rewrites.forwards import current_forward, set_forward
-from kernel_pytorch.backends.amd.rewrites.proof import WITH_DROPOUT
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.models.check.proof import WITH_DROPOUT
+from kernel_pytorch.models.fx.forwards import current_forward, set_forward
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
 
 
 class CheckpointedForward:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernel_pytorch.backends.amd.rewrites.proof import IN_EVAL
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, Rewrite
 from kernel_pytorch.backends.graphs import capture
+from kernel_pytorch.models.check.proof import IN_EVAL
+from kernel_pytorch.models.fx.rewrite import Change, Job, Rewrite
 
 
 def available(model: Any, job: Job) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kernel_pytorch.backends.amd.rewrites.proof import Proof
-from kernel_pytorch.backends.memory_figures import is_out_of_memory
+from kernel_pytorch.models.check.proof import Proof
+from kernel_pytorch.models.memory import is_out_of_memory
 
 
 def step_does_not_fit(proof: Proof, fraction: float, device: Any) -> bool:

@@ -20,14 +20,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import (
-    Inputs,
-    NotApplicable,
-    Options,
-    Prediction,
-    Recipe,
-    WrapRung,
-)
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 
 if TYPE_CHECKING:
     from torch import nn

@@ -16,7 +16,9 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Options, Recipe, WrapRung
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Options, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, compiled, kept_compile, predict_compile, why_not_compiled
 from kernel_pytorch.perf.ladder.rungs.regional_compile import replaced_modules
 
@@ -43,7 +45,7 @@ def breaks_of(model: nn.Module, inputs: Inputs) -> tuple[GraphBreak, ...]:
     """The breaks that compiling would meet, with places and what usually helps. Nothing is compiled."""
     import torch
 
-    from kernel_pytorch.backends.undisturbed import undisturbed
+    from kernel_pytorch.models.undisturbed import undisturbed
     from kernel_pytorch.perf.compile_log import watch
 
     def as_it_is(graph: Any, example: Any) -> Callable[..., Any]:

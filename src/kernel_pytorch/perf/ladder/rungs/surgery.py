@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.perf.ladder.rung import Inputs, ModelRung, NotApplicable, Predict, Prediction
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import ModelRung, Predict, Prediction
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from kernel_pytorch.backends.amd.rewrites import Rewrite
+    from kernel_pytorch.models.fx.rewrite import Rewrite
+    from kernel_pytorch.models.rewrites.projections import Group
     from kernel_pytorch.perf.profile import Profile
-    from kernel_pytorch.perf.transforms.projections import Group
 
 _NO_PROJECTIONS = "no linear layers of one module read the same tensor"
 _NO_PAIRS = "no two linear layers of the same size in one module read the same tensor"
@@ -23,7 +25,7 @@ _NO_COPIES = "no casts there and back, twice, or of weights in every call"
 
 def _chosen(model: nn.Module, inputs: Inputs, pairs: bool) -> tuple[Group, ...]:
     """Query, key and value; or gate and up (also key and value of a cross attention): two of the same size."""
-    from kernel_pytorch.perf.transforms import projections
+    from kernel_pytorch.models.rewrites import projections
 
     found = projections.find(model, inputs)
     groups = tuple(group for group in found.groups if (len(group.rows) == 2 and len(set(group.rows)) == 1) is pairs)
@@ -43,70 +45,70 @@ def _find_projections(model: nn.Module, inputs: Inputs, pairs: bool) -> str:
 
 
 def _apply_projections(model: nn.Module, inputs: Inputs, pairs: bool) -> nn.Module:
-    from kernel_pytorch.perf.transforms import projections
+    from kernel_pytorch.models.rewrites import projections
 
     return projections.join(model, _chosen(model, inputs, pairs))
 
 
 def _attention() -> tuple[Rewrite, ...]:
-    from kernel_pytorch.backends.amd.rewrites import attention
+    from kernel_pytorch.models.rewrites import attention
 
     return (attention.REWRITE,)
 
 
 def _causal_mask() -> tuple[Rewrite, ...]:
-    from kernel_pytorch.perf.transforms import causal_mask
+    from kernel_pytorch.models.rewrites import causal_mask
 
     return (*_attention(), causal_mask.REWRITE)
 
 
 def _repeat_kv() -> tuple[Rewrite, ...]:
-    from kernel_pytorch.perf.transforms import repeat_kv
+    from kernel_pytorch.models.rewrites import repeat_kv
 
     # Attention by hand may pay only together with it.
     return (*_attention(), repeat_kv.REWRITE)
 
 
 def _dtype_copies() -> tuple[Rewrite, ...]:
-    from kernel_pytorch.perf.transforms import dtype_copies
+    from kernel_pytorch.models.rewrites import dtype_copies
 
     return (dtype_copies.REWRITE,)
 
 
 def _find_padding(model: nn.Module, inputs: Inputs) -> str:
-    from kernel_pytorch.perf.transforms import padding
+    from kernel_pytorch.models.rewrites import padding
 
     found = padding.find(model, inputs)
     return f"{found.length - found.longest} of {found.length} columns are padding in every row of the batch"
 
 
 def _skip_padding(model: nn.Module, inputs: Inputs) -> nn.Module:
-    from kernel_pytorch.perf.transforms import padding
+    from kernel_pytorch.models.rewrites import padding
 
     return padding.skip(model, padding.find(model, inputs))
 
 
 def _find_loop(model: nn.Module, inputs: Inputs) -> str:
-    from kernel_pytorch.perf.transforms import cached_calls
+    from kernel_pytorch.models.rewrites import cached_calls
 
     loop = cached_calls.find(model, inputs)
     return f"{loop.name} is called {len(loop.lengths)} times with one token more: a static cache for {loop.longest}"
 
 
 def _cache_loop(model: nn.Module, inputs: Inputs) -> nn.Module:
-    from kernel_pytorch.perf.transforms import cached_calls
+    from kernel_pytorch.models.rewrites import cached_calls
 
     return cached_calls.cache(model, cached_calls.find(model, inputs))
 
 
 def _find(model: nn.Module, inputs: Inputs, rewrites: tuple[Rewrite, ...], nothing: str) -> str:
-    from kernel_pytorch.perf.transforms.rewriting import in_words, rewritten
+    from kernel_pytorch.models.rewrites.in_new_tree import in_words, rewritten
 
     return in_words(rewritten(model, inputs, *rewrites, nothing=nothing)[1])
 
 
 def _apply(model: nn.Module, inputs: Inputs, rewrites: tuple[Rewrite, ...], nothing: str) -> nn.Module:
-    from kernel_pytorch.perf.transforms.rewriting import rewritten
+    from kernel_pytorch.models.rewrites.in_new_tree import rewritten
 
     return rewritten(model, inputs, *rewrites, nothing=nothing)[0]
 

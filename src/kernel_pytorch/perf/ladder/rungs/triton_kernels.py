@@ -10,41 +10,43 @@ import importlib.util
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.perf.ladder.rung import Inputs, ModelRung, NotApplicable, Options, Prediction, Recipe
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Prediction, Recipe
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from kernel_pytorch.backends.amd.rewrites import Rewrite
+    from kernel_pytorch.models.fx.rewrite import Rewrite
     from kernel_pytorch.perf.profile import Profile
 
 
 def _added(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_norms import added_norms
+    from kernel_pytorch.models.rewrites.swap_norms import added_norms
 
     return added_norms(force)
 
 
 def _norms(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_norms import norms
+    from kernel_pytorch.models.rewrites.swap_norms import norms
 
     return norms(force)
 
 
 def _gated(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_gated import gated
+    from kernel_pytorch.models.rewrites.swap_gated import gated
 
     return gated(force)
 
 
 def _rope(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_rope import rope
+    from kernel_pytorch.models.rewrites.swap_rope import rope
 
     return rope(force)
 
 
 def _refuse_where_no_kernels(model: nn.Module) -> None:
-    from kernel_pytorch.perf.kernels.ops import interprets
+    from kernel_pytorch.models.kernels.ops import interprets
 
     if importlib.util.find_spec("triton") is None:
         raise NotApplicable("Triton is not installed")
@@ -54,14 +56,14 @@ def _refuse_where_no_kernels(model: nn.Module) -> None:
 
 def _rung(name: str, title: str, rewrite: Callable[[bool], Rewrite], nothing: str) -> ModelRung:
     def find(model: nn.Module, inputs: Inputs) -> str:
-        from kernel_pytorch.perf.transforms.rewriting import in_words, rewritten
+        from kernel_pytorch.models.rewrites.in_new_tree import in_words, rewritten
 
         _refuse_where_no_kernels(model)
         _register()
         return in_words(rewritten(model, inputs, rewrite(True), nothing=nothing)[1])
 
     def apply(model: nn.Module, inputs: Inputs, options: Options) -> nn.Module:
-        from kernel_pytorch.perf.transforms.rewriting import rewritten
+        from kernel_pytorch.models.rewrites.in_new_tree import rewritten
 
         _refuse_where_no_kernels(model)
         _register()
@@ -72,7 +74,7 @@ def _rung(name: str, title: str, rewrite: Callable[[bool], Rewrite], nothing: st
 
 def _register() -> None:
     # Dynamo cannot trace the registration of an operator: it is done before the model is compiled.
-    from kernel_pytorch.perf.kernels.ops import register
+    from kernel_pytorch.models.kernels.ops import register
 
     register()
 

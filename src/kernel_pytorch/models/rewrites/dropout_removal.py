@@ -1,0 +1,53 @@
+"""Dropout and Identity in eval mode: the same values with fewer calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kernel_pytorch.models.fx.forwards import is_plain
+from kernel_pytorch.models.fx.rewrite import Change, Rewrite
+from kernel_pytorch.models.fx.trace import TracedForward
+
+
+def edit(traced: TracedForward) -> list[Change]:
+    """Take Dropout modules in eval mode, Identity modules and F.dropout(training=False) out of the graph."""
+    from torch.nn import functional
+
+    changes = []
+    for node in list(traced.graph.nodes):
+        module = traced.submodule(node)
+        if module is not None and _does_nothing(module) and len(node.args) == 1 and not node.kwargs:
+            guard = (module,) if hasattr(module, "p") else ()
+            place, what = traced.place(node.target), f"{type(module).__name__} removed"
+        elif node.op == "call_function" and node.target is functional.dropout and _training_argument(node) is False:
+            guard, place, what = (), traced.where, "F.dropout(training=False) removed"
+        else:
+            continue
+        node.replace_all_uses_with(node.args[0])
+        traced.graph.erase_node(node)
+        changes.append(Change(place, what, only_while_eval=guard))
+    return changes
+
+
+def _does_nothing(module: Any) -> bool:
+    from torch import nn
+
+    if type(module) is nn.Identity:
+        return is_plain(module)
+    kinds = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
+    return type(module) in kinds and not module.training and is_plain(module)
+
+
+def _training_argument(node: Any) -> Any:
+    if not node.args:
+        return None
+    return node.args[2] if len(node.args) > 2 else node.kwargs.get("training", True)
+
+
+REWRITE = Rewrite(
+    name="dropout removal",
+    level="conservative",
+    effect="one module call less per layer and pass (host time)",
+    edit=edit,
+    is_exact=True,
+)

@@ -176,7 +176,7 @@ class Case:
         return make
 
     def measure(self, before: Any, after: Any, seconds: float) -> Any:
-        from kernel_pytorch.models.clock.in_turns import measure_in_turns
+        from kernel_pytorch.perf.ladder.measuring import measure_in_turns
 
         with alone(self.args.side_by_side):
             return measure_in_turns(before, after, seconds)
@@ -213,8 +213,8 @@ class Case:
 
     def with_inductor_graphs(self) -> Callable[[], Callable[..., Any]]:
         """Ours with Inductor recording the graphs, where that is faster than ours; else ours, as the climb decides."""
-        from kernel_pytorch.models.clock.in_turns import target_for
         from kernel_pytorch.perf.ladder.deadline import OutOfTime
+        from kernel_pytorch.perf.ladder.measuring import target_for
         from kernel_pytorch.perf.ladder.recipe import apply_recipe
         from kernel_pytorch.perf.ladder.rung import Step
 
@@ -253,8 +253,9 @@ class Case:
         import torch
 
         from kernel_pytorch.models.clock.device import current_device
+        from kernel_pytorch.models.clock.rounds import Sampling
         from kernel_pytorch.models.clock.sensors import sensors_of
-        from kernel_pytorch.perf.bench.run import Settings, measure
+        from kernel_pytorch.perf.bench.run import measure
         from kernel_pytorch.perf.bench.target import Target
 
         for name in list(self.functions):
@@ -266,7 +267,7 @@ class Case:
         names = [name for name in (OURS, ALLOWED, DEFAULT, EAGER, REDUCE, SEARCH) if name in self.functions]
         targets = [Target(name, self.functions[name], self.inputs.args, self.inputs.kwargs) for name in names]
         device = current_device(force_cpu=not self.inputs_on_gpu())
-        settings = Settings(
+        settings = Sampling(
             seconds=self.args.final_seconds, warmup_seconds=1.0, energy_seconds=0.0, margin=0.01, least_seconds=0.5
         )
         with torch.no_grad():

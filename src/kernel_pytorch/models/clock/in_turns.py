@@ -1,21 +1,18 @@
-"""Candidate against best so far, measured in turns."""
+"""Is a changed model faster? It and the one before, measured in turns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
 
-from kernel_pytorch.models.comparison import tensors_in
-from kernel_pytorch.models.inputs import Inputs
-from kernel_pytorch.perf.bench.target import Target
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.clock.device import Device, Timer
+from kernel_pytorch.models.clock.rounds import Contender, Sampling, take_rounds, verdicts, warm_up
+from kernel_pytorch.models.clock.sensors import sensors_of
+from kernel_pytorch.models.clock.statistics import Summary, summarise
 
-if TYPE_CHECKING:
-    from torch import nn
-
-FASTER = "faster"
-# Less than this is not worth a rung that somebody has to understand.
+FASTER, SLOWER = "faster", "slower"
+# Less than this is not worth a change that somebody has to understand.
 MARGIN = 0.01
 
 
@@ -40,12 +37,17 @@ class Comparison:
         """Beyond the noise and the margin, and by the means as well as by the rounds."""
         return self.verdict == FASTER and self.after_ms < self.before_ms
 
+    @property
+    def is_slower(self) -> bool:
+        """Beyond the noise and the margin."""
+        return self.verdict == SLOWER
+
     def why_not_faster(self) -> str:
         """The reason to leave it, with the figures."""
         if self.verdict == FASTER:
             # Each round compares two samples side by side; a few long ones, as on a busy machine, move only the means.
             return f"too noisy to tell: most rounds are faster and the means are not: {self.in_words()}"
-        word = "slower" if self.verdict == "slower" else "not faster beyond the noise"
+        word = "slower" if self.is_slower else "not faster beyond the noise"
         return f"{word}: {self.in_words()}"
 
     def in_words(self) -> str:
@@ -54,53 +56,49 @@ class Comparison:
         return f"{self.before_ms:.4g} -> {self.after_ms:.4g} ms, x{self.ratio:.3f}{interval}"
 
 
-class Measure(Protocol):
-    """Compares two calls within about `seconds`."""
-
-    def __call__(self, before: Target, after: Target, seconds: float) -> Comparison: ...
-
-
-def measure_in_turns(before: Target, after: Target, seconds: float) -> Comparison:
-    """perf.bench: rounds in alternating order until the verdict stands or time is up."""
-    from kernel_pytorch.models.clock.sensors import sensors_of
-    from kernel_pytorch.perf.bench.placement import device_for
-    from kernel_pytorch.perf.bench.run import Settings, measure
-
-    device = device_for([before, after])
-    settings = Settings(
-        seconds=max(0.5, 0.7 * seconds), warmup_seconds=max(0.2, 0.15 * seconds), margin=MARGIN, energy_seconds=0.0
-    )
-    (first, second), (verdict,) = measure([before, after], device, sensors_of(device), settings)
+def compare_in_turns(before: Contender, after: Contender, device: Device, seconds: float) -> Comparison:
+    """Rounds in alternating order until the verdict stands or about `seconds` are over."""
+    sampling = Sampling(seconds=max(0.5, 0.7 * seconds), warmup_seconds=max(0.2, 0.15 * seconds), margin=MARGIN)
+    both, timer = (before, after), Timer(device)
+    warm_up(both, timer, sampling)
+    looks = take_rounds(both, timer, sensors_of(device), sampling)
+    (verdict,) = verdicts(both, sampling, looks)
+    first, second = summary_of(before), summary_of(after)
+    known = math.isfinite(verdict.high)
     return Comparison(
-        before_ms=first.time.mean_ms,
-        after_ms=second.time.mean_ms,
+        before_ms=first.mean_ms,
+        after_ms=second.mean_ms,
         ratio=verdict.ratio,
-        low=verdict.low if math.isfinite(verdict.high) else None,
-        high=verdict.high if math.isfinite(verdict.high) else None,
+        low=verdict.low if known else None,
+        high=verdict.high if known else None,
         verdict=verdict.verdict,
         rounds=verdict.rounds,
-        before_interval=(first.time.low_ms, first.time.high_ms),
-        after_interval=(second.time.low_ms, second.time.high_ms),
-        memory_before_bytes=first.peak_memory_bytes,
-        memory_after_bytes=second.peak_memory_bytes,
+        before_interval=(first.low_ms, first.high_ms),
+        after_interval=(second.low_ms, second.high_ms),
+        memory_before_bytes=peak_memory(before, device),
+        memory_after_bytes=peak_memory(after, device),
     )
 
 
-def target_for(name: str, function: Callable[..., Any], model: nn.Module, inputs: Inputs) -> Target:
-    """A call as in use, and the other calls after it: forward without gradients, or, in train mode, with backward."""
+def summary_of(contender: Contender) -> Summary:
+    """Mean and spread of its samples. Raises UsageError where all were dropped."""
+    if not contender.samples:
+        raise UsageError(
+            f"{contender.name}: all {contender.dropped} samples were taken while the device throttled: cool it down"
+        )
+    return summarise(contender.times_ms)
+
+
+def peak_memory(contender: Contender, device: Device) -> int | None:
+    """The most memory that torch's allocator held during one call; None on a CPU."""
+    if not device.is_gpu:
+        return None
     import torch
 
-    def infer(*args: Any, **kwargs: Any) -> Any:
-        with torch.no_grad():
-            for other in inputs.others:
-                other.call(function)
-            return function(*args, **kwargs)
-
-    def train(*args: Any, **kwargs: Any) -> Any:
-        called = [function(*args, **kwargs), *(other.call(function) for other in inputs.others)]
-        outputs = [item for item in tensors_in(called) if item.requires_grad]
-        wanted = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        if outputs and wanted:  # gradients the user has gathered so far are not touched
-            torch.autograd.grad([item.sum() for item in outputs], wanted, allow_unused=True)
-
-    return Target(name, train if model.training else infer, inputs.args, inputs.kwargs)
+    if contender.ready is not None:
+        contender.ready()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    contender.call()
+    torch.cuda.synchronize()
+    return int(torch.cuda.max_memory_allocated())

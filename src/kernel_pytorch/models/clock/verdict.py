@@ -19,7 +19,7 @@ MIN_ROUNDS = 10
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TimeVerdict:
     """B against A. `ratio` is B's time over A's; the interval is `confidence` wide, corrected for the looks taken."""
 
     a: str
@@ -36,10 +36,10 @@ class Verdict:
 
 def judge(
     a: str, b: str, log_ratios: Sequence[float], *, margin: float = MARGIN, error: float = ERROR, looks: int = 1
-) -> Verdict:
+) -> TimeVerdict:
     """The verdict on logarithms of B / A, one per round. `looks`: how many times data have been looked at in all."""
     if len(log_ratios) < MIN_ROUNDS:
-        return Verdict(a, b, "undecided", math.exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
+        return TimeVerdict(a, b, "undecided", math.exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
     return decide(a, b, trimmed_estimate(log_ratios), len(log_ratios), margin=margin, error=error, looks=looks)
 
 
@@ -53,7 +53,7 @@ def decide(
     error: float,
     looks: int,
     interleaved: bool = True,
-) -> Verdict:
+) -> TimeVerdict:
     """The verdict on an estimate of log(B / A)."""
     low, high = estimate.interval(1 - error / looks)
     limit = math.log1p(margin)
@@ -65,7 +65,7 @@ def decide(
         verdict, chance = "slower", estimate.chance_below(0.0)
     elif high < 0 and estimate.value <= -limit:
         verdict, chance = "faster", 1 - estimate.chance_below(0.0)
-    return Verdict(
+    return TimeVerdict(
         a, b, verdict, math.exp(estimate.value), math.exp(low), math.exp(high),
         None if chance is None else min(1.0, chance * looks), rounds, margin, interleaved,
     )  # fmt: skip

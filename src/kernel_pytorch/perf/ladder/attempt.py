@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.check.reference import Reference
-from kernel_pytorch.models.clock.in_turns import MARGIN, Comparison, Measure, target_for
+from kernel_pytorch.models.clock.in_turns import MARGIN, Comparison
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.memory import is_out_of_memory
 from kernel_pytorch.models.undisturbed import undisturbed
 from kernel_pytorch.perf.ladder.breaks import Breaks, counted_breaks, traced_breaks
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, KEPT, NOT_TRIED, ROLLED_BACK, Attempt
+from kernel_pytorch.perf.ladder.measuring import Measure, target_for
 from kernel_pytorch.perf.ladder.recipe import with_step, wrap_steps, wrapped
 from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Recipe, Rung, WrapRung
 from kernel_pytorch.perf.ladder.untouched import untouched

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import AMDDeviceError, AMDOptimizationError
 from kernel_pytorch.models.check.reference import Reference, call_referee, take_reference
-from kernel_pytorch.models.clock.in_turns import Measure, measure_in_turns, target_for
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.models.undisturbed import undisturbed
@@ -34,6 +33,7 @@ from kernel_pytorch.perf.ladder.ledger import (
     Ledger,
     save,
 )
+from kernel_pytorch.perf.ladder.measuring import Measure, measure_in_turns, target_for
 from kernel_pytorch.perf.ladder.recipe import build, environment_of
 from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Options, Prediction, Recipe, Rung
 from kernel_pytorch.perf.ladder.untouched import untouched

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from kernel_pytorch.models.clock.in_turns import target_for
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import load_target
+from kernel_pytorch.perf.ladder.measuring import target_for
 
 SEED = 0
 

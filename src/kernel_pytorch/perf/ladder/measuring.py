@@ -1,0 +1,49 @@
+"""Candidate against best so far, measured in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kernel_pytorch.models.clock.in_turns import Comparison, compare_in_turns
+from kernel_pytorch.models.comparison import tensors_in
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.bench.target import Target
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Measure(Protocol):
+    """Compares two calls within about `seconds`."""
+
+    def __call__(self, before: Target, after: Target, seconds: float) -> Comparison: ...
+
+
+def measure_in_turns(before: Target, after: Target, seconds: float) -> Comparison:
+    """Rounds in alternating order until the verdict stands or time is up."""
+    from kernel_pytorch.perf.bench.placement import device_for
+    from kernel_pytorch.perf.bench.run import contender_of
+
+    device = device_for([before, after])
+    return compare_in_turns(contender_of(before, device), contender_of(after, device), device, seconds)
+
+
+def target_for(name: str, function: Callable[..., Any], model: nn.Module, inputs: Inputs) -> Target:
+    """A call as in use, and the other calls after it: forward without gradients, or, in train mode, with backward."""
+    import torch
+
+    def infer(*args: Any, **kwargs: Any) -> Any:
+        with torch.no_grad():
+            for other in inputs.others:
+                other.call(function)
+            return function(*args, **kwargs)
+
+    def train(*args: Any, **kwargs: Any) -> Any:
+        called = [function(*args, **kwargs), *(other.call(function) for other in inputs.others)]
+        outputs = [item for item in tensors_in(called) if item.requires_grad]
+        wanted = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        if outputs and wanted:  # gradients the user has gathered so far are not touched
+            torch.autograd.grad([item.sum() for item in outputs], wanted, allow_unused=True)
+
+    return Target(name, train if model.training else infer, inputs.args, inputs.kwargs)

@@ -41,7 +41,7 @@ from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.errors import AMDOptimizationError
 from kernel_pytorch.models.comparison import Difference, distance, tensors_in, worse
 from kernel_pytorch.models.memory import is_out_of_memory, release_unused
-from kernel_pytorch.models.precision import TOLERANCES, precision_name
+from kernel_pytorch.models.precision import FP64_TOLERANCE, TOLERANCES, precision_name
 
 __all__ = ["Buckets", "CapturedFunction", "GraphCaptureError", "GraphPool", "capture"]
 
@@ -51,7 +51,6 @@ MOST_GRAPHS = 16
 _WORTH_RECORDING = 10
 # ... and when that happened this often, recording stops.
 _SHORT_LIVES = 3
-_FP64_TOLERANCE = (1e-9, 1e-10)
 
 
 class GraphCaptureError(AMDOptimizationError):
@@ -356,7 +355,7 @@ def _difference(expected: list[Any], found: list[Any]) -> Difference:
         return Difference(float("inf"), 0.0, "the number of outputs")
     worst = Difference(0.0, 0.0, "outputs")
     for place, (old, new) in enumerate(zip(expected, found, strict=True)):
-        exact = _FP64_TOLERANCE if old.dtype == torch.float64 else (0.0, 0.0)
+        exact = FP64_TOLERANCE if old.dtype == torch.float64 else (0.0, 0.0)
         relative, absolute = TOLERANCES.get(precision_name(old.dtype) or "", exact)
         worst = worse(worst, distance(old, new, relative, absolute, f"output {place}"))
     return worst

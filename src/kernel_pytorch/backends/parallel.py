@@ -9,6 +9,7 @@ from kernel_pytorch.backends.distributed import join
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.backends.prepare import Preparation, preparation_of, remember
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError
+from kernel_pytorch.models.blocks import listed_layers
 
 KINDS = ("ddp", "fsdp")
 _PREFIX = "module."
@@ -67,25 +68,12 @@ def _fsdp(model: Any, backend: Any, compile_arguments: Mapping[str, Any] | None)
     reduce_in = torch.float32 if low is not None else None
     inner = MixedPrecisionPolicy(param_dtype=low, reduce_dtype=reduce_in)
     outer = MixedPrecisionPolicy(param_dtype=low, reduce_dtype=reduce_in, output_dtype=reduce_in)
-    for block in repeated_blocks(model):
+    for block in listed_layers(model):
         fully_shard(block, mesh=mesh, mp_policy=inner)
     fully_shard(model, mesh=mesh, mp_policy=outer)
     if compile_arguments is not None:
         model.compile(**compile_arguments)
     return model
-
-
-def repeated_blocks(model: Any) -> list[Any]:
-    """The layers of a model, which are gathered one at a time: members of its ModuleLists that have parameters."""
-    import torch
-
-    return [
-        block
-        for holder in model.modules()
-        if isinstance(holder, torch.nn.ModuleList)
-        for block in holder
-        if any(True for _ in block.parameters())
-    ]
 
 
 def _without_prefix(module: Any, state_dict: MutableMapping[str, Any], prefix: str, local_metadata: Any) -> None:

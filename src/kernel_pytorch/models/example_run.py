@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.inputs import Inputs, copied_inputs
@@ -17,9 +17,17 @@ After = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 
 
 def run_once(
-    tree: nn.Module, inputs: Inputs, *, before: Before | None = None, after: After | None = None, within: Any = None
+    tree: nn.Module,
+    inputs: Inputs,
+    *,
+    before: Before | None = None,
+    after: After | None = None,
+    within: AbstractContextManager[Any] | None = None,
+    look: Callable[[], None] | None = None,
 ) -> Any:
-    """Call `tree` without gradients, with callbacks around the call of each of its modules."""
+    """Call `tree` without gradients, with callbacks around the call of each of its modules.
+
+    `look` is called while the output is there and nothing is put back yet."""
     import torch
 
     with ExitStack() as stack:
@@ -34,9 +42,12 @@ def run_once(
             if after is not None:
                 hook = module.register_forward_hook(_quiet_after(after), with_kwargs=True)
                 stack.callback(hook.remove)
-        if within is not None:
-            stack.enter_context(within)
-        return copied_inputs(inputs).call(tree)
+        own = copied_inputs(inputs)
+        with within or nullcontext():
+            output = own.call(tree)
+        if look is not None:
+            look()
+        return output
 
 
 def _quiet_before(callback: Before) -> Any:

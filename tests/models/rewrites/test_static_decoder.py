@@ -73,7 +73,8 @@ def test_surgery_goes_on_on_a_decoder() -> None:
     with torch.no_grad():
         decoder.prefill(ids[:, :9])
     inputs = Inputs((ids[:, 9:10], torch.tensor([9])))
-    tree: nn.Module = projections.join(decoder, projections.find(decoder, inputs).groups)
+    tree = shallow_tree(decoder)
+    projections.join(tree, projections.find(decoder, inputs).groups)
     for rung in RUNGS:
         if rung.name in ("sdpa", "repeat_kv"):
             assert rung.find(tree, inputs)

@@ -25,7 +25,9 @@ def ids() -> Inputs:
 
 
 def joined(model: nn.Module, inputs: Inputs) -> nn.Module:
-    return projections.join(model, projections.find(model, inputs).groups)
+    tree = shallow_tree(model)
+    projections.join(tree, projections.find(model, inputs).groups)
+    return tree
 
 
 class Odd(nn.Module):

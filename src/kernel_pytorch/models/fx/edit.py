@@ -1,14 +1,15 @@
-"""Applying one rewrite to a model, so that it can be switched off for a comparison and taken back whole."""
+"""Editing the forwards of a model by one rewrite, so that it can be switched off for a comparison and taken back."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.models.check.proof import Proof
+from kernel_pytorch.models.example_run import run_once
+from kernel_pytorch.models.fx.calls import KnownCalls, has_code_of_its_own
 from kernel_pytorch.models.fx.forwards import (
     Key,
     RewrittenForward,
@@ -18,120 +19,81 @@ from kernel_pytorch.models.fx.forwards import (
     signature_of,
 )
 from kernel_pytorch.models.fx.live_values import facts_of
-from kernel_pytorch.models.fx.rewrite import Change, Job, Rewrite
-from kernel_pytorch.models.fx.trace import (
-    TracedForward,
-    Untraceable,
-    evaluate,
-    function_of,
-    shared_storages,
-    trace,
-)
+from kernel_pytorch.models.fx.rewrite import Applied, Rewrite
+from kernel_pytorch.models.fx.trace import TracedForward, Untraceable, evaluate, function_of, shared_storages, trace
 from kernel_pytorch.models.fx.unused_outputs import unused_outputs
+from kernel_pytorch.models.inputs import Inputs
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-@dataclass
-class Step:
-    """What one rewrite did to a model."""
-
-    changes: list[Change] = field(default_factory=list)
-    refusals: list[tuple[str, str]] = field(default_factory=list)
-    """Places that looked like ones to rewrite, and why they were left alone."""
-    untraceable: list[tuple[str, str]] = field(default_factory=list)
-    """Modules whose forward no rewrite can see into, and why."""
-    forwards: list[tuple[Any, Any, Any]] = field(default_factory=list)
-    """Module, the forward put on it before, the forward put on it now."""
-
-    def switch(self, on: bool) -> None:
-        """Turn the step off or on, where both states compute the same and only the time differs."""
-        for module, before, after in self.forwards:
-            set_forward(module, after if on else before)
-        for change in self.changes:
-            if change.switch is not None:
-                change.switch(on)
-
-    def undo(self) -> None:
-        """Take everything back, last first."""
-        for module, before, _ in reversed(self.forwards):
-            set_forward(module, before)
-        for change in reversed(self.changes):
-            if change.undo is not None:
-                change.undo()
-
-
-def apply_to_model(rewrite: Rewrite, model: Any, job: Job) -> Step:
-    """A rewrite of the model as a whole. Raises NotApplicable."""
-    assert rewrite.apply is not None
-    return Step(changes=rewrite.apply(model, job))
-
-
-def edit_forwards(rewrite: Rewrite, model: Any, proof: Proof) -> Step:
+def edit_forwards(rewrite: Rewrite, model: nn.Module, inputs: Inputs) -> Applied:
     """Run the model on the example once, and edit the forward of each module as its call comes by."""
-    step, recorders = Step(), []
+    applied = Applied()
+    unused = unused_outputs(model, inputs) if rewrite.drops_unused_outputs else {}
+    editors = _editors(rewrite, model, applied, unused)
+    try:
+        with _recorded(editors):
+            run_once(model, inputs)
+    except Exception:
+        applied.undo()
+        raise
+    return _placed(applied, editors)
+
+
+def edit_without_example(rewrite: Rewrite, model: nn.Module, calls: KnownCalls) -> Applied:
+    """The same for calls that are known from the code alone."""
+    applied = Applied(untraceable=list(calls.untraceable))
+    editors = {editor.module: editor for editor in _editors(rewrite, model, applied, {})}
+    for module, key in calls.kinds:
+        if module in editors:
+            editors[module].edit(key, None)
+    return _placed(applied, editors.values())
+
+
+def _editors(
+    rewrite: Rewrite, model: nn.Module, applied: Applied, unused: dict[nn.Module, frozenset[int]]
+) -> list[_Editor]:
+    editors = []
     shared = shared_storages(model)
-    unused = unused_outputs(model, proof) if rewrite.drops_unused_outputs else {}
     names = {module: name for name, module in reversed(list(model.named_modules(remove_duplicate=False)))}
     for module, name in names.items():
         forward = current_forward(module)
-        if not _has_code_of_its_own(module):
+        if not has_code_of_its_own(module):
             continue
         if forward is not None and not isinstance(forward, RewrittenForward):
-            step.untraceable.append((name or "the model", "another library's forward is on this module"))
+            applied.untraceable.append((name or "the model", "another library's forward is on this module"))
             continue
-        recorders.append(_Recorder(rewrite, module, name, forward, shared, unused.get(module, frozenset()), step))
-    try:
-        with _placed(recorders):
-            proof.run(gradients=False)
-    except Exception:
-        step.undo()
-        raise
-    for recorder in recorders:
-        if recorder.result is not recorder.before:
-            step.forwards.append((recorder.module, recorder.before, recorder.result))
-            set_forward(recorder.module, recorder.result)
-    return step
+        editors.append(
+            _Editor(rewrite, module, name, applied, forward, shared, unused.get(module, frozenset()), result=forward)
+        )
+    return editors
 
 
-def edit_without_example(rewrite: Rewrite, model: Any) -> Step:
-    """Exact rewrites of plain Sequentials, whose calls are known without seeing one: one tensor, nothing else."""
-    from torch import nn
-
-    step = Step()
-    key = ("tuple", ("tuple", ("tensor",)), ("dict",))
-    for name, module in model.named_modules():
-        before = current_forward(module)
-        if type(module) is not nn.Sequential or (before is not None and not isinstance(before, RewrittenForward)):
-            continue
-        try:
-            variant, changes = _edited(rewrite, module, name, before, key, None, step, frozenset(), frozenset())
-        except Untraceable as reason:
-            step.untraceable.append((name or "the model", str(reason)))
-            continue
-        if variant is not None:
-            after = (before or RewrittenForward(module)).with_variant(variant)
-            set_forward(module, after)
-            step.forwards.append((module, before, after))
-            step.changes += changes
-    return step
+def _placed(applied: Applied, editors: Iterable[_Editor]) -> Applied:
+    for editor in editors:
+        if editor.result is not editor.before:
+            applied.forwards.append((editor.module, editor.before, editor.result))
+            set_forward(editor.module, editor.result)
+    return applied
 
 
-class _Recorder:
-    """Stands in for a module's forward during one run of the example."""
+@dataclass
+class _Editor:
+    """Edits the forward of one module, one kind of call after the other.
 
-    def __init__(
-        self,
-        rewrite: Rewrite,
-        module: Any,
-        name: str,
-        before: Any,
-        shared: frozenset[int],
-        unused: frozenset[int],
-        step: Step,
-    ) -> None:
-        self.rewrite, self.module, self.name, self.before = rewrite, module, name, before
-        self.shared, self.unused, self.step = shared, unused, step
-        self.result = before
-        self._seen: set[tuple[bool, Key]] = set()
+    Called, it stands in for the module's forward during one run of the example."""
+
+    rewrite: Rewrite
+    module: nn.Module
+    name: str
+    applied: Applied
+    before: RewrittenForward | None
+    shared_storages: frozenset[int]
+    unused_outputs: frozenset[int]
+    result: RewrittenForward | None = None
+    seen: set[tuple[bool, Key]] = field(default_factory=set)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         import torch
@@ -139,9 +101,9 @@ class _Recorder:
         tensors: list[Any] = []
         key = signature_of((args, kwargs), tensors)
         kind = (self.module.training, key)
-        if kind in self._seen:
+        if kind in self.seen:
             return self._original(*args, **kwargs)
-        self._seen.add(kind)
+        self.seen.add(kind)
         versions = [_version(item) for item in tensors]
         try:
             # A cache is written to by the call: what is traced gets one of its own.
@@ -154,17 +116,53 @@ class _Recorder:
         if [_version(item) for item in tensors] != versions:
             self._refuse("its forward writes into its inputs")
             return result
+        self.edit(key, example)
+        return result
+
+    def edit(self, key: Key, example: list[Any] | None) -> None:
+        """Put the rewrite's edits into the forward for one kind of call, where it has something to edit."""
+        assert self.rewrite.edit is not None
+        before = self.result
+        known = before.variant_for(self.module.training, key, example or []) if before is not None else None
         try:
-            variant, changes = _edited(
-                self.rewrite, self.module, self.name, self.result, key, example, self.step, self.shared, self.unused
-            )
+            traced = self._traced(known, key, example)
         except Untraceable as reason:
             self._refuse(str(reason))
-            return result
-        if variant is not None:
-            self.result = (self.result or RewrittenForward(self.module)).with_variant(variant)
-            self.step.changes += changes
-        return result
+            return
+        changes = self.rewrite.edit(traced)
+        self.applied.refusals += traced.refusals
+        if not changes:
+            return
+        guards = known.only_while_eval if known is not None else ()
+        variant = Variant(
+            self.module.training,
+            key,
+            function_of(traced.graph),
+            traced.graph,
+            only_while_eval=(*guards, *[item for change in changes for item in change.only_while_eval]),
+            facts=facts_of(example or [], traced.dependence),
+            dependence=traced.dependence,
+            only_without_hooks=(known is not None and known.only_without_hooks)
+            or any(change.drops_output for change in changes),
+        )
+        self.result = (before or RewrittenForward(self.module)).with_variant(variant)
+        self.applied.changes += changes
+
+    def _traced(self, known: Variant | None, key: Key, example: list[Any] | None) -> TracedForward:
+        if known is None:
+            traced = trace(self.module, key, example)
+        else:
+            traced = TracedForward(self.module, self.name, copy.deepcopy(known.graph), dependence=known.dependence)
+            if example is not None:
+                try:
+                    traced.values = evaluate(self.module, traced.graph, example)
+                except Exception as error:
+                    raise Untraceable(f"its graph does not run: {error}") from error
+                traced.example = tuple(example)
+        traced.where, traced.shared_storages, traced.unused_outputs = (
+            self.name, self.shared_storages, self.unused_outputs,
+        )  # fmt: skip
+        return traced
 
     def _original(self, *args: Any, **kwargs: Any) -> Any:
         if self.before is not None:
@@ -172,75 +170,18 @@ class _Recorder:
         return type(self.module).forward(self.module, *args, **kwargs)
 
     def _refuse(self, reason: str) -> None:
-        self.step.untraceable.append((self.name or "the model", reason))
-
-
-def _edited(
-    rewrite: Rewrite,
-    module: Any,
-    name: str,
-    before: RewrittenForward | None,
-    key: Key,
-    example: list[Any] | None,
-    step: Step,
-    shared: frozenset[int],
-    unused: frozenset[int],
-) -> tuple[Variant | None, list[Change]]:
-    """The forward for one kind of call with the rewrite's edits, or None where it had nothing to edit."""
-    assert rewrite.edit is not None
-    known = before.variant_for(module.training, key, example or []) if before is not None else None
-    if known is None:
-        traced = trace(module, key, example)
-    else:
-        traced = TracedForward(module, name, copy.deepcopy(known.graph), dependence=known.dependence)
-        if example is not None:
-            try:
-                traced.values = evaluate(module, traced.graph, example)
-            except Exception as error:
-                raise Untraceable(f"its graph does not run: {error}") from error
-            traced.example = tuple(example)
-    traced.where, traced.shared_storages, traced.unused_outputs = name, shared, unused
-    changes = rewrite.edit(traced)
-    step.refusals += traced.refusals
-    if not changes:
-        return None, []
-    guards = known.only_while_eval if known is not None else ()
-    variant = Variant(
-        module.training,
-        key,
-        function_of(traced.graph),
-        traced.graph,
-        only_while_eval=(*guards, *[item for change in changes for item in change.only_while_eval]),
-        facts=facts_of(example or [], traced.dependence),
-        dependence=traced.dependence,
-        only_without_hooks=(known is not None and known.only_without_hooks)
-        or any(change.drops_output for change in changes),
-    )
-    return variant, changes
-
-
-def _has_code_of_its_own(module: Any) -> bool:
-    """Layers of torch are nodes of the forward that calls them; only Sequential is looked into."""
-    import torch
-    from torch import nn
-
-    if isinstance(module, (torch.jit.ScriptModule, torch.fx.GraphModule)):
-        return False
-    if type(module) is nn.Sequential:
-        return True
-    own = not type(module).__module__.startswith(("torch.", "kernel_pytorch.models."))
-    return own and type(module).forward is not nn.Module.forward
+        self.applied.untraceable.append((self.name or "the model", reason))
 
 
 @contextmanager
-def _placed(recorders: list[_Recorder]) -> Iterator[None]:
-    for recorder in recorders:
-        set_forward(recorder.module, recorder)
+def _recorded(editors: list[_Editor]) -> Iterator[None]:
+    for editor in editors:
+        set_forward(editor.module, editor)
     try:
         yield
     finally:
-        for recorder in recorders:
-            set_forward(recorder.module, recorder.before)
+        for editor in editors:
+            set_forward(editor.module, editor.before)
 
 
 def _version(item: Any) -> int:

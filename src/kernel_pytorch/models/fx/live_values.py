@@ -121,3 +121,21 @@ def live_proxy_class() -> Any:
             return float(self.tracer.live.known(self.node, "the value"))
 
     return LiveProxy
+
+
+@lru_cache(maxsize=1)
+def untyped_proxy_class() -> Any:
+    """A proxy of a trace without an example: it cannot answer the model's code when that asks for its type."""
+    import sys
+
+    from torch import fx
+
+    class UntypedProxy(fx.Proxy):  # type: ignore[misc]
+        @property  # type: ignore[misc]
+        def __class__(self) -> type:
+            caller = sys._getframe(1).f_globals.get("__name__", "").partition(".")[0]
+            if caller not in ("torch", "kernel_pytorch"):
+                raise ReadsValues("it asks for the type of a value: it needs an example")
+            return UntypedProxy
+
+    return UntypedProxy

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from kernel_pytorch.models.fx.forwards import Key, arguments_of
-from kernel_pytorch.models.fx.live_values import FREE, LiveValues, live_proxy_class
+from kernel_pytorch.models.fx.live_values import FREE, LiveValues, live_proxy_class, untyped_proxy_class
 
 # torch.fx does not see these when they are called with sizes, and would store what they give as a constant.
 _FACTORIES = ("ones", "zeros", "full", "empty", "arange", "eye", "rand", "randn", "linspace", "tensor")
@@ -183,6 +183,7 @@ def _tracer_class() -> type:
             self._known = {id(tensor) for _, tensor in (*module.named_parameters(), *module.named_buffers())}
             self._attributes = _plain_tensors(module)
             self.live = live
+            self._modes = _modes()
             calls.append(self)
 
         @property
@@ -193,12 +194,14 @@ def _tracer_class() -> type:
             return True
 
         def proxy(self, node: Any) -> Any:
-            return live_proxy_class()(node, self) if self.live is not None else super().proxy(node)
+            return live_proxy_class()(node, self) if self.live is not None else untyped_proxy_class()(node, self)
 
         def create_proxy(self, *args: Any, **kwargs: Any) -> Any:
             made = super().create_proxy(*args, **kwargs)
             if self.live is not None:
                 self.live.run(made.node)
+            elif _modes() != self._modes:
+                raise Untraceable("it switches gradients or autocast, which a graph would lose: it needs an example")
             return made
 
         def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
@@ -290,6 +293,15 @@ def _factories_recorded() -> Iterator[list[Any]]:
     finally:
         for name, original in originals.items():
             setattr(torch, name, original)
+
+
+def _modes() -> tuple[bool, ...]:
+    import torch
+
+    return (
+        torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled("cuda"),
+        torch.is_autocast_enabled("cpu"),
+    )  # fmt: skip
 
 
 def _plain_tensors(module: Any) -> dict[int, str]:

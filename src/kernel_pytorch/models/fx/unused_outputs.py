@@ -8,32 +8,30 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.models.check.proof import Proof
+from kernel_pytorch.models.example_run import run_once
+from kernel_pytorch.models.inputs import Inputs
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-def unused_outputs(model: Any, proof: Proof) -> dict[Any, frozenset[int]]:
+def unused_outputs(model: nn.Module, inputs: Inputs) -> dict[nn.Module, frozenset[int]]:
     """For modules that return tuples, the places unused in all of their calls."""
     import torch
 
-    returned: dict[int, tuple[Any, list[tuple[Any, int]]]] = {}
+    returned: dict[int, tuple[Any, list[tuple[nn.Module, int]]]] = {}
     used: set[int] = set()
+    found: dict[nn.Module, set[int]] = {}
+    needed: dict[nn.Module, set[int]] = {}
 
-    def note(module: Any, args: Any, output: Any) -> None:
+    def after(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         if type(output) is not tuple:
             return
         for place, item in enumerate(output):
             if isinstance(item, torch.Tensor):
                 returned.setdefault(id(item), (item, []))[1].append((module, place))
-
-    handles = [
-        module.register_forward_hook(note)
-        for module in model.modules()
-        if not isinstance(module, torch.jit.ScriptModule)
-    ]
-    found: dict[Any, set[int]] = {}
-    needed: dict[Any, set[int]] = {}
 
     def look() -> None:
         for address, (item, places) in returned.items():
@@ -42,11 +40,7 @@ def unused_outputs(model: Any, proof: Proof) -> dict[Any, frozenset[int]]:
             for module, place in places:
                 (needed if is_used else found).setdefault(module, set()).add(place)
 
-    try:
-        proof.watch(_watching_class()(returned, used), look)
-    finally:
-        for handle in handles:
-            handle.remove()
+    run_once(model, inputs, after=after, within=_watching_class()(returned, used), look=look)
     return {module: frozenset(places - needed.get(module, set())) for module, places in found.items()}
 
 

@@ -1,32 +1,10 @@
-"""Weights of sibling layers laid side by side in one storage, and one matrix product over all of them.
-
-The parameters stay the same objects with the same shapes: each becomes a view of the joint storage. Where they are
-not side by side any more (the model was moved or cast, or a checkpoint was assigned) the layers are called one by one.
-"""
+"""Weights that lie side by side in one storage, and the gradient of one matrix product over all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
-
-from kernel_pytorch.models.fx.forwards import is_plain
-
-
-def join(parameters: Sequence[Any]) -> Callable[[], None]:
-    """Lay the parameters side by side along their first axis; gives back what separates them again."""
-    import torch
-
-    with torch.no_grad():
-        joint = torch.cat([item.detach() for item in parameters])
-        for item, part in zip(parameters, joint.split([len(item) for item in parameters]), strict=True):
-            item.data = part
-
-    def separate() -> None:
-        for item in parameters:
-            item.data = item.detach().clone()
-
-    return separate
 
 
 def joint_view(parts: Sequence[Any]) -> Any:
@@ -46,26 +24,6 @@ def joint_view(parts: Sequence[Any]) -> Any:
         end += part.numel()
         rows += part.shape[0]
     return first.detach().as_strided((rows, *shape), first.stride(), first.storage_offset())
-
-
-def project_together(x: Any, layers: Sequence[Any]) -> tuple[Any, ...]:
-    """[layer(x) for layer in layers], as one matrix product where their weights lie side by side."""
-    import torch
-    from torch.nn import functional
-
-    if torch.compiler.is_compiling() or not all(type(item) is torch.nn.Linear and is_plain(item) for item in layers):
-        return tuple(layer(x) for layer in layers)
-    weights = [layer.weight for layer in layers]
-    biases = [layer.bias for layer in layers if layer.bias is not None]
-    weight = joint_view(weights)
-    bias = joint_view(biases) if biases else None
-    if weight is None or (biases and (bias is None or len(biases) != len(layers))):
-        return tuple(layer(x) for layer in layers)
-    if torch.is_grad_enabled() and (x.requires_grad or any(item.requires_grad for item in (*weights, *biases))):
-        joint = joint_function().apply(x, weight, bias, len(weights), *weights, *biases)
-    else:
-        joint = functional.linear(x, weight, bias)
-    return tuple(joint.split([layer.out_features for layer in layers], dim=-1))
 
 
 @lru_cache(maxsize=1)

@@ -13,19 +13,19 @@ from typing import Any
 from torch import Tensor, compiler, is_grad_enabled, nn, no_grad, zeros
 from torch.nn import functional
 
-from kernel_pytorch.models.rewrites.joined_weights import joint_function
+from kernel_pytorch.models.rewrites.joined_weights import joint_function, joint_view
 
 
 class JointWeights:
     """The weights of a group of layers as one tensor, and the parts of a product that are not yet handed out."""
 
-    def __init__(self, layers: Sequence[JointLinear]) -> None:
+    def __init__(self, layers: Sequence[nn.Linear]) -> None:
         self.layers = tuple(layers)
         self.sizes = [layer.out_features for layer in layers]
         self.weight: Tensor | None = None
         self.bias: Tensor | None = None
         self.addresses: tuple[int, ...] = ()
-        self.pending: tuple[Tensor, int, tuple[Tensor, ...]] | None = None
+        self.pending: tuple[Tensor, int, bool, tuple[Tensor, ...]] | None = None
 
     def join(self) -> None:
         """Lay the parameters side by side, if they are not. Without effect where they cannot be."""
@@ -50,16 +50,16 @@ class JointWeights:
         """The part of layer `place`; None where it has to compute it by itself."""
         if place > 0:
             pending = self.pending
-            if pending is None or pending[0] is not x or pending[1] != _version(x):
+            if pending is None or pending[0] is not x or pending[1:3] != (_version(x), is_grad_enabled()):
                 return None
             if place == len(self.layers) - 1:
                 self.pending = None
-            return pending[2][place]
+            return pending[3][place]
         joint = self._product(x)
         if joint is None:
             return None
         parts = tuple(joint.split(self.sizes, dim=-1))
-        self.pending = (x, _version(x), parts)
+        self.pending = (x, _version(x), is_grad_enabled(), parts)
         return parts[0]
 
     def _product(self, x: Tensor) -> Tensor | None:
@@ -134,25 +134,46 @@ class JointLinear(nn.Linear):  # type: ignore[misc]
             joint.join()
 
 
-def joined(layers: Sequence[nn.Linear]) -> list[JointLinear]:
-    """Layers of the same parameters that compute together. The parameters become views of one tensor."""
-    made = []
-    for layer in layers:
-        new = object.__new__(JointLinear)
-        new.__dict__.update(layer.__dict__)
-        made.append(new)
-    group = JointWeights(made)
-    for place, new in enumerate(made):
-        new.joint, new.place = group, place
+class Siblings(nn.Module):  # type: ignore[misc]
+    """Layers that read one tensor."""
+
+    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+        self.training = False
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        """What each of them gives."""
+        return tuple(layer(x) for layer in self.layers)
+
+
+def let_join(layers: Sequence[nn.Linear]) -> None:
+    """Let layers compute together, in place. The parameters become views of one tensor."""
+    group = JointWeights(layers)
+    for place, layer in enumerate(layers):
+        layer.__dict__.update(joint=group, place=place)
+    switch_to(layers, True)
     group.join()
-    return made
+
+
+def switch_to(layers: Sequence[nn.Linear], together: bool) -> None:
+    """Together or one by one; the weights stay where they are."""
+    for layer in layers:
+        layer.__class__ = JointLinear if together else nn.Linear
+
+
+def take_apart(layers: Sequence[nn.Linear]) -> None:
+    """The layers as they were, each with weights of its own."""
+    switch_to(layers, False)
+    for layer in layers:
+        del layer.__dict__["joint"], layer.__dict__["place"]
+        for item in layer.parameters():
+            item.data = item.detach().clone()
 
 
 def _joined(parameters: Sequence[Any], sizes: Sequence[int]) -> Tensor:
     """One tensor of which the parameters are slices; zeros stand for a bias that is not there."""
     from torch import cat
-
-    from kernel_pytorch.models.rewrites.joined_weights import joint_view
 
     if None not in map(_state, parameters):
         known: Tensor | None = joint_view(parameters)

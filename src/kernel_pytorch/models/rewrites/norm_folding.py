@@ -7,11 +7,15 @@ needs gradients, a batch norm in train mode and layers with hooks take the origi
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.models.check.random_inputs import random_inputs
 from kernel_pytorch.models.fx.forwards import is_plain
-from kernel_pytorch.models.fx.rewrite import Change, Rewrite
+from kernel_pytorch.models.fx.rewrite import Change, Part, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
+
+if TYPE_CHECKING:
+    from torch import nn
 
 _folded: weakref.WeakKeyDictionary[Any, tuple[Any, Any, Any]] = weakref.WeakKeyDictionary()
 
@@ -40,8 +44,17 @@ def edit(traced: TracedForward) -> list[Change]:
         node.replace_all_uses_with(new)
         traced.graph.erase_node(node)
         traced.graph.erase_node(source)
-        changes.append(Change(where, f"{type(norm).__name__} folded into {type(layer).__name__}"))
+        what = f"{type(norm).__name__} folded into {type(layer).__name__}"
+        changes.append(Change(where, what, part=_part(layer, norm)))
     return changes
+
+
+def _part(layer: nn.Module, norm: nn.Module) -> Part:
+    from torch import nn
+
+    original = nn.Sequential(layer, norm)
+    original.training = False  # of its own: the mode of the layers is not ours to change
+    return Part(original, lambda x: layer_then_norm(layer, norm, x), random_inputs(layer))
 
 
 def layer_then_norm(layer: Any, norm: Any, x: Any) -> Any:
@@ -140,4 +153,5 @@ REWRITE = Rewrite(
     effect="one pass over the activations less per pair, in inference",
     edit=edit,
     is_fusion=True,
+    is_local=True,
 )

@@ -15,7 +15,7 @@ from kernel_pytorch.models.example_run import run_once
 from kernel_pytorch.models.fx.forwards import current_forward, set_forward
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs, copied_inputs
-from kernel_pytorch.models.precision import TOLERANCES, precision_name
+from kernel_pytorch.models.precision import tolerance_of
 from kernel_pytorch.models.tree import shallow_tree
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def find(model: nn.Module, inputs: Inputs) -> Padding:
     """What can be cut. Raises NotApplicable."""
     padding = _structure(inputs)
     expected = _run(model, inputs)
-    tolerance = _tolerance(model)
+    tolerance = tolerance_of(item.dtype for item in model.parameters())
     # More padding shows what does not depend on it by accident.
     for example in (inputs, _padded(inputs, padding)):
         got = _run(model, trimmed(example, padding))
@@ -138,8 +138,3 @@ def _get(inputs: Inputs, key: str | int) -> Any:
 
 def _run(model: nn.Module, inputs: Inputs) -> list[Any]:
     return list(tensors_in(run_once(shallow_tree(model), copied_inputs(inputs))))
-
-
-def _tolerance(model: nn.Module) -> tuple[float, float]:
-    names = {precision_name(item.dtype) for item in model.parameters() if item.is_floating_point()}
-    return max((TOLERANCES[name] for name in names if name in TOLERANCES), default=TOLERANCES["fp32"])

@@ -1,20 +1,30 @@
-"""Which linear layers read the same tensor (query, key and value; gate and up), seen in a run of the example."""
+"""Linear layers that read the same tensor (query, key and value; gate and up), as one matrix product.
+
+Which layers do is seen in a run of the example; without one, in the graphs of the forwards. What is put in their place
+looks at each call whether they still do (`joint_linear`), so that a call of another kind computes the same, too.
+"""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.models.check.random_inputs import random_inputs
 from kernel_pytorch.models.example_run import run_once
+from kernel_pytorch.models.fx.calls import known_calls
 from kernel_pytorch.models.fx.forwards import is_plain
-from kernel_pytorch.models.fx.rewrite import NotApplicable
-from kernel_pytorch.models.fx.trace import shared_storages
+from kernel_pytorch.models.fx.rewrite import Applied, Change, Job, NotApplicable, Part, Rewrite
+from kernel_pytorch.models.fx.trace import shared_storages, trace
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.models.rewrites.joined_weights import joint_view, owns_its_storage
 from kernel_pytorch.models.tree import shallow_tree
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
+
+NOTHING = "no two linear layers of one module read the same tensor"
 
 
 @dataclass(frozen=True)
@@ -24,9 +34,8 @@ class Group:
     names: tuple[str, ...]
     rows: tuple[int, ...]
 
-    @property
-    def parent(self) -> str:
-        return self.names[0].rpartition(".")[0]
+    def __str__(self) -> str:
+        return f"{len(self.rows)} products into one ({' + '.join(map(str, self.rows))} rows)"
 
 
 @dataclass(frozen=True)
@@ -38,13 +47,45 @@ class Projections:
 
 
 def find(model: nn.Module, inputs: Inputs) -> Projections:
-    """Groups of nn.Linear that one module calls with the same tensor."""
-    calls = _calls_by_tensor(shallow_tree(model), inputs)
+    """Groups of nn.Linear that one module calls with the same tensor, in a run of the example."""
+    return _joinable(model, _seen_in_a_run(shallow_tree(model), inputs))
+
+
+def find_in_code(model: nn.Module) -> Projections:
+    """Groups of nn.Linear that one forward calls with the same value, by its graph."""
+    return _joinable(model, _seen_in_graphs(model))
+
+
+def join(model: nn.Module, groups: Sequence[Group], *, prove: bool = False) -> list[Change]:
+    """Let each group compute together, in place. With `prove`, each change brings the part to prove it by."""
+    if not groups:
+        raise NotApplicable(NOTHING)
+    return [_joined(model, group, prove) for group in groups]
+
+
+def _joined(model: nn.Module, group: Group, prove: bool) -> Change:
+    from kernel_pytorch.models.rewrites.joint_linear import Siblings, let_join, switch_to, take_apart
+
+    layers: list[Any] = [model.get_submodule(name) for name in group.names]
+    # Copies: joining moves the weights themselves.
+    before = Siblings(copy.deepcopy(layers)) if prove else None
+    let_join(layers)
+    part = Part(before, Siblings(layers), random_inputs(layers[0])) if before is not None else None
+    return Change(
+        ", ".join(group.names),
+        str(group),
+        undo=lambda: take_apart(layers),
+        switch=lambda on: switch_to(layers, on),
+        part=part,
+    )
+
+
+def _joinable(model: nn.Module, calls: Iterable[tuple[str, ...]]) -> Projections:
     shared = shared_storages(model)
     groups, refusals = [], []
     taken: set[str] = set()
     for names in dict.fromkeys(calls):
-        layers = [model.get_submodule(name) for name in names]
+        layers: list[Any] = [model.get_submodule(name) for name in names]
         reason = _obstacle(layers, shared)
         if any(name in taken for name in names) or len(set(names)) != len(names):
             reason = "a layer is called in different ways"
@@ -56,48 +97,39 @@ def find(model: nn.Module, inputs: Inputs) -> Projections:
     return Projections(tuple(groups), tuple(refusals))
 
 
-def join(model: nn.Module, groups: tuple[Group, ...]) -> nn.Module:
-    """A new tree in which each group is computed as one product."""
-    from kernel_pytorch.models.rewrites.joint_linear import joined
-
-    if not groups:
-        raise NotApplicable("no two linear layers of one module read the same tensor")
-    tree = shallow_tree(model)
-    for group in groups:
-        layers: list[Any] = [tree.get_submodule(name) for name in group.names]
-        for name, old, new in zip(group.names, layers, joined(layers), strict=True):
-            _replace(tree, name, old, new)
-    return tree
-
-
-def _replace(tree: Any, name: str, old: Any, new: Any) -> None:
-    """Everywhere: a layer may be known under several names."""
-    for module in tree.modules():
-        for key, child in module._modules.items():
-            if child is old:
-                module._modules[key] = new
-        for key, value in list(module.__dict__.items()):
-            if value is old:
-                module.__dict__[key] = new
-
-
-def _calls_by_tensor(tree: Any, inputs: Inputs) -> list[tuple[str, ...]]:
+def _seen_in_a_run(tree: nn.Module, inputs: Inputs) -> list[tuple[str, ...]]:
     from torch import nn
 
     names = {module: name for name, module in tree.named_modules()}
     by_tensor: dict[tuple[int, int, str], list[str]] = {}
-    kept: list[Any] = []  # an address must not be used twice
+    kept: list[Tensor] = []  # an address must not be used twice
 
-    def before(module: Any, args: Any, kwargs: Any) -> None:
+    def before(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if type(module) is not nn.Linear or len(args) + len(kwargs) != 1:
             return
         x = args[0] if args else next(iter(kwargs.values()))
         kept.append(x)
-        key = (id(x), x._version, names[module].rpartition(".")[0])
+        key = (id(x), 0 if x.is_inference() else x._version, names[module].rpartition(".")[0])
         by_tensor.setdefault(key, []).append(names[module])
 
     run_once(tree, inputs, before=before)
     return [tuple(group) for group in by_tensor.values() if len(group) > 1]
+
+
+def _seen_in_graphs(model: nn.Module) -> list[tuple[str, ...]]:
+    from torch import nn
+
+    names = {module: name for name, module in reversed(list(model.named_modules(remove_duplicate=False)))}
+    found = []
+    for module, key in known_calls(model).kinds:
+        by_node: dict[Any, list[str]] = {}
+        for node in trace(module, key).graph.nodes:
+            if node.op == "call_module" and len(node.args) == 1 and not node.kwargs:
+                layer = module.get_submodule(node.target)
+                if type(layer) is nn.Linear:
+                    by_node.setdefault(node.args[0], []).append(names[layer])
+        found += [tuple(group) for group in by_node.values() if len(group) > 1]
+    return found
 
 
 def _obstacle(layers: list[Any], shared: frozenset[int]) -> str:
@@ -118,3 +150,19 @@ def _obstacle(layers: list[Any], shared: frozenset[int]) -> str:
         if group and joint_view(group) is None and not all(owns_its_storage(item, shared) for item in group):
             return "a weight shares its storage with another tensor"
     return ""
+
+
+def _apply(model: nn.Module, job: Job) -> Applied:
+    found = find_in_code(model) if job.inputs is None else find(model, job.inputs)
+    changes = join(model, found.groups, prove=job.inputs is None) if found.groups or not found.refusals else []
+    return Applied(changes, refusals=list(found.refusals))
+
+
+REWRITE = Rewrite(
+    name="projection fusion",
+    level="balanced",
+    effect="one larger matrix product in place of several",
+    apply=_apply,
+    is_fusion=True,
+    is_local=True,
+)

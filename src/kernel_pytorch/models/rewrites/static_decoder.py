@@ -15,18 +15,17 @@ from typing import Any
 
 from torch import Tensor, arange, nn, no_grad, zeros
 
-from kernel_pytorch.models.check.proof import Proof, Uncheckable
 from kernel_pytorch.models.comparison import Difference, distance, tensors_in, worse
 from kernel_pytorch.models.fx.edit import edit_forwards
 from kernel_pytorch.models.fx.rewrite import NotApplicable
-from kernel_pytorch.models.precision import TOLERANCES, precision_name
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.precision import tolerance_of
 from kernel_pytorch.models.rewrites.cached_attention import STORE, rewrite_for
 from kernel_pytorch.models.rewrites.key_values import KeyValueStore
 from kernel_pytorch.models.tree import shallow_tree
 
 # A number of tokens that is seldom the size of anything else in a model.
 _TOKENS = 11
-_FP64_TOLERANCE = (1e-9, 1e-10)
 
 # How a model that takes a cache wants its mask; "" for a model that takes none.
 BOOL, ADDITIVE = "bool", "additive"
@@ -134,11 +133,7 @@ def _with_cache(model: nn.Module, length: int, form: str) -> Callable[[], Static
 def _without_cache(model: nn.Module, tokens: Tensor, length: int) -> StaticDecoder:
     store = KeyValueStore(length)
     decoder = StaticDecoder(shallow_tree(model), store, "")
-    try:
-        proof = Proof(decoder.model, (tokens[:, :_TOKENS],), {})
-    except Uncheckable as reason:
-        raise NotApplicable(str(reason)) from None
-    step = edit_forwards(rewrite_for(_TOKENS), decoder.model, proof)
+    step = edit_forwards(rewrite_for(_TOKENS), decoder.model, Inputs((tokens[:, :_TOKENS],)))
     if not any("static cache" in change.what for change in step.changes):
         unseen = [*step.refusals, *step.untraceable]
         reasons = "; ".join(f"{where}: {reason}" for where, reason in unseen[:3])
@@ -150,8 +145,7 @@ def _without_cache(model: nn.Module, tokens: Tensor, length: int) -> StaticDecod
 
 def _difference(model: nn.Module, decoder: StaticDecoder, tokens: Tensor) -> Difference:
     """Token by token against all at once."""
-    dtype = next((item.dtype for item in model.parameters() if item.is_floating_point()), None)
-    relative, absolute = TOLERANCES.get(precision_name(dtype) or "", _FP64_TOLERANCE)
+    relative, absolute = tolerance_of(item.dtype for item in model.parameters())
     worst = Difference(0.0, 0.0, "logits")
     with no_grad():
         expected = _logits(model(tokens))

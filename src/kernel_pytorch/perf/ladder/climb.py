@@ -181,7 +181,12 @@ def climb(
 
 
 def _prepare(state: _Climb) -> None:
-    state.reference = take_reference(state.model, state.inputs, state.rules.allow)
+    try:
+        state.reference = take_reference(state.model, state.inputs, state.rules.allow)
+    except AMDOptimizationError:
+        raise
+    except Exception as error:
+        raise AMDOptimizationError(f"the model does not run on its inputs: {type(error).__name__}: {error}") from error
     try:
         with time_limit(max(1.0, _REFEREE_SHARE * state.rules.budget_s)):
             call_referee(state.reference)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+from kernel_pytorch.models.clock.as_used import as_used
 from kernel_pytorch.models.clock.in_turns import Comparison, compare_in_turns
-from kernel_pytorch.models.comparison import tensors_in
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import Target
 
@@ -30,20 +30,5 @@ def measure_in_turns(before: Target, after: Target, seconds: float) -> Compariso
 
 
 def target_for(name: str, function: Callable[..., Any], model: nn.Module, inputs: Inputs) -> Target:
-    """A call as in use, and the other calls after it: forward without gradients, or, in train mode, with backward."""
-    import torch
-
-    def infer(*args: Any, **kwargs: Any) -> Any:
-        with torch.no_grad():
-            for other in inputs.others:
-                other.call(function)
-            return function(*args, **kwargs)
-
-    def train(*args: Any, **kwargs: Any) -> Any:
-        called = [function(*args, **kwargs), *(other.call(function) for other in inputs.others)]
-        outputs = [item for item in tensors_in(called) if item.requires_grad]
-        wanted = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        if outputs and wanted:  # gradients the user has gathered so far are not touched
-            torch.autograd.grad([item.sum() for item in outputs], wanted, allow_unused=True)
-
-    return Target(name, train if model.training else infer, inputs.args, inputs.kwargs)
+    """A call as in use."""
+    return Target(name, as_used(function, model, inputs), inputs.args, inputs.kwargs)

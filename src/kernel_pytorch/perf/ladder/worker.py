@@ -47,8 +47,8 @@ class Worker:
         from kernel_pytorch.models.check.reference import take_reference
 
         reference = take_reference(self.model, self.inputs)
-        rows = [[item.cpu() for item in row] for row in reference.expected]
-        torch.save({"rows": rows, "tolerance": (reference.relative, reference.absolute)}, file)
+        rows = [[item.cpu() for item in (*run.outputs, *run.gradients.values())] for run in reference.expected]
+        torch.save({"rows": rows, "tolerance": reference.tolerance}, file)
         return {"fingerprint": _fingerprint(self.model)}
 
     def warm(self, seconds: float) -> dict[str, Any]:

@@ -1,11 +1,17 @@
-"""What AMDOptimizer can do to a model: one module per rewrite, in the order they are tried."""
+"""The steps of AMDOptimizer, in the order they are tried. Most are shared; those of this folder are its own."""
 
 from __future__ import annotations
 
 from kernel_pytorch.backends.amd.rewrites import channels_last, checkpointing, compiled, graph_capture
 from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
-from kernel_pytorch.models.rewrites import attention, dropout_removal, fused_norms, gated_activation, norm_folding
-from kernel_pytorch.models.rewrites import projections_in_graph as projections
+from kernel_pytorch.models.rewrites import (
+    attention,
+    dropout_removal,
+    fused_norms,
+    gated_activation,
+    norm_folding,
+    projections,
+)
 
 __all__ = ["ALL_REWRITES", "Change", "Job", "NotApplicable", "Rewrite"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernel_pytorch.backends.amd.compile_settings import rocm_compile_arguments
-from kernel_pytorch.models.check.proof import IN_EVAL
+from kernel_pytorch.models.check.conditions import IN_EVAL
 from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
 
 SEARCHING_MODE = "max-autotune-no-cudagraphs"

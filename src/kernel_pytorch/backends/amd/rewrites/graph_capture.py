@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from kernel_pytorch.backends.graphs import capture
-from kernel_pytorch.models.check.proof import IN_EVAL
+from kernel_pytorch.models.check.conditions import IN_EVAL
 from kernel_pytorch.models.fx.rewrite import Change, Job, Rewrite
 
 

@@ -56,11 +56,11 @@ def _refuse_where_no_kernels(model: nn.Module) -> None:
 
 def _rung(name: str, title: str, rewrite: Callable[[bool], Rewrite], nothing: str) -> ModelRung:
     def find(model: nn.Module, inputs: Inputs) -> str:
-        from kernel_pytorch.models.rewrites.in_new_tree import in_words, rewritten
+        from kernel_pytorch.models.rewrites.in_new_tree import rewritten
 
         _refuse_where_no_kernels(model)
         _register()
-        return in_words(rewritten(model, inputs, rewrite(True), nothing=nothing)[1])
+        return rewritten(model, inputs, rewrite(True), nothing=nothing)[1]
 
     def apply(model: nn.Module, inputs: Inputs, options: Options) -> nn.Module:
         from kernel_pytorch.models.rewrites.in_new_tree import rewritten

@@ -58,10 +58,10 @@ def hear_referee(
                 release_unused(device)
         outputs = tuple(tuple(_stored(item) for item in row) for row in outputs)
         rows = zip(expected, outputs, strict=True)
-        apart = max(_relative_rms(old, new) for row, best in rows for old, new in zip(row, best, strict=False))
-        if apart <= _DISAGREES:
+        off = max(_relative_rms(old, new) for row, best in rows for old, new in zip(row, best, strict=False))
+        if off <= _DISAGREES:
             return Referee(outputs, name)
-        reasons.append(f"in {name} it computes something else ({100 * apart:.0f} % off)")
+        reasons.append(f"in {name} it computes something else ({100 * off:.0f} % off)")
     return Referee(why_none="; ".join(reasons))
 
 

@@ -151,7 +151,7 @@ class Reference:
 
     def _judge(self, difference: Difference, old: Run, new: Run, place: tuple[int, int] | None) -> tuple[str, str]:
         """The reason to refuse, and what the referee said; both may be empty. `place`: of the set, of the output."""
-        apart = f"{difference.where} differs by {difference.error:.3g}, allowed is {difference.limit:.3g}"
+        far = f"{difference.where} differs by {difference.error:.3g}, allowed is {difference.limit:.3g}"
         truth = None if place is None else self._errors(old.outputs[place[1]], new.outputs[place[1]], place)
         if truth is None:
             if difference.is_acceptable:
@@ -159,13 +159,13 @@ class Reference:
             if difference.limit == 0.0 and difference.error == float("inf"):
                 return f"{difference.where} is not what it was", ""
             unheard = self.referee.why_none if place is not None else ""
-            return apart + (f" (no referee: {unheard})" if unheard else ""), ""
+            return far + (f" (no referee: {unheard})" if unheard else ""), ""
         before, after = truth
         words = f"against {self.referee.precision} the original is off by {before:.2g}, this by {after:.2g}"
         if not difference.is_acceptable and after <= before:
             return "", f"{words}: the original is the one that is off"
         if not difference.is_acceptable:
-            return f"{apart}; {words}", words
+            return f"{far}; {words}", words
         if after > _LESS_EXACT * before + _ALWAYS_ALLOWED.get(self._precision_allowed, 1e-11):
             return f"{difference.where} lost precision: {words}", words
         return "", words

@@ -9,10 +9,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.boundary import boundary_of
 from kernel_pytorch.models.fx.live_values import FREE, facts_of
+
+if TYPE_CHECKING:
+    from torch import nn
 
 Key = tuple[Any, ...]
 _CONSTANTS = (type(None), bool, int, float, str)
@@ -147,12 +150,11 @@ def set_forward(module: Any, forward: Any) -> None:
         module.__dict__["forward"] = forward
 
 
-def is_plain(module: Any) -> bool:
-    """May this module's call be replaced by its arithmetic: no hooks, no forward of someone else's on it?"""
-    return not (
-        module._forward_hooks
-        or module._forward_pre_hooks
-        or module._backward_hooks
-        or module._backward_pre_hooks
-        or "forward" in module.__dict__
+def is_plain(module: nn.Module) -> bool:
+    """May this module's call be replaced by its arithmetic: no hooks, and no forward of anyone else's on it?
+
+    A forward of ours computes the same as the module's own."""
+    forward = module.__dict__.get("forward")
+    return (forward is None or type(forward).__module__.startswith("kernel_pytorch.models.")) and not (
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     )

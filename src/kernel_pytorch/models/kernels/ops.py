@@ -6,12 +6,16 @@ operator is registered by one `_Operator` of the table at the end.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kernel_pytorch.models.kernels import gated, norms, plain, rotary
+
+if TYPE_CHECKING:
+    from torch import nn
 
 ACTIVATIONS = ("silu", "gelu_tanh", "gelu_erf")
 
@@ -32,6 +36,15 @@ class _Operator(NamedTuple):
 def interprets() -> bool:
     """Does Triton run kernels on the CPU in this process?"""
     return os.environ.get("TRITON_INTERPRET") == "1"
+
+
+def why_not(model: nn.Module) -> str | None:
+    """The reason why the kernels cannot serve this model here, or None."""
+    if importlib.util.find_spec("triton") is None:
+        return "Triton is not installed"
+    if not interprets() and not any(item.device.type == "cuda" for item in model.parameters()):
+        return "the model is not on a GPU"
+    return None
 
 
 @lru_cache(maxsize=1)
@@ -130,7 +143,7 @@ def _fake_norm(
 
 def _check_norm(x: Any, residual: Any, weight: Any, bias: Any) -> None:
     if residual is not None and (residual.shape != x.shape or residual.dtype != x.dtype):
-        raise ValueError(f"the residual is {_told(residual)}, x is {_told(x)}: they must be alike")
+        raise ValueError(f"the residual is {_kind_of(residual)}, x is {_kind_of(x)}: they must be alike")
     for name, vector in (("weight", weight), ("bias", bias)):
         if vector is not None and tuple(vector.shape) != (x.shape[-1],):
             raise ValueError(f"{name} has shape {tuple(vector.shape)}, a row of x has {x.shape[-1]} values")
@@ -138,7 +151,7 @@ def _check_norm(x: Any, residual: Any, weight: Any, bias: Any) -> None:
         raise ValueError("a bias needs a weight of its dtype beside it")
 
 
-def _told(tensor: Any) -> str:
+def _kind_of(tensor: Any) -> str:
     return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
 
 
@@ -200,7 +213,7 @@ def _fake_norm_backward(
 def _checked_gated(run: Callable[..., Any]) -> Callable[..., Any]:
     def forward(gate: Any, up: Any, activation: str) -> Any:
         if gate.shape != up.shape or gate.dtype != up.dtype:
-            raise ValueError(f"gate is {_told(gate)}, up is {_told(up)}: they must be alike")
+            raise ValueError(f"gate is {_kind_of(gate)}, up is {_kind_of(up)}: they must be alike")
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation {activation!r} is not one of {', '.join(ACTIVATIONS)}")
         return run(gate, up, activation)
@@ -227,13 +240,15 @@ def _rope(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_rope(q: Any, k: Any, cos: Any, sin: Any, rotated: int) -> None:
     if q.dim() != 4 or k.dim() != 4 or q.dtype != k.dtype or (q.shape[0], *q.shape[2:]) != (k.shape[0], *k.shape[2:]):
-        raise ValueError(f"q is {_told(q)}, k is {_told(k)}: (batch, heads, tokens, width), alike but for the heads")
+        raise ValueError(
+            f"q is {_kind_of(q)}, k is {_kind_of(k)}: (batch, heads, tokens, width), alike but for the heads"
+        )
     if rotated % 2 or not 0 < rotated <= q.shape[-1]:
         raise ValueError(f"{rotated} of {q.shape[-1]} values cannot be rotated in pairs")
     fits = cos.dim() == 3 and cos.shape[0] in (1, q.shape[0]) and cos.shape[1] == q.shape[2]
     if not fits or cos.shape[-1] not in (rotated, rotated // 2) or cos.shape != sin.shape:
         raise ValueError(
-            f"cos is {_told(cos)}, sin is {_told(sin)}: they must be ({q.shape[0]} or 1, {q.shape[2]}, "
+            f"cos is {_kind_of(cos)}, sin is {_kind_of(sin)}: they must be ({q.shape[0]} or 1, {q.shape[2]}, "
             f"{rotated} or {rotated // 2})"
         )
 

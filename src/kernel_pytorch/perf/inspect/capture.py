@@ -36,7 +36,7 @@ class KernelFacts:
 
 
 @dataclass
-class LoadedKernel:
+class GeneratedKernel:
     """A generated kernel: its source and Inductor's autotuner for it, which holds the configurations to try."""
 
     name: str
@@ -76,7 +76,7 @@ class Call:
 class Capture:
     """Everything seen so far. `on_launch` and `on_call` let the emulated run take part."""
 
-    kernels: dict[str, LoadedKernel] = field(default_factory=dict)
+    kernels: dict[str, GeneratedKernel] = field(default_factory=dict)
     facts: dict[tuple[int, str], KernelFacts] = field(default_factory=dict)  # by graph: names are used again
     launches: list[Launch | Call] = field(default_factory=list)
     breaks: list[GraphBreak] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Capture:
     notes: list[str] = field(default_factory=list)
     graphs: int = 0
     current: int = 0
-    on_launch: Callable[[LoadedKernel, tuple[Any, ...]], None] | None = None
+    on_launch: Callable[[GeneratedKernel, tuple[Any, ...]], None] | None = None
     on_call: Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None] | None = None
     on_enter: Callable[[list[Any]], None] | None = None
 
@@ -141,14 +141,14 @@ def _async_compile(capture: Capture) -> None:
     compiling: Any = importlib.import_module("torch._inductor.async_compile")
     cache: Any = importlib.import_module("torch._inductor.codecache")
 
-    def triton(self: Any, kernel_name: str, source_code: str, device_str: str = "cuda") -> LoadedKernel:
+    def triton(self: Any, kernel_name: str, source_code: str, device_str: str = "cuda") -> GeneratedKernel:
         tuner = getattr(cache.PyCodeCache.load(source_code), kernel_name)
         # Two graphs may use one name for different kernels.
         key = kernel_name
         while key in capture.kernels and capture.kernels[key].source != source_code:
             key += "'"
         facts = capture.facts.get((capture.graphs, kernel_name))
-        loaded = capture.kernels.get(key) or LoadedKernel(key, source_code, tuner, capture, facts)
+        loaded = capture.kernels.get(key) or GeneratedKernel(key, source_code, tuner, capture, facts)
         capture.kernels[key] = loaded
         return loaded
 

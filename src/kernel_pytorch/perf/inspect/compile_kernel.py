@@ -23,7 +23,7 @@ class _Compiled(BaseException):
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltConfiguration:
     """A compiled configuration. `binary` is Triton's compiled kernel, None where it did not compile."""
 
     configuration: Configuration
@@ -31,13 +31,13 @@ class Built:
     binary: Any
 
 
-def build_all(tuner: Any, gpu: GPU, only_first: bool = False) -> list[Built]:
+def build_all(tuner: Any, gpu: GPU, only_first: bool = False) -> list[BuiltConfiguration]:
     """Every configuration of an Inductor autotuner, compiled for the GPU's target."""
     configs = tuner.configs[:1] if only_first else tuner.configs
     return [build_one(tuner, config, gpu) for config in configs]
 
 
-def build_one(tuner: Any, config: Any, gpu: GPU) -> Built:
+def build_one(tuner: Any, config: Any, gpu: GPU) -> BuiltConfiguration:
     """One configuration: Inductor's own call of Triton's compiler, with its signature, attributes and options."""
     heuristics: Any = importlib.import_module("torch._inductor.runtime.triton_heuristics")
     triton = heuristics.triton
@@ -58,7 +58,7 @@ def build_one(tuner: Any, config: Any, gpu: GPU) -> Built:
     finally:
         triton.compile = original
     resources = resources_of(binary, gpu) if binary is not None else None
-    return Built(
+    return BuiltConfiguration(
         Configuration(config_name(config), int(config.num_warps), int(config.num_stages), resources, failure),
         config,
         binary,
@@ -89,7 +89,7 @@ def resources_of(binary: Any, gpu: GPU) -> Resources:
     )  # fmt: skip
 
 
-def choose(built: list[Built], gpu: GPU) -> int | None:
+def choose(built: list[BuiltConfiguration], gpu: GPU) -> int | None:
     """The first configuration that compiles, fits and does not spill; else the first that compiles."""
     fits = [n for n, one in enumerate(built) if one.configuration.resources and _fits(one.configuration.resources, gpu)]
     for number in fits:

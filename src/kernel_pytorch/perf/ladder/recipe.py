@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltRecipe:
     """A recipe on a model: the rewritten tree, and what to call (the tree itself where nothing wraps it)."""
 
     model: nn.Module
@@ -69,7 +69,7 @@ def wrapped(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Ru
     return function
 
 
-def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung] | None = None) -> Built:
+def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung] | None = None) -> BuiltRecipe:
     """The recipe on a model. Raises AMDOptimizationError naming the step that does not apply."""
     known = tuple(among) if among is not None else rungs()
     tree = model
@@ -81,7 +81,7 @@ def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung
                 f"step {rung.name} of the recipe does not apply to this model: {reason}; run kpt optimize for it anew"
             ) from reason
     try:
-        return Built(tree, wrapped(tree, inputs, recipe, known))
+        return BuiltRecipe(tree, wrapped(tree, inputs, recipe, known))
     except NotApplicable as reason:
         raise AMDOptimizationError(f"the recipe's wrappers do not apply here: {reason}") from reason
 

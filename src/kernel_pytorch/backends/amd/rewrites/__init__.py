@@ -7,9 +7,9 @@ from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
 from kernel_pytorch.models.rewrites import (
     attention,
     dropout_removal,
-    fused_norms,
-    gated_activation,
+    gated,
     norm_folding,
+    norms,
     projections,
 )
 
@@ -20,8 +20,8 @@ ALL_REWRITES: tuple[Rewrite, ...] = (
     norm_folding.REWRITE,
     projections.REWRITE,
     attention.REWRITE,
-    fused_norms.REWRITE,
-    gated_activation.REWRITE,
+    norms.REWRITE,
+    gated.REWRITE,
     channels_last.REWRITE,
     checkpointing.REWRITE,
     compiled.REWRITE,

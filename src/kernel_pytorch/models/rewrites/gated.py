@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+from kernel_pytorch.models.fx.forwards import is_plain
 from kernel_pytorch.models.fx.graph_nodes import argument, operation
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
-from kernel_pytorch.models.kernels.functions import serves
-from kernel_pytorch.models.kernels.ops import ACTIVATIONS, call
+from kernel_pytorch.models.kernels.functions import IN_EAGER_INFERENCE, serves
+from kernel_pytorch.models.kernels.ops import ACTIVATIONS, call, why_not
 from kernel_pytorch.models.kernels.plain import activated
-from kernel_pytorch.models.rewrites.owners import is_its_own
 
 
-def gated(force: bool) -> Rewrite:
+def gated(use: str) -> Rewrite:
     """activation(gate) * up."""
     return Rewrite(
         name="gated activation kernels", level="aggressive", effect="one kernel and one tensor less per gated layer",
-        edit=partial(_edit, force=force), is_fusion=True,
+        edit=partial(_edit, use=use), is_fusion=True,
     )  # fmt: skip
 
 
-def product(gate: Any, up: Any, activation: str, force: bool) -> Any:
+def product(gate: Any, up: Any, activation: str, use: str) -> Any:
     """activation(gate) * up."""
     import torch
 
     op = "silu_mul" if activation == "silu" else "gelu_mul"
-    if not torch.is_autocast_enabled(gate.device.type) and serves(op, force, gate, None, up):
+    if not torch.is_autocast_enabled(gate.device.type) and serves(op, use, gate, None, up):
         return call("gated", gate, up, activation)
     return activated(gate, activation) * up
 
 
-def _edit(traced: TracedForward, force: bool) -> list[Change]:
+def _edit(traced: TracedForward, use: str) -> list[Change]:
     graph, changes = traced.graph, []
     for node in list(graph.nodes):
         if operation(node) != "mul" or len(node.args) != 2 or node.target in ("mul_",):
@@ -45,7 +46,7 @@ def _edit(traced: TracedForward, force: bool) -> list[Change]:
                 traced.refuse(traced.where, "the result of the activation is also used elsewhere")
                 break
             with graph.inserting_before(node):
-                new = graph.call_function(product, (argument(active, 0, "input"), up, kind, force))
+                new = graph.call_function(product, (argument(active, 0, "input"), up, kind, use))
             node.replace_all_uses_with(new)
             graph.erase_node(node)
             graph.erase_node(active)
@@ -60,7 +61,7 @@ def _activation(traced: TracedForward, node: Any) -> str | None:
     module = traced.submodule(node)
     if module is not None:
         alone = len(node.args) == 1 and not node.kwargs and not any(True for _ in module.parameters())
-        return _by_values(module) if alone and is_its_own(module) and not _has_state(module) else None
+        return _by_values(module) if alone and is_plain(module) and not _has_state(module) else None
     if getattr(node, "op", "") != "call_function":
         return None
     if node.target is functional.silu:
@@ -101,3 +102,11 @@ def _probe() -> Any:
     import torch
 
     return torch.linspace(-9.0, 9.0, 181, dtype=torch.float64)
+
+
+REWRITE = replace(
+    gated(IN_EAGER_INFERENCE),
+    name="gated activation",
+    effect="one kernel and one intermediate less per gated MLP, in inference that is not compiled",
+    available=lambda model, job: why_not(model),
+)

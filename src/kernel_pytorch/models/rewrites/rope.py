@@ -21,21 +21,21 @@ class _Rotation:
     sin: Any
 
 
-def rope(force: bool) -> Rewrite:
+def rope(use: str) -> Rewrite:
     """Rotations of pairs half a head apart."""
     return Rewrite(
         name="rope kernel", level="aggressive", effect="queries and keys are read and written once, in one kernel",
-        edit=partial(_edit, force=force), is_fusion=True,
+        edit=partial(_edit, use=use), is_fusion=True,
     )  # fmt: skip
 
 
-def rotated_pair(q: Any, k: Any, cos: Any, sin: Any, force: bool) -> Any:
+def rotated_pair(q: Any, k: Any, cos: Any, sin: Any, use: str) -> Any:
     """x * cos + rotate_half(x) * sin of both."""
     import torch
 
     tables = _tables(q, k, cos, sin)
     needs_angles = torch.is_grad_enabled() and (cos.requires_grad or sin.requires_grad)
-    if tables is None or needs_angles or not serves("rope", force, q):
+    if tables is None or needs_angles or not serves("rope", use, q):
         return by_hand(q, cos, sin), by_hand(k, cos, sin)
     tokens_first, cos, sin = tables
     if tokens_first:
@@ -44,9 +44,9 @@ def rotated_pair(q: Any, k: Any, cos: Any, sin: Any, force: bool) -> Any:
     return call("rope", q, k, cos, sin, q.shape[-1], False, False)
 
 
-def rotated(x: Any, cos: Any, sin: Any, force: bool) -> Any:
+def rotated(x: Any, cos: Any, sin: Any, use: str) -> Any:
     """x * cos + rotate_half(x) * sin."""
-    return rotated_pair(x, x[:, :, :0] if cos.shape[2] == 1 < x.shape[2] else x[:, :0], cos, sin, force)[0]
+    return rotated_pair(x, x[:, :, :0] if cos.shape[2] == 1 < x.shape[2] else x[:, :0], cos, sin, use)[0]
 
 
 def by_hand(x: Any, cos: Any, sin: Any) -> Any:
@@ -72,7 +72,7 @@ def _tables(q: Any, k: Any, cos: Any, sin: Any) -> tuple[bool, Any, Any] | None:
     return None
 
 
-def _edit(traced: TracedForward, force: bool) -> list[Change]:
+def _edit(traced: TracedForward, use: str) -> list[Change]:
     graph = traced.graph
     if mutates(traced, iter(graph.nodes)):
         return []
@@ -84,10 +84,10 @@ def _edit(traced: TracedForward, force: bool) -> list[Change]:
         partner = next((item for item in waiting if _together(one, item, places)), None)
         with graph.inserting_before(one.result):
             if partner is None:
-                new = graph.call_function(rotated, (one.x, one.cos, one.sin, force))
+                new = graph.call_function(rotated, (one.x, one.cos, one.sin, use))
             else:
                 waiting.remove(partner)
-                both = graph.call_function(rotated_pair, (one.x, partner.x, one.cos, one.sin, force))
+                both = graph.call_function(rotated_pair, (one.x, partner.x, one.cos, one.sin, use))
                 new, other = (graph.call_method("__getitem__", (both, place)) for place in (0, 1))
                 _replace(graph, partner.result, other)
         _replace(graph, one.result, new)

@@ -25,6 +25,12 @@ LEVELS = {
     "report": 5,
     "cli": 6,
 }
+# The same for the folders of a room; what lies beside them in the room is not held to it.
+FOLDERS = {
+    "models": {"check": 0, "clock": 0, "kernels": 0, "fx": 1, "rewrites": 2},
+    "perf": {"trace": 0, "bench": 0, "decode": 0, "classify": 1, "roofline": 1, "aiter": 1, "advice": 2, "inspect": 2}
+    | {"ladder": 3},
+}
 HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 
 # Modules (of torch) and kernels (of Triton) that must stand at the top of a file, so that they can be saved or
@@ -95,6 +101,18 @@ def test_every_room_has_a_level() -> None:
 
 def test_imports_go_one_way() -> None:
     assert violations(SOURCE) == []
+
+
+@pytest.mark.parametrize("room", FOLDERS)
+def test_imports_between_the_folders_of_a_room_go_one_way(room: str) -> None:
+    levels = FOLDERS[room]
+    assert {path.parent.name for path in (SOURCE / room).glob("*/__init__.py")} == levels.keys()
+    found = []
+    for path in (SOURCE / room).glob("*/**/*.py"):
+        here = path.relative_to(SOURCE / room).parts[0]
+        folders = {name.split(".")[2] for name in imported_modules(path) if name.startswith(f"kernel_pytorch.{room}.")}
+        found += [f"{path}: {one}" for one in folders & levels.keys() - {here} if levels[one] >= levels[here]]
+    assert found == []
 
 
 def test_the_check_sees_a_violation(tmp_path: Path) -> None:

@@ -6,9 +6,12 @@ of the state dict stay as they are, and the model can still be copied, pickled a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.precision import Precision
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Boundary:
@@ -19,7 +22,7 @@ class Boundary:
     floating input (token ids) a mixed model answers in fp32 and another as it computed.
     """
 
-    def __init__(self, module: Any, precision: Precision, device_type: str) -> None:
+    def __init__(self, module: nn.Module, precision: Precision, device_type: str) -> None:
         self.module = module
         self.precision = precision
         self.device_type = device_type
@@ -65,13 +68,13 @@ class Boundary:
         self.__wrapped__ = self.inner if self.inner is not None else type(self.module).forward.__get__(self.module)
 
 
-def boundary_of(model: Any) -> Boundary | None:
+def boundary_of(model: nn.Module) -> Boundary | None:
     """The boundary a model has, if it was prepared with one."""
     found = getattr(model, "__dict__", {}).get("forward")
     return found if isinstance(found, Boundary) else None
 
 
-def set_boundary(model: Any, precision: Precision, device_type: str) -> Boundary:
+def set_boundary(model: nn.Module, precision: Precision, device_type: str) -> Boundary:
     """Put a boundary around `model`, in place of the one it may have."""
     remove_boundary(model)
     boundary = Boundary(model, precision, device_type)
@@ -79,7 +82,7 @@ def set_boundary(model: Any, precision: Precision, device_type: str) -> Boundary
     return boundary
 
 
-def remove_boundary(model: Any) -> None:
+def remove_boundary(model: nn.Module) -> None:
     """Take the boundary off; the model's own forward is back."""
     boundary = boundary_of(model)
     if boundary is None:

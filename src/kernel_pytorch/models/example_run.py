@@ -51,14 +51,14 @@ def run_once(
 
 
 def _quiet_before(callback: Before) -> Any:
-    def hook(module: Any, args: Any, kwargs: Any) -> None:
+    def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
         callback(module, args, kwargs)
 
     return hook
 
 
 def _quiet_after(callback: After) -> Any:
-    def hook(module: Any, args: Any, kwargs: Any, output: Any) -> None:
+    def hook(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         callback(module, args, kwargs, output)
 
     return hook

@@ -18,8 +18,6 @@ def shallow_tree(model: nn.Module) -> nn.Module:
     """
     import torch
 
-    from kernel_pytorch.models.rewrites.joint_linear import JointLinear
-
     modules = _all_modules(model)
     memo: dict[int, Any] = {}
     for module in modules:
@@ -36,8 +34,8 @@ def shallow_tree(model: nn.Module) -> nn.Module:
                 shell.__dict__.update({name: _copied(value, memo) for name, value in module.__dict__.items()})
                 shell.__dict__["_compiled_call_impl"] = None  # it would call the other tree
     for module in modules:
-        if isinstance(memo[id(module)], JointLinear):
-            memo[id(module)].renew_joint()
+        # Layers that compute together look for each other again.
+        getattr(memo[id(module)], "renew_joint", lambda: None)()
     tree: nn.Module = memo[id(model)]
     return tree
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import nn
 
 # What an optimisation itself puts on a module.
 _OURS = ("forward", "_compiled_call_impl", "training")
 
 
 @contextmanager
-def undisturbed(model: Any) -> Iterator[None]:
+def undisturbed(model: nn.Module) -> Iterator[None]:
     """Whatever happens inside, random state, buffers and plain attributes of the model are as they were after it."""
     import torch
 
@@ -38,6 +41,6 @@ def undisturbed(model: Any) -> Iterator[None]:
                 module.__dict__.update(plain)
 
 
-def cuda_devices(model: Any) -> list[int]:
+def cuda_devices(model: nn.Module) -> list[int]:
     """The GPUs a model's parameters lie on."""
     return sorted({item.device.index for item in model.parameters() if item.device.type == "cuda"})

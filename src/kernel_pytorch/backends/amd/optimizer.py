@@ -51,7 +51,7 @@ class AMDOptimizer:
             options = fitted_config(options, row.amd_architecture)
         self.config = options
         self.rewrites = tuple(rewrites)
-        self._mixed = choose_precision(options, row).mixed
+        self._chosen_mixed = self._mixed = choose_precision(options, row).mixed
         self._level = options.optimization_level
         self._outcomes: list[Outcome] = []
         self._checked_with = "nothing was optimised yet"
@@ -87,9 +87,12 @@ class AMDOptimizer:
             self._outcomes = [Outcome("all rewrites", LEFT_ALONE, (THE_MODEL,), reason)]
             return model
         prepared = preparation_of(model)
-        if prepared is not None:
-            self._mixed = prepared.precision.mixed
-        reference = self._reference(model, example_inputs)
+        self._mixed = self._chosen_mixed if prepared is None else prepared.precision.mixed
+        try:
+            reference = self._reference(model, example_inputs)
+        except Uncheckable as reason:
+            self._checked_with = f"nothing: {reason}"
+            return model
         device = next((item.device for item in model.parameters()), None)
         on_gpu = device is not None and device.type == "cuda"
         if gradient_checkpointing == "auto":
@@ -104,7 +107,7 @@ class AMDOptimizer:
             graphs=graphs,
         )
         trial = InPlace(model, job, reference)
-        for rewrite in self.rewrites if reference is not None or self._checked_with == _BY_PARTS else ():
+        for rewrite in self.rewrites:
             if OPTIMIZATION_LEVELS.index(rewrite.level) > OPTIMIZATION_LEVELS.index(chosen):
                 continue
             if rewrite.is_fusion and not self.config.enable_operator_fusion:
@@ -164,7 +167,7 @@ class AMDOptimizer:
         return chosen
 
     def _reference(self, model: nn.Module, example_inputs: Any) -> Reference | None:
-        """The original's outputs to compare with; None where there is no example. Sets what is checked with."""
+        """The original's outputs to compare with; None where there is no example. Says what is checked with."""
         made = example_inputs is None
         inputs = made_inputs(model) if made else _given(example_inputs)
         self._checked_with = _BY_PARTS
@@ -180,9 +183,8 @@ class AMDOptimizer:
                 fresh_sets=0 if model.training else FRESH_SETS,
                 computes_in=prepared.precision.dtype if prepared is not None else None,
             )
-        except Uncheckable as reason:
-            self._checked_with = f"nothing: {reason}"
-            return None
+        except Uncheckable:
+            raise
         except Exception as error:
             if made:
                 return None

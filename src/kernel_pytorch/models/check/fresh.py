@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.inputs import Inputs, own_copy
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # As many different values as this, and a tensor holds data; fewer, and it is a mask or a set of codes.
 _DATA = 3
@@ -29,7 +32,7 @@ def fresh_inputs(inputs: Inputs, seed: int) -> Inputs:
     return Inputs(tuple(args), dict(kwargs))
 
 
-def fresh_tensor(tensor: Any, seed: int, *, pads_anew: bool = False) -> Any:
+def fresh_tensor(tensor: Tensor, seed: int, *, pads_anew: bool = False) -> Any:
     """Other values for one tensor."""
     import torch
 
@@ -48,7 +51,7 @@ def fresh_tensor(tensor: Any, seed: int, *, pads_anew: bool = False) -> Any:
     )
 
 
-def _fresh_floats(tensor: Any, generator: Any) -> Any:
+def _fresh_floats(tensor: Tensor, generator: Any) -> Any:
     import torch
 
     values = tensor.detach().float()
@@ -62,7 +65,7 @@ def _fresh_floats(tensor: Any, generator: Any) -> Any:
     return torch.empty_like(tensor, requires_grad=False).copy_(drawn)  # strides as they were
 
 
-def _padding_side(tensor: Any) -> str:
+def _padding_side(tensor: Tensor) -> str:
     """ "left" or "right" for a mask of zeros and ones that pads rows at one end; empty for anything else."""
     import torch
 
@@ -75,7 +78,7 @@ def _padding_side(tensor: Any) -> str:
     return "right" if bool((steps <= 0).all()) else "left" if bool((steps >= 0).all()) else ""
 
 
-def _padded_anew(mask: Any, side: str, seed: int) -> Any:
+def _padded_anew(mask: Tensor, side: str, seed: int) -> Any:
     import torch
 
     rows, width = mask.shape
@@ -87,7 +90,7 @@ def _padded_anew(mask: Any, side: str, seed: int) -> Any:
     return real.to(mask.dtype)
 
 
-def _is_structure(tensor: Any) -> bool:
+def _is_structure(tensor: Tensor) -> bool:
     """Whole numbers whose order is their meaning: offsets, positions, masks of zeros and ones."""
     if tensor.dim() < 2 or tensor.shape[-1] < 2:
         return bool(tensor.dim() < 2)

@@ -11,7 +11,7 @@ from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.models.memory import is_out_of_memory, release_unused
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 # Beyond this the double run computes something else (a cast inside the model, other random numbers), not better.
 _DISAGREES = 0.25
@@ -94,7 +94,7 @@ def _converted(inputs: Inputs, dtype: Any) -> Inputs:
     return inputs.mapped(converted)
 
 
-def rms(tensor: Any) -> float:
+def rms(tensor: Tensor) -> float:
     """The root of the mean square, in double; 0 for nothing."""
     return float(tensor.double().square().mean().sqrt()) if tensor.numel() else 0.0
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.graph_nodes import argument, operation
+
+if TYPE_CHECKING:
+    from torch import fx
 
 _AXES = ("transpose", "swapaxes", "swapdims")
 
 
-def axis_before(node: Any, axis: int, rank: int) -> int | None:
+def axis_before(node: fx.Node, axis: int, rank: int) -> int | None:
     """Where an axis of a node's result is in its first argument; None if the node does more than move axes."""
     name = operation(node)
     if name in _AXES:
@@ -23,14 +26,14 @@ def axis_before(node: Any, axis: int, rank: int) -> int | None:
     return axis if name in ("contiguous", "cast") else None
 
 
-def applied_again(graph: Any, chain: list[Any], start: Any) -> Any:
+def applied_again(graph: fx.Graph, chain: list[Any], start: Any) -> Any:
     """The operations of a chain, which goes from the last to the first, on another first argument."""
     for node in reversed(chain):
         start = graph.create_node(node.op, node.target, (start, *node.args[1:]), dict(node.kwargs))
     return start
 
 
-def erase_upwards(graph: Any, node: Any) -> None:
+def erase_upwards(graph: fx.Graph, node: fx.Node) -> None:
     """Remove a node that nobody reads, and what only it needed. Methods of objects that are no tensors stay."""
     from torch import fx
 

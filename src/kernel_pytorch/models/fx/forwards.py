@@ -15,7 +15,7 @@ from kernel_pytorch.models.boundary import boundary_of
 from kernel_pytorch.models.fx.live_values import FREE, facts_of
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import fx, nn
 
 Key = tuple[Any, ...]
 _CONSTANTS = (type(None), bool, int, float, str)
@@ -63,7 +63,7 @@ class Variant:
     training: bool
     key: Key
     function: Callable[..., Any]
-    graph: Any
+    graph: fx.Graph
     only_while_eval: tuple[Any, ...] = ()
     facts: tuple[Any, ...] | None = None
     """Ranks, or shapes, dtypes and devices it holds for; None where the forward does not depend on them."""
@@ -71,7 +71,7 @@ class Variant:
     only_without_hooks: bool = False
     """An output that nobody uses is left out; a hook might."""
 
-    def fits(self, module: Any, tensors: list[Any]) -> bool:
+    def fits(self, module: nn.Module, tensors: list[Any]) -> bool:
         """May it serve this call, which is of its kind?"""
         if self.only_without_hooks and (module._forward_hooks or module._backward_hooks):
             return False
@@ -88,7 +88,7 @@ class Variant:
 class RewrittenForward:
     """The forward of an optimised module: a variant where one fits the call, else the module's own forward."""
 
-    def __init__(self, module: Any, variants: tuple[Variant, ...] = ()) -> None:
+    def __init__(self, module: nn.Module, variants: tuple[Variant, ...] = ()) -> None:
         self.module = module
         self.variants = variants
 
@@ -132,13 +132,13 @@ class RewrittenForward:
         return {"module": self.module, "variants": ()}
 
 
-def current_forward(module: Any) -> Any:
+def current_forward(module: nn.Module) -> Any:
     """The forward put on this module (inside the precision boundary of `prepare_model`), or None for its own."""
     boundary = boundary_of(module)
     return boundary.inner if boundary is not None else module.__dict__.get("forward")
 
 
-def set_forward(module: Any, forward: Any) -> None:
+def set_forward(module: nn.Module, forward: Any) -> None:
     """Put a forward on the module, inside its precision boundary if it has one; None gives back its own."""
     boundary = boundary_of(module)
     if boundary is not None:

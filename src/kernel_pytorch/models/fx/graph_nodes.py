@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.trace import TracedForward
+
+if TYPE_CHECKING:
+    from torch import fx
 
 _NAMES = {
     operator.matmul: "matmul",
@@ -47,12 +50,12 @@ def operation(node: Any) -> str:
     return ""
 
 
-def argument(node: Any, position: int, name: str, default: Any = None) -> Any:
+def argument(node: fx.Node, position: int, name: str, default: Any = None) -> Any:
     """An argument of a node, given by position or by name."""
     return node.args[position] if len(node.args) > position else node.kwargs.get(name, default)
 
 
-def softmax_axis(traced: TracedForward, node: Any) -> Any:
+def softmax_axis(traced: TracedForward, node: fx.Node) -> Any:
     """The axis along which a node takes a softmax, counted from the end; None if it does not."""
     from torch import nn
 

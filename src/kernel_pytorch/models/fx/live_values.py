@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import operator
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import fx, nn
 
 # What the graph depends on, from nothing to everything that can be asked without reading.
 FREE, RANKS, ALL = 0, 1, 2
@@ -31,7 +34,7 @@ def facts_of(tensors: list[Any], dependence: int) -> tuple[Any, ...] | None:
     return tuple(None if item is None else (tuple(item.shape), item.dtype, item.device.type) for item in known)
 
 
-def from_metadata(node: Any) -> bool:
+def from_metadata(node: fx.Node) -> bool:
     """Is a node's value computed from shapes, dtypes and constants only?"""
     if node.op in ("placeholder", "get_attr", "call_module"):
         return False
@@ -44,13 +47,13 @@ def from_metadata(node: Any) -> bool:
 class LiveValues:
     """What each node of a trace gave on the example."""
 
-    def __init__(self, root: Any, arguments: list[Any]) -> None:
+    def __init__(self, root: nn.Module, arguments: list[Any]) -> None:
         self.root, self.arguments = root, list(arguments)
         self.values: dict[Any, Any] = {}
         self.dependence = FREE
         self.is_running = False
 
-    def run(self, node: Any) -> None:
+    def run(self, node: fx.Node) -> None:
         """Compute a node that was just made. The tracer leaves alone what is called meanwhile."""
         from torch.fx.node import map_arg
 
@@ -71,19 +74,19 @@ class LiveValues:
             self.is_running = False
         self.values[node] = result
 
-    def _value(self, node: Any) -> Any:
+    def _value(self, node: fx.Node) -> Any:
         if node.op == "get_attr" and node not in self.values:  # made by the tracer without a proxy
             self.values[node] = operator.attrgetter(node.target)(self.root)
         return self.values[node]
 
-    def known(self, node: Any, what: str, dependence: int = ALL) -> Any:
+    def known(self, node: fx.Node, what: str, dependence: int = ALL) -> Any:
         """A value that Python needs now. Raises ReadsValues where it is not known from shapes alone."""
         if not from_metadata(node):
             raise ReadsValues(f"its control flow depends on {what} of {node.name}, which is computed from tensors")
         self.dependence = max(self.dependence, dependence)
         return self.values[node]
 
-    def length(self, node: Any) -> int:
+    def length(self, node: fx.Node) -> int:
         """How many items a node has: of a shape, the number of axes."""
         import torch
 

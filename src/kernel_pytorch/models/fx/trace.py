@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.forwards import Key, arguments_of
 from kernel_pytorch.models.fx.live_values import FREE, LiveValues, live_proxy_class, untyped_proxy_class
+
+if TYPE_CHECKING:
+    from torch import fx, nn
 
 # torch.fx does not see these when they are called with sizes, and would store what they give as a constant.
 _FACTORIES = ("ones", "zeros", "full", "empty", "arange", "eye", "rand", "randn", "linspace", "tensor")
@@ -42,9 +45,9 @@ class Value:
 class TracedForward:
     """A module's forward as a graph that a rewrite may edit. `values` is empty where there is no example."""
 
-    module: Any
+    module: nn.Module
     where: str
-    graph: Any
+    graph: fx.Graph
     values: dict[Any, Value] = field(default_factory=dict)
     refusals: list[tuple[str, str]] = field(default_factory=list)
     shared_storages: frozenset[int] = frozenset()
@@ -78,7 +81,7 @@ class TracedForward:
         self.refusals.append((where, reason))
 
 
-def trace(module: Any, key: Key, example: list[Any] | None = None) -> TracedForward:
+def trace(module: nn.Module, key: Key, example: list[Any] | None = None) -> TracedForward:
     """The graph of type(module).forward for one kind of call. Raises Untraceable; the module is as it was.
 
     With an example the forward may branch on shapes and dtypes; the example is run on the way."""
@@ -116,7 +119,7 @@ def known_of(result: Any) -> Value:
     return Value()
 
 
-def function_of(graph: Any) -> Callable[..., Any]:
+def function_of(graph: fx.Graph) -> Callable[..., Any]:
     """The graph as a Python function of the module and the tensors of the call.
 
     Blocks that are alike get the same function: Dynamo, which goes by it, then compiles them once."""
@@ -134,7 +137,7 @@ def function_of(graph: Any) -> Callable[..., Any]:
 _functions: dict[tuple[str, tuple[tuple[str, int], ...]], Callable[..., Any]] = {}
 
 
-def evaluate(module: Any, graph: Any, tensors: list[Any]) -> dict[Any, Value]:
+def evaluate(module: nn.Module, graph: fx.Graph, tensors: list[Any]) -> dict[Any, Value]:
     """Run the graph on real tensors: the value of each node."""
     values: dict[Any, Value] = {}
     _interpreter_class()(module, values, graph).run(*tensors, enable_io_processing=False)
@@ -177,7 +180,7 @@ def _tracer_class() -> type:
 
         proxy_buffer_attributes = True
 
-        def __init__(self, module: Any, key: Key, calls: list[Any], live: LiveValues | None) -> None:
+        def __init__(self, module: nn.Module, key: Key, calls: list[Any], live: LiveValues | None) -> None:
             super().__init__(autowrap_modules=(math,))
             self._call_key = key
             self._known = {id(tensor) for _, tensor in (*module.named_parameters(), *module.named_buffers())}
@@ -190,10 +193,10 @@ def _tracer_class() -> type:
         def is_running_example(self) -> bool:
             return self.live is not None and self.live.is_running
 
-        def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+        def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
             return True
 
-        def proxy(self, node: Any) -> Any:
+        def proxy(self, node: fx.Node) -> Any:
             return live_proxy_class()(node, self) if self.live is not None else untyped_proxy_class()(node, self)
 
         def create_proxy(self, *args: Any, **kwargs: Any) -> Any:
@@ -204,7 +207,7 @@ def _tracer_class() -> type:
                 raise Untraceable("it switches gradients or autocast, which a graph would lose: it needs an example")
             return made
 
-        def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
+        def call_module(self, m: nn.Module, forward: Any, args: Any, kwargs: Any) -> Any:
             return (
                 forward(*args, **kwargs) if self.is_running_example else super().call_module(m, forward, args, kwargs)
             )
@@ -258,7 +261,7 @@ def _interpreter_class() -> type:
     from torch import fx
 
     class ValueInterpreter(fx.Interpreter):  # type: ignore[misc]
-        def __init__(self, module: Any, values: dict[Any, Value], graph: Any) -> None:
+        def __init__(self, module: nn.Module, values: dict[Any, Value], graph: fx.Graph) -> None:
             super().__init__(module, graph=graph)
             self._values = values
 
@@ -304,7 +307,7 @@ def _modes() -> tuple[bool, ...]:
     )  # fmt: skip
 
 
-def _plain_tensors(module: Any) -> dict[int, str]:
+def _plain_tensors(module: nn.Module) -> dict[int, str]:
     """Tensors that are plain attributes (a table of angles), by identity: read anew in every call."""
     import torch
 
@@ -316,7 +319,7 @@ def _plain_tensors(module: Any) -> dict[int, str]:
     }
 
 
-def _plain_state(module: Any) -> dict[str, tuple[Any, Any]]:
+def _plain_state(module: nn.Module) -> dict[str, tuple[Any, Any]]:
     return {name: (value, _contents(value)) for name, value in module.__dict__.items()}
 
 
@@ -324,7 +327,7 @@ def _contents(value: Any) -> Any:
     return value.copy() if isinstance(value, (list, dict, set)) else None
 
 
-def _restore(module: Any, state: dict[str, tuple[Any, Any]]) -> str:
+def _restore(module: nn.Module, state: dict[str, tuple[Any, Any]]) -> str:
     """Put attributes back as they were; the name of one that had changed."""
     changed = ""
     for name in [name for name in module.__dict__ if name not in state]:
@@ -354,7 +357,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def shared_storages(model: Any) -> frozenset[int]:
+def shared_storages(model: nn.Module) -> frozenset[int]:
     """Addresses of storages that two or more different parameters or buffers of the model lie in."""
     seen: dict[int, int] = {}
     for tensor in {id(item): item for item in (*model.parameters(), *model.buffers())}.values():

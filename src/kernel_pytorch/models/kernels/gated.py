@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.kernels import launch
 from kernel_pytorch.models.kernels.gated_kernels import gated_kernels
 from kernel_pytorch.models.kernels.launch import Launch, card_of
 from kernel_pytorch.models.kernels.norms import as_rows, on_device
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-def forward(gate: Any, up: Any, activation: str, chosen: Launch | None = None) -> Any:
+
+def forward(gate: Tensor, up: Tensor, activation: str, chosen: Launch | None = None) -> Any:
     """activation(gate) * up."""
     import torch
 
@@ -29,7 +32,7 @@ def forward(gate: Any, up: Any, activation: str, chosen: Launch | None = None) -
     return out
 
 
-def backward(dout: Any, gate: Any, up: Any, activation: str, chosen: Launch | None = None) -> tuple[Any, Any]:
+def backward(dout: Tensor, gate: Tensor, up: Tensor, activation: str, chosen: Launch | None = None) -> tuple[Any, Any]:
     """The gradients of gate and up."""
     import torch
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.kernels import launch
 from kernel_pytorch.models.kernels.launch import Launch, card_of
 from kernel_pytorch.models.kernels.norms import on_device
 from kernel_pytorch.models.kernels.rope_kernels import rope_kernels
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 
 def rotate(
-    q: Any,
-    k: Any,
-    cos: Any,
-    sin: Any,
+    q: Tensor,
+    k: Tensor,
+    cos: Tensor,
+    sin: Tensor,
     rotated: int,
     *,
     interleaved: bool,
@@ -50,5 +53,5 @@ def rotate(
     return out_q, out_k
 
 
-def _side_by_side(tensor: Any) -> Any:
+def _side_by_side(tensor: Tensor) -> Any:
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.forwards import is_plain
 from kernel_pytorch.models.fx.graph_nodes import argument, operation, softmax_axis
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
+
+if TYPE_CHECKING:
+    from torch import Tensor, fx, nn
 
 # Above this a masked score is not surely zero after the softmax, so adding it is not the same as filling it in.
 _SURELY_MASKED = -1e4
@@ -56,12 +59,12 @@ def edit(traced: TracedForward) -> list[Change]:
     return changes
 
 
-def active_dropout(module: Any) -> float:
+def active_dropout(module: nn.Module) -> float:
     """The probability with which a Dropout module drops right now."""
     return float(module.p) if module.training else 0.0
 
 
-def additive_mask(mask: Any, fill: float, query: Any) -> Any:
+def additive_mask(mask: Tensor, fill: float, query: Tensor) -> Any:
     """Zero where a score counts and `fill` where it does not."""
     import torch
 
@@ -103,7 +106,7 @@ def _walk_down(traced: TracedForward, found: _Pattern) -> bool:
         node = user
 
 
-def _drops(traced: TracedForward, user: Any, node: Any) -> bool:
+def _drops(traced: TracedForward, user: Any, node: fx.Node) -> bool:
     """Is this the return of a node in places that no caller uses?"""
     if user.op != "output" or type(user.args[0]) is not tuple:
         return False
@@ -154,7 +157,7 @@ def _walk_up(traced: TracedForward, found: _Pattern) -> bool:
     return False
 
 
-def _filled(traced: TracedForward, node: Any, name: str) -> tuple[tuple[Any, ...], Any]:
+def _filled(traced: TracedForward, node: fx.Node, name: str) -> tuple[tuple[Any, ...], Any]:
     if name == "masked_fill":
         scores, mask, fill, keep = node.args[0], argument(node, 1, "mask"), argument(node, 2, "value"), False
     else:
@@ -174,15 +177,15 @@ def _filled(traced: TracedForward, node: Any, name: str) -> tuple[tuple[Any, ...
     return ("keep" if keep else "fill", mask, number), scores
 
 
-def _mask_above(traced: TracedForward, node: Any) -> bool:
+def _mask_above(traced: TracedForward, node: fx.Node) -> bool:
     return _reaches(traced, node, ("add", "masked_fill", "where"), ("mul", "div", "cast"))
 
 
-def _holds_product(traced: TracedForward, node: Any) -> bool:
+def _holds_product(traced: TracedForward, node: fx.Node) -> bool:
     return _reaches(traced, node, ("matmul",), ("mul", "div", "cast", "masked_fill", "where", "add"))
 
 
-def _reaches(traced: TracedForward, node: Any, wanted: tuple[str, ...], through: tuple[str, ...]) -> bool:
+def _reaches(traced: TracedForward, node: fx.Node, wanted: tuple[str, ...], through: tuple[str, ...]) -> bool:
     """Is one of the wanted operations found going up the scores, through these operations only?"""
     name = operation(node)
     if name in wanted:
@@ -294,7 +297,7 @@ def _scale_node(traced: TracedForward, found: _Pattern) -> Any:
     return total
 
 
-def _erase_upwards(graph: Any, node: Any) -> None:
+def _erase_upwards(graph: fx.Graph, node: fx.Node) -> None:
     """Remove a node, and what only it needed."""
     inputs = list(node.all_input_nodes)
     graph.erase_node(node)

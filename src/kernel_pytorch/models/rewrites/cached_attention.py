@@ -6,7 +6,7 @@ are counted, tables that are cut to the length) is taken at the position of the 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.live_values import RANKS, from_metadata
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
@@ -15,6 +15,9 @@ from kernel_pytorch.models.rewrites import attention, repeat_kv
 from kernel_pytorch.models.rewrites.causal_mask import is_causal
 from kernel_pytorch.models.rewrites.key_values import KeyValueStore
 from kernel_pytorch.models.rewrites.repeat_kv import attention_arguments, grouped_attention, is_attention
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 STORE = "key_value_store"
 """The attribute under which rewritten modules find the store."""
@@ -39,7 +42,7 @@ def rewrite_for(tokens: int) -> Rewrite:
     return Rewrite("static cache", "balanced", "one token's work per token", edit=edit, drops_unused_outputs=True)
 
 
-def attend(store: KeyValueStore, place: int, query: Any, key: Any, value: Any, scale: float | None = None) -> Any:
+def attend(store: KeyValueStore, place: int, query: Tensor, key: Any, value: Any, scale: float | None = None) -> Any:
     """Attention of new tokens over all places they see."""
     keys, values = store.update(key, value, place)
     return grouped_attention(query, keys, values, attn_mask=store.seen, scale=scale)

@@ -18,7 +18,7 @@ from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.models.tree import shallow_tree
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from kernel_pytorch.models.rewrites.static_decoder import StaticDecoder
 
@@ -42,7 +42,7 @@ class Loop:
 class CachedCalls:
     """A forward that computes the logits of new tokens only."""
 
-    def __init__(self, module: Any, inner: Any, decoder: StaticDecoder | None) -> None:
+    def __init__(self, module: nn.Module, inner: Any, decoder: StaticDecoder | None) -> None:
         self.module, self.inner, self.decoder = module, inner, decoder
         self.seen: Any = None
         self.logits: Any = None
@@ -97,7 +97,7 @@ def find(model: nn.Module, inputs: Inputs) -> Loop:
     names = {module: name for name, module in tree.named_modules() if name}
     calls: dict[str, list[Any]] = {}
 
-    def before(module: Any, args: Any, kwargs: Any) -> None:
+    def before(module: nn.Module, args: Any, kwargs: Any) -> None:
         if module in names:
             alone = len(args) == 1 and not kwargs and isinstance(args[0], Tensor)
             calls.setdefault(names[module], []).append(args[0].clone() if alone and _are_tokens(args[0]) else None)
@@ -120,12 +120,12 @@ def cache(model: nn.Module, loop: Loop) -> nn.Module:
     return tree
 
 
-def _stamp(module: Any) -> list[tuple[int, int]]:
+def _stamp(module: nn.Module) -> list[tuple[int, int]]:
     """Changes when a weight is moved or written to: what was computed with it is then of no use."""
     return [(item.data_ptr(), 0 if item.is_inference() else item._version) for item in module.parameters()]
 
 
-def _are_tokens(tensor: Any) -> bool:
+def _are_tokens(tensor: Tensor) -> bool:
     return bool(tensor.dim() == 2 and not tensor.is_floating_point())
 
 

@@ -6,13 +6,16 @@ The rewritten forward holds for the shapes of the example.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.chains import erase_upwards
 from kernel_pytorch.models.fx.live_values import ALL, LiveValues, from_metadata
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
 from kernel_pytorch.models.rewrites.repeat_kv import attention_arguments, grouped_attention, is_attention
+
+if TYPE_CHECKING:
+    from torch import fx
 
 # As in the rewrite of attention: what is added to a score to hide it for certain.
 _SURELY_MASKED = -1e4
@@ -40,7 +43,7 @@ def edit(traced: TracedForward) -> list[Change]:
     return changes
 
 
-def _is_constant(node: Any) -> bool:
+def _is_constant(node: fx.Node) -> bool:
     """Made from buffers, constants and shapes only."""
     if node.op == "get_attr" or from_metadata(node):
         return True
@@ -52,7 +55,7 @@ def _is_constant(node: Any) -> bool:
     return node.op in ("call_function", "call_method") and bool(inputs) and all(map(_is_constant, inputs))
 
 
-def is_causal(traced: TracedForward, mask: Any) -> bool:
+def is_causal(traced: TracedForward, mask: fx.Node) -> bool:
     """Does this mask, on the example, hide what comes later and nothing else?"""
     import torch
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.forwards import is_plain
 from kernel_pytorch.models.fx.rewrite import Change, Part, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
 from kernel_pytorch.models.inputs import Inputs
+
+if TYPE_CHECKING:
+    from torch import fx, nn
 
 
 def edit(traced: TracedForward) -> list[Change]:
@@ -34,7 +37,7 @@ def edit(traced: TracedForward) -> list[Change]:
     return changes
 
 
-def _does_nothing(module: Any) -> bool:
+def _does_nothing(module: nn.Module) -> bool:
     from torch import nn
 
     if type(module) is nn.Identity:
@@ -43,7 +46,7 @@ def _does_nothing(module: Any) -> bool:
     return type(module) in kinds and not module.training and is_plain(module)
 
 
-def _training_argument(node: Any) -> Any:
+def _training_argument(node: fx.Node) -> Any:
     if not node.args:
         return None
     return node.args[2] if len(node.args) > 2 else node.kwargs.get("training", True)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.graph_nodes import operation
 from kernel_pytorch.models.fx.live_values import ALL
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward, between, mutates
+
+if TYPE_CHECKING:
+    from torch import fx
 
 _LAYOUT = (
     *("transpose", "permute", "view", "reshape", "unsqueeze", "squeeze", "expand", "flatten", "contiguous"),
@@ -101,7 +104,7 @@ def _of_weights(traced: TracedForward) -> list[Change]:
     return changes
 
 
-def _casts(traced: TracedForward, node: Any) -> bool:
+def _casts(traced: TracedForward, node: fx.Node) -> bool:
     """Does it change the dtype, and nothing else?"""
     if operation(node) != "cast" or not node.args or set(node.kwargs) - {"dtype"}:
         return False

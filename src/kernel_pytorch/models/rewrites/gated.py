@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.forwards import is_plain
 from kernel_pytorch.models.fx.graph_nodes import argument, operation
@@ -13,6 +13,9 @@ from kernel_pytorch.models.fx.trace import TracedForward
 from kernel_pytorch.models.kernels.functions import IN_EAGER_INFERENCE, serves
 from kernel_pytorch.models.kernels.ops import ACTIVATIONS, call, why_not
 from kernel_pytorch.models.kernels.plain import activated
+
+if TYPE_CHECKING:
+    from torch import Tensor, fx, nn
 
 
 def gated(use: str) -> Rewrite:
@@ -23,7 +26,7 @@ def gated(use: str) -> Rewrite:
     )  # fmt: skip
 
 
-def product(gate: Any, up: Any, activation: str, use: str) -> Any:
+def product(gate: Tensor, up: Tensor, activation: str, use: str) -> Any:
     """activation(gate) * up."""
     import torch
 
@@ -55,7 +58,7 @@ def _edit(traced: TracedForward, use: str) -> list[Change]:
     return changes
 
 
-def _activation(traced: TracedForward, node: Any) -> str | None:
+def _activation(traced: TracedForward, node: fx.Node) -> str | None:
     from torch.nn import functional
 
     module = traced.submodule(node)
@@ -71,13 +74,13 @@ def _activation(traced: TracedForward, node: Any) -> str | None:
     return None
 
 
-def _has_state(module: Any) -> bool:
+def _has_state(module: nn.Module) -> bool:
     return any(
         (getattr(module, "inplace", False), next(module.buffers(), None) is not None, next(module.children(), None))
     )
 
 
-def _by_values(module: Any) -> str | None:
+def _by_values(module: nn.Module) -> str | None:
     """Which activation a module without weights is, from what it gives for some numbers. None for anything else."""
     import torch
 

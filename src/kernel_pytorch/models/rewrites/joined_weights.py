@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def joint_view(parts: Sequence[Any]) -> Any:
@@ -35,7 +38,7 @@ def joint_function() -> Any:
         """One product over the joint weight; its gradient goes to each parameter by itself."""
 
         @staticmethod
-        def forward(ctx: Any, x: Any, weight: Any, bias: Any, count: int, *parameters: Any) -> Any:
+        def forward(ctx: Any, x: Tensor, weight: Any, bias: Any, count: int, *parameters: Any) -> Any:
             result = functional.linear(x, weight, bias)
             ctx.count, ctx.x_dtype = count, x.dtype
             # Under autocast the product ran in 16 bits: what was multiplied is what the gradient needs.
@@ -70,7 +73,7 @@ def joint_function() -> Any:
     return JointLinear
 
 
-def owns_its_storage(parameter: Any, shared: frozenset[int]) -> bool:
+def owns_its_storage(parameter: Tensor, shared: frozenset[int]) -> bool:
     """True when a parameter is all that lies in its storage, and no other tensor of the model lies there."""
     return (
         parameter.is_contiguous()

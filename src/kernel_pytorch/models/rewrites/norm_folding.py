@@ -15,7 +15,7 @@ from kernel_pytorch.models.fx.rewrite import Change, Part, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 _folded: weakref.WeakKeyDictionary[Any, tuple[Any, Any, Any]] = weakref.WeakKeyDictionary()
 
@@ -57,7 +57,7 @@ def _part(layer: nn.Module, norm: nn.Module) -> Part:
     return Part(original, lambda x: layer_then_norm(layer, norm, x), random_inputs(layer))
 
 
-def layer_then_norm(layer: Any, norm: Any, x: Any) -> Any:
+def layer_then_norm(layer: nn.Module, norm: nn.Module, x: Tensor) -> Any:
     """norm(layer(x)), with folded weights where that is the same function and no gradient is asked for."""
     import torch
 
@@ -79,7 +79,7 @@ def layer_then_norm(layer: Any, norm: Any, x: Any) -> Any:
     return layer._conv_forward(x, *_weights(layer, norm))
 
 
-def fold(layer: Any, norm: Any) -> tuple[Any, Any]:
+def fold(layer: nn.Module, norm: nn.Module) -> tuple[Any, Any]:
     """Weight and bias of the layer that computes norm(layer(x)), in the layer's dtype; computed in at least fp32."""
     import torch
 
@@ -97,7 +97,7 @@ def fold(layer: Any, norm: Any) -> tuple[Any, Any]:
     return weight.to(layer.weight.dtype), shift.to(layer.weight.dtype)
 
 
-def _weights(layer: Any, norm: Any) -> tuple[Any, Any]:
+def _weights(layer: nn.Module, norm: nn.Module) -> tuple[Any, Any]:
     import torch
 
     tensors = (
@@ -128,7 +128,7 @@ def forget_folded_weights() -> None:
     _folded.clear()
 
 
-def _fit(layer: Any, norm: Any) -> bool:
+def _fit(layer: nn.Module, norm: nn.Module) -> bool:
     from torch import nn
 
     pairs = {

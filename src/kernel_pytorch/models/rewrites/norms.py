@@ -187,12 +187,12 @@ def _whole_forward(traced: TracedForward, use: str) -> list[Change]:
     return [Change(traced.where or "the model", f"{type(traced.module).__name__} as one Triton kernel")]
 
 
-def _one_axis(traced: TracedForward, weight: Any, x: Any) -> bool:
+def _one_axis(traced: TracedForward, weight: fx.Node, x: fx.Node) -> bool:
     have, given = traced.value(weight), traced.value(x)
     return bool(have.shape and given.shape and len(have.shape) == 1 and have.shape[0] == given.shape[-1])
 
 
-def _epsilon(traced: TracedForward, root: Any, x: Any) -> float | None:
+def _epsilon(traced: TracedForward, root: fx.Node, x: fx.Node) -> float | None:
     """The constant in rsqrt(mean(x^2, -1) + constant); None if that is not what stands there."""
     total = argument(root, 0, "input")
     if operation(total) != "add":
@@ -217,7 +217,7 @@ def _epsilon(traced: TracedForward, root: Any, x: Any) -> float | None:
     return eps if is_square and _without_casts(square.args[0]) is x else None
 
 
-def _weight_order(root: Any, weight: Any, x: Any, result: Any) -> str | None:
+def _weight_order(root: fx.Node, weight: fx.Node, x: fx.Node, result: fx.Node) -> str | None:
     """Whether the row is rounded to its dtype before or after the weight; None if the rest is something else."""
     node = result
     rounded_after = operation(node) == "cast"
@@ -234,7 +234,7 @@ def _weight_order(root: Any, weight: Any, x: Any, result: Any) -> str | None:
     return WEIGHT_FIRST if rounded_after else NO_CASTS
 
 
-def _without_casts(node: Any) -> Any:
+def _without_casts(node: fx.Node) -> Any:
     while operation(node) == "cast":
         node = node.args[0]
     return node
@@ -268,7 +268,7 @@ def _edit_added(traced: TracedForward, use: str) -> list[Change]:
     return changes
 
 
-def _in_place(node: Any) -> bool:
+def _in_place(node: fx.Node) -> bool:
     name = node.target if isinstance(node.target, str) else getattr(node.target, "__name__", "")
     return name in ("add_", "iadd") or "out" in node.kwargs
 

@@ -38,7 +38,7 @@ class Padding:
 class WithoutPadding:
     """A forward that cuts what is padding in every row off its arguments."""
 
-    def __init__(self, module: Any, inner: Any, padding: Padding) -> None:
+    def __init__(self, module: nn.Module, inner: Any, padding: Padding) -> None:
         self.module, self.inner, self.padding = module, inner, padding
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -7,12 +7,15 @@ one head, which is the same sum over keys, and the mask is repeated in place of 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.chains import applied_again, axis_before, erase_upwards
 from kernel_pytorch.models.fx.graph_nodes import argument, operation
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward
+
+if TYPE_CHECKING:
+    from torch import Tensor, fx
 
 _PARAMETERS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
 
@@ -45,7 +48,7 @@ def edit(traced: TracedForward) -> list[Change]:
 
 
 def grouped_attention(
-    query: Any,
+    query: Tensor,
     key: Any,
     value: Any,
     attn_mask: Any = None,
@@ -74,19 +77,19 @@ def grouped_attention(
     return result.unflatten(2, (groups, length)).flatten(1, 2)
 
 
-def is_attention(node: Any) -> bool:
+def is_attention(node: fx.Node) -> bool:
     """Is it a call of torch's attention?"""
     from torch.nn import functional
 
     return bool(node.op == "call_function" and node.target is functional.scaled_dot_product_attention)
 
 
-def attention_arguments(node: Any) -> dict[str, Any]:
+def attention_arguments(node: fx.Node) -> dict[str, Any]:
     """The arguments of such a call by name."""
     return {**dict(zip(_PARAMETERS, node.args, strict=False)), **node.kwargs}
 
 
-def _unrepeated(traced: TracedForward, node: Any) -> tuple[Any, list[Any], int] | None:
+def _unrepeated(traced: TracedForward, node: fx.Node) -> tuple[Any, list[Any], int] | None:
     """What is repeated along the axis of heads, the operations after that, and how often."""
     shape = traced.value(node).shape
     if shape is None or len(shape) != 4:
@@ -106,7 +109,7 @@ def _unrepeated(traced: TracedForward, node: Any) -> tuple[Any, list[Any], int] 
         axis, node = moved, node.args[0]
 
 
-def _repeated(traced: TracedForward, node: Any, axis: int) -> Any:
+def _repeated(traced: TracedForward, node: fx.Node, axis: int) -> Any:
     """The node that this one repeats item by item along an axis, or None."""
     after = traced.value(node).shape
     if after is None:

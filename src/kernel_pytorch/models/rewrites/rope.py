@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.graph_nodes import argument, operation
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
@@ -12,13 +12,16 @@ from kernel_pytorch.models.fx.trace import TracedForward, mutates
 from kernel_pytorch.models.kernels.functions import serves
 from kernel_pytorch.models.kernels.ops import call
 
+if TYPE_CHECKING:
+    from torch import Tensor, fx
+
 
 @dataclass(frozen=True)
 class _Rotation:
-    result: Any
-    x: Any
-    cos: Any
-    sin: Any
+    result: fx.Node
+    x: fx.Node
+    cos: fx.Node
+    sin: fx.Node
 
 
 def rope(use: str) -> Rewrite:
@@ -29,7 +32,7 @@ def rope(use: str) -> Rewrite:
     )  # fmt: skip
 
 
-def rotated_pair(q: Any, k: Any, cos: Any, sin: Any, use: str) -> Any:
+def rotated_pair(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor, use: str) -> Any:
     """x * cos + rotate_half(x) * sin of both."""
     import torch
 
@@ -44,12 +47,12 @@ def rotated_pair(q: Any, k: Any, cos: Any, sin: Any, use: str) -> Any:
     return call("rope", q, k, cos, sin, q.shape[-1], False, False)
 
 
-def rotated(x: Any, cos: Any, sin: Any, use: str) -> Any:
+def rotated(x: Tensor, cos: Tensor, sin: Tensor, use: str) -> Any:
     """x * cos + rotate_half(x) * sin."""
     return rotated_pair(x, x[:, :, :0] if cos.shape[2] == 1 < x.shape[2] else x[:, :0], cos, sin, use)[0]
 
 
-def by_hand(x: Any, cos: Any, sin: Any) -> Any:
+def by_hand(x: Tensor, cos: Tensor, sin: Tensor) -> Any:
     """The same in torch's operations."""
     import torch
 
@@ -57,7 +60,7 @@ def by_hand(x: Any, cos: Any, sin: Any) -> Any:
     return x * cos + torch.cat((-x[..., half:], x[..., :half]), dim=-1) * sin
 
 
-def _tables(q: Any, k: Any, cos: Any, sin: Any) -> tuple[bool, Any, Any] | None:
+def _tables(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[bool, Any, Any] | None:
     """The tables without the axis of the heads, and whether tokens come before heads; None for other shapes."""
     if q.dim() != 4 or k.dim() != 4 or cos.dim() != 4 or cos.shape != sin.shape or cos.shape[-1] != q.shape[-1]:
         return None
@@ -100,12 +103,12 @@ def _together(one: _Rotation, other: _Rotation, places: dict[Any, int]) -> bool:
     return one.cos is other.cos and one.sin is other.sin and places[other.x] < places[one.result]
 
 
-def _replace(graph: Any, node: Any, new: Any) -> None:
+def _replace(graph: fx.Graph, node: fx.Node, new: Any) -> None:
     node.replace_all_uses_with(new)
     _erase(graph, node)
 
 
-def _erase(graph: Any, node: Any) -> None:
+def _erase(graph: fx.Graph, node: fx.Node) -> None:
     """Remove the rotation's own nodes, of which nobody reads any more."""
     if node.users or operation(node) not in ("add", "mul", "cat", "neg", "getitem", "chunk"):
         return
@@ -115,7 +118,7 @@ def _erase(graph: Any, node: Any) -> None:
         _erase(graph, item)
 
 
-def _rotation(traced: TracedForward, node: Any) -> _Rotation | None:
+def _rotation(traced: TracedForward, node: fx.Node) -> _Rotation | None:
     if operation(node) != "add" or len(node.args) != 2 or any(operation(item) != "mul" for item in node.args):
         return None
     for straight, turned in (node.args, reversed(node.args)):
@@ -130,7 +133,7 @@ def _rotation(traced: TracedForward, node: Any) -> _Rotation | None:
     return None
 
 
-def _source_of_turned(traced: TracedForward, node: Any) -> Any:
+def _source_of_turned(traced: TracedForward, node: fx.Node) -> Any:
     """x of cat((-x[..., half:], x[..., :half]), -1); None for anything else."""
     if operation(node) != "cat" or not isinstance(node.args[0], (tuple, list)) or len(node.args[0]) != 2:
         return None
@@ -143,7 +146,7 @@ def _source_of_turned(traced: TracedForward, node: Any) -> Any:
     return x if x is not None and x is _part(traced, first, 0) and traced.value(x).shape == shape else None
 
 
-def _part(traced: TracedForward, node: Any, number: int) -> Any:
+def _part(traced: TracedForward, node: fx.Node, number: int) -> Any:
     """x where the node is its first or second half along the last axis."""
     if operation(node) != "getitem":
         return None

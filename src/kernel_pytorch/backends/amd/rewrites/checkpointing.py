@@ -12,6 +12,7 @@ from kernel_pytorch.models.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     import torch
+    from torch import nn
 
     from kernel_pytorch.models.check.reference import Reference
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 class CheckpointedForward:
     """A block's forward that keeps only its inputs for the backward pass."""
 
-    def __init__(self, module: Any, inner: Any) -> None:
+    def __init__(self, module: nn.Module, inner: Any) -> None:
         self.module, self.inner = module, inner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -36,7 +37,7 @@ class CheckpointedForward:
         return type(self.module).forward(self.module, *args, **kwargs)
 
 
-def available(model: Any, job: Job) -> str | None:
+def available(model: nn.Module, job: Job) -> str | None:
     """Asked for, or "auto" in training on a GPU whose memory an ordinary step would not fit in."""
     if job.gradient_checkpointing is False:
         return "not asked for: pass gradient_checkpointing=True, or 'auto' to have it when memory is short"
@@ -65,7 +66,7 @@ def wanted_by_memory(reference: Reference | None, fraction: float, device: torch
     return peak > fraction * total
 
 
-def apply(model: Any, job: Job) -> list[Change]:
+def apply(model: nn.Module, job: Job) -> list[Change]:
     """Checkpoint every repeated block."""
     blocks = blocks_of_one_class(model)
     if not blocks:

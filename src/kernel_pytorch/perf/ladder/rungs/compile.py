@@ -101,7 +101,7 @@ def compile_arguments(options: Options) -> dict[str, Any]:
 def _passes(names: Any) -> dict[str, Any]:
     if not names:
         return {}
-    from kernel_pytorch.perf.decode.passes import pass_named
+    from kernel_pytorch.perf.ladder.inductor_passes import pass_named
 
     return {"post_grad_custom_post_pass": pass_named(tuple(names))}
 

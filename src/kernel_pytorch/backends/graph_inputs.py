@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, is_dataclass
 from typing import Any
 
+from kernel_pytorch.models.fx.forwards import signature_of
+
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -51,8 +53,13 @@ class Call:
 
 def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any], buckets: Buckets | None) -> Call:
     """The call as data. Raises NotReplayable for arguments of unknown types, or a size beyond the buckets."""
+    import torch
+
     tensors: list[Any] = []
-    structure = (_structure(args, tensors), _structure(kwargs, tensors))
+    structure = (signature_of(args, tensors), signature_of(kwargs, tensors))
+    for item in tensors:
+        if not isinstance(item, torch.Tensor):
+            raise NotReplayable(f"it is called with an argument of type {type(item).__name__}")
     if buckets is None:
         shapes: Hashable = tuple((item.shape, item.dtype, item.device) for item in tensors)
         return Call((structure, shapes), tuple(tensors))
@@ -67,19 +74,6 @@ def take_apart(args: tuple[Any, ...], kwargs: dict[str, Any], buckets: Buckets |
         for item, pads in zip(tensors, padded, strict=True)
     )
     return Call((structure, shapes, padded), tuple(tensors), rows, bucket, padded)
-
-
-def put_together(structure: Any, tensors: list[Any]) -> Any:
-    """The reverse of the structure of `take_apart`; takes its tensors from the front of the list."""
-    kind = structure[0]
-    if kind == "tensor":
-        return tensors.pop(0)
-    if kind == "constant":
-        return structure[2]
-    if kind == "dict":
-        return {name: put_together(item, tensors) for name, item in structure[1:]}
-    items = [put_together(item, tensors) for item in structure[1:]]
-    return tuple(items) if kind == "tuple" else items
 
 
 def static_copies(call: Call, axis: int) -> list[Any]:
@@ -155,20 +149,3 @@ def rebuilt(outputs: Any, given: Callable[[Any], Any]) -> Any:
         return twin
 
     return _pytree.tree_map(leaf, outputs)
-
-
-def _structure(value: Any, tensors: list[Any]) -> tuple[Any, ...]:
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        tensors.append(value)
-        return ("tensor",)
-    if isinstance(value, _CONSTANTS):
-        return ("constant", type(value).__name__, value)
-    if type(value) in (tuple, list):
-        return (type(value).__name__, *[_structure(item, tensors) for item in value])
-    if type(value) is dict:
-        return ("dict", *[(name, _structure(item, tensors)) for name, item in value.items()])
-    if isinstance(value, (torch.dtype, torch.device)):
-        return ("constant", type(value).__name__, value)
-    raise NotReplayable(f"it is called with an argument of type {type(value).__name__}")

@@ -22,7 +22,6 @@ from kernel_pytorch.backends.graph_inputs import (
     NotReplayable,
     fill,
     fresh_values,
-    put_together,
     rebuilt,
     refuse_unknown,
     static_copies,
@@ -40,6 +39,7 @@ from kernel_pytorch.backends.graph_surroundings import (
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.errors import AMDOptimizationError
 from kernel_pytorch.models.comparison import Difference, distance, tensors_in, worse
+from kernel_pytorch.models.fx.forwards import arguments_of
 from kernel_pytorch.models.memory import is_out_of_memory, release_unused
 from kernel_pytorch.models.precision import FP64_TOLERANCE, TOLERANCES, precision_name
 
@@ -345,7 +345,7 @@ def _copies(outputs: Any) -> list[Any]:
 def _arguments(kind: Any, tensors: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     left = list(tensors)
     positional, named = kind[0]
-    return put_together(positional, left), put_together(named, left)
+    return arguments_of(positional, left), arguments_of(named, left)
 
 
 def _difference(expected: list[Any], found: list[Any]) -> Difference:

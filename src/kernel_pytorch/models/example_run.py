@@ -37,10 +37,10 @@ def run_once(
             if isinstance(module, torch.jit.ScriptModule):
                 continue
             if before is not None:
-                hook = module.register_forward_pre_hook(_quiet_before(before), with_kwargs=True)
+                hook = module.register_forward_pre_hook(before, with_kwargs=True)
                 stack.callback(hook.remove)
             if after is not None:
-                hook = module.register_forward_hook(_quiet_after(after), with_kwargs=True)
+                hook = module.register_forward_hook(after, with_kwargs=True)
                 stack.callback(hook.remove)
         own = copied_inputs(inputs)
         with within or nullcontext():
@@ -48,17 +48,3 @@ def run_once(
         if look is not None:
             look()
         return output
-
-
-def _quiet_before(callback: Before) -> Any:
-    def hook(module: nn.Module, args: Any, kwargs: Any) -> None:
-        callback(module, args, kwargs)
-
-    return hook
-
-
-def _quiet_after(callback: After) -> Any:
-    def hook(module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        callback(module, args, kwargs, output)
-
-    return hook

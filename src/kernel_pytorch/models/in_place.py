@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.check.reference import Checked, Reference
 from kernel_pytorch.models.clock.as_used import as_used
-from kernel_pytorch.models.clock.device import current_device
+from kernel_pytorch.models.clock.device import Timer, current_device
 from kernel_pytorch.models.clock.in_turns import Comparison, compare_in_turns
 from kernel_pytorch.models.clock.rotated import rotated_calls
-from kernel_pytorch.models.clock.rounds import Contender
+from kernel_pytorch.models.clock.rounds import local_contender
 from kernel_pytorch.models.fx.calls import KnownCalls, known_calls
 from kernel_pytorch.models.fx.edit import edit_forwards, edit_without_example
 from kernel_pytorch.models.fx.parts import proven
@@ -188,8 +188,9 @@ def compare_states(model: nn.Module, inputs: Inputs, switch: Callable[[bool], No
     with undisturbed(model), torch.cuda.device(place) if place.type == "cuda" else nullcontext():
         device = current_device(force_cpu=place.type != "cuda")
         calls = rotated_calls(as_used(model, model, inputs), inputs, device.flush_bytes // 2)
-        before = Contender("the model without the change", calls, ready=lambda: switch(False))
-        after = Contender("the model with the change", calls, ready=lambda: switch(True))
+        timer = Timer(device)
+        before = local_contender("the model without the change", calls, timer, lambda: switch(False))
+        after = local_contender("the model with the change", calls, timer, lambda: switch(True))
         try:
             return compare_in_turns(before, after, device, MEASURE_S)
         finally:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.models.clock.device import Device, Timer
+from kernel_pytorch.models.clock.device import Device
 from kernel_pytorch.models.clock.rounds import Contender, Sampling, take_rounds, verdicts, warm_up
-from kernel_pytorch.models.clock.sensors import sensors_of
+from kernel_pytorch.models.clock.sensors import Sensors, sensors_of
 from kernel_pytorch.models.clock.statistics import Summary, summarise
 
 FASTER, SLOWER = "faster", "slower"
@@ -56,12 +56,14 @@ class Comparison:
         return f"{self.before_ms:.4g} -> {self.after_ms:.4g} ms, x{self.ratio:.3f}{interval}"
 
 
-def compare_in_turns(before: Contender, after: Contender, device: Device, seconds: float) -> Comparison:
-    """Rounds in alternating order until the verdict stands or about `seconds` are over."""
+def compare_in_turns(before: Contender, after: Contender, device: Device | None, seconds: float) -> Comparison:
+    """Rounds in alternating order until the verdict stands or about `seconds` are over.
+
+    `device` is that of this process; None where the calls are in others."""
     sampling = Sampling(seconds=max(0.5, 0.7 * seconds), warmup_seconds=max(0.2, 0.15 * seconds), margin=MARGIN)
-    both, timer = (before, after), Timer(device)
-    warm_up(both, timer, sampling)
-    looks = take_rounds(both, timer, sensors_of(device), sampling)
+    both = (before, after)
+    warm_up(both, sampling)
+    looks = take_rounds(both, Sensors() if device is None else sensors_of(device), sampling)
     (verdict,) = verdicts(both, sampling, looks)
     first, second = summary_of(before), summary_of(after)
     known = math.isfinite(verdict.high)
@@ -89,14 +91,12 @@ def summary_of(contender: Contender) -> Summary:
     return summarise(contender.times_ms)
 
 
-def peak_memory(contender: Contender, device: Device) -> int | None:
+def peak_memory(contender: Contender, device: Device | None) -> int | None:
     """The most memory that torch's allocator held during one call; None on a CPU."""
-    if not device.is_gpu:
+    if device is None or not device.is_gpu:
         return None
     import torch
 
-    if contender.ready is not None:
-        contender.ready()
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     contender.call()

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TypeVar
 
 from kernel_pytorch.core.entry_point import blaming
@@ -48,12 +49,16 @@ class Sampling:
 
 @dataclass
 class Contender:
-    """Something to time, and its samples. `calls` are the same call with different copies of its inputs."""
+    """Something to time, and its samples. It may be a call in this process or in another one."""
 
     name: str
-    calls: list[Callable[[], object]]
-    ready: Callable[[], object] | None = None
-    """Called before each sample and not timed: switches a model to the state that is to be measured."""
+    sample: Callable[[int], Sample]
+    """The time of one call, averaged over so many in a row."""
+    call: Callable[[], object] = lambda: None
+    """One call that is not timed, for what else is to be known about it (memory, energy)."""
+    first: Callable[[], object] | None = None
+    """The first call of all, which may compile."""
+    copies: int = 1
     first_call_ms: float = 0.0
     compile_ms: float = 0.0
     warmup_calls: int = 0
@@ -62,30 +67,43 @@ class Contender:
     dropped: int = 0
     power_capped: int = 0
     samples: list[Sample] = field(default_factory=list)
-    turn: int = 0
-
-    def call(self) -> object:
-        """One call, with the next copy of the inputs."""
-        self.turn += 1
-        return self.calls[self.turn % len(self.calls)]()
-
-    def sample(self, timer: Timer, calls: int = 1) -> Sample:
-        """The time of one call, averaged over `calls` in a row."""
-        if self.ready is not None:
-            self.ready()
-        return timer.sample(self.call, calls)
 
     @property
     def times_ms(self) -> list[float]:
         return [sample.main_ms for sample in self.samples]
 
 
-def warm_up(contenders: Sequence[Contender], timer: Timer, sampling: Sampling) -> None:
+def local_contender(
+    name: str, calls: Sequence[Callable[[], object]], timer: Timer, ready: Callable[[], object] = lambda: None
+) -> Contender:
+    """A call of this process, with copies of its inputs in turn. `ready` switches to what is measured, not timed."""
+    turn = count(1)
+
+    def call() -> object:
+        return calls[next(turn) % len(calls)]()
+
+    def made_ready(run: Callable[[], object]) -> object:
+        ready()
+        return run()
+
+    def sample(times: int) -> Sample:
+        ready()
+        return timer.sample(call, times)
+
+    def first() -> None:
+        with blaming(name):
+            made_ready(calls[0])
+            timer.wait()
+
+    return Contender(name, sample, lambda: made_ready(call), first, len(calls))
+
+
+def warm_up(contenders: Sequence[Contender], sampling: Sampling) -> None:
     """First calls, then each until its times settle."""
-    for contender in contenders:
-        _first_call(contender, timer)
-    for contender in contenders:
-        _settle(contender, timer, sampling)
+    for one in contenders:
+        _first_call(one)
+    for one in contenders:
+        _settle(one, sampling)
 
 
 def verdicts(contenders: Sequence[Contender], sampling: Sampling, looks: int) -> tuple[TimeVerdict, ...]:
@@ -108,16 +126,14 @@ def in_turn(contenders: Sequence[_T], number: int) -> list[_T]:
     return random.Random(number).sample(contenders, len(contenders))
 
 
-def _first_call(contender: Contender, timer: Timer) -> None:
+def _first_call(one: Contender) -> None:
+    if one.first is None:
+        return
     compiled = _compile_seconds()
-    if contender.ready is not None:
-        contender.ready()
     started = time.perf_counter()
-    with blaming(contender.name):
-        contender.calls[0]()
-        timer.wait()
-    contender.first_call_ms = (time.perf_counter() - started) * 1e3
-    contender.compile_ms = (_compile_seconds() - compiled) * 1e3
+    one.first()
+    one.first_call_ms = (time.perf_counter() - started) * 1e3
+    one.compile_ms = (_compile_seconds() - compiled) * 1e3
 
 
 def _compile_seconds() -> float:
@@ -127,29 +143,29 @@ def _compile_seconds() -> float:
     return float(sum(metrics.get("_compile.compile_inner", []) or metrics.get("entire_frame_compile", [])))
 
 
-def _settle(contender: Contender, timer: Timer, sampling: Sampling) -> None:
+def _settle(one: Contender, sampling: Sampling) -> None:
     """At least `warmup` calls, then until two windows of five agree within 2 %."""
     times: list[float] = []
     began = time.perf_counter()
     deadline = began + sampling.warmup_seconds
     while True:
-        times.append(contender.sample(timer).main_ms)
+        times.append(one.sample(1).main_ms)
         if len(times) >= max(sampling.warmup, 10) and time.perf_counter() - began >= sampling.least_warmup_seconds:
             last, before = sorted(times[-5:])[2], sorted(times[-10:-5])[2]
             if abs(last - before) <= 0.02 * before:
-                contender.settled = True
+                one.settled = True
                 break
         if time.perf_counter() > deadline and len(times) >= sampling.warmup:
             break
-    contender.warmup_calls = len(times) + 1
+    one.warmup_calls = len(times) + 1
     typical = sorted(times[-5:])[len(times[-5:]) // 2]
     # With a flush before every sample one call is all there is; otherwise short calls are measured in bunches.
     if not sampling.cold_cache:
-        contender.calls_per_sample = max(1, min(1000, math.ceil(sampling.least_sample_ms / max(typical, 1e-4))))
-    contender.sample(timer, contender.calls_per_sample)
+        one.calls_per_sample = max(1, min(1000, math.ceil(sampling.least_sample_ms / max(typical, 1e-4))))
+    one.sample(one.calls_per_sample)
 
 
-def take_rounds(contenders: Sequence[Contender], timer: Timer, sensors: Sensors, sampling: Sampling) -> int:
+def take_rounds(contenders: Sequence[Contender], sensors: Sensors, sampling: Sampling) -> int:
     """Fill the contenders' samples. Returns how many times the growing data were looked at."""
     began = time.perf_counter()
     deadline = began + sampling.seconds
@@ -158,7 +174,7 @@ def take_rounds(contenders: Sequence[Contender], timer: Timer, sensors: Sensors,
     number = 0
     while True:
         order = in_turn(contenders, number)
-        taken = {id(one): one.sample(timer, one.calls_per_sample) for one in order}
+        taken = {id(one): one.sample(one.calls_per_sample) for one in order}
         number += 1
         throttled = sensors.throttled is not None and sensors.throttled()
         capped = sensors.power_capped is not None and sensors.power_capped()
@@ -167,12 +183,12 @@ def take_rounds(contenders: Sequence[Contender], timer: Timer, sensors: Sensors,
             one.dropped += throttled
             if not throttled:
                 one.samples.append(taken[id(one)])
-        count = len(contenders[0].samples)
-        out_of_time = time.perf_counter() > deadline and (count >= sampling.samples or number >= 4 * sampling.samples)
+        have = len(contenders[0].samples)
+        out_of_time = time.perf_counter() > deadline and (have >= sampling.samples or number >= 4 * sampling.samples)
         patient = time.perf_counter() - began >= min(sampling.least_seconds, sampling.seconds)
-        if (count >= next_look and patient) or out_of_time:
+        if (have >= next_look and patient) or out_of_time:
             looks += 1
-            next_look = math.ceil(max(next_look, count) * 1.6)
+            next_look = math.ceil(max(next_look, have) * 1.6)
             if out_of_time or _is_enough(contenders, sampling, looks):
                 return looks
 

@@ -51,5 +51,5 @@ def erase_upwards(graph: fx.Graph, node: fx.Node) -> None:
 _READING = (
     *("transpose", "permute", "swapaxes", "swapdims", "view", "reshape", "expand", "unsqueeze", "squeeze", "flatten"),
     *("contiguous", "cast", "bool", "logical_not", "logical_and", "masked_fill", "matmul", "softmax", "size", "dim"),
-    *("repeat_interleave", "mul", "add", "div", "sub", "eq", "tril", "triu"),
+    *("repeat_interleave", "mul", "add", "div", "sub", "neg", "chunk", "eq", "tril", "triu"),
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import fx, nn
 
 Key = tuple[Any, ...]
-_CONSTANTS = (type(None), bool, int, float, str)
+_CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 
 def signature_of(value: Any, tensors: list[Any]) -> Key:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.models.fx.chains import erase_upwards
 from kernel_pytorch.models.fx.graph_nodes import argument, operation
 from kernel_pytorch.models.fx.rewrite import Change, Rewrite
 from kernel_pytorch.models.fx.trace import TracedForward, mutates
@@ -105,17 +106,7 @@ def _together(one: _Rotation, other: _Rotation, places: dict[Any, int]) -> bool:
 
 def _replace(graph: fx.Graph, node: fx.Node, new: Any) -> None:
     node.replace_all_uses_with(new)
-    _erase(graph, node)
-
-
-def _erase(graph: fx.Graph, node: fx.Node) -> None:
-    """Remove the rotation's own nodes, of which nobody reads any more."""
-    if node.users or operation(node) not in ("add", "mul", "cat", "neg", "getitem", "chunk"):
-        return
-    inputs = list(node.all_input_nodes)
-    graph.erase_node(node)
-    for item in inputs:
-        _erase(graph, item)
+    erase_upwards(graph, node)
 
 
 def _rotation(traced: TracedForward, node: fx.Node) -> _Rotation | None:

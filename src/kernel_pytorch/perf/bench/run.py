@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kernel_pytorch.models.clock.device import Device, Timer
 from kernel_pytorch.models.clock.in_turns import peak_memory, summary_of
 from kernel_pytorch.models.clock.rotated import rotated_calls
-from kernel_pytorch.models.clock.rounds import Contender, Sampling, take_rounds, verdicts, warm_up
+from kernel_pytorch.models.clock.rounds import Contender, Sampling, local_contender, take_rounds, verdicts, warm_up
 from kernel_pytorch.models.clock.sensors import Sensors
 from kernel_pytorch.models.clock.statistics import percentile, summarise
 from kernel_pytorch.models.clock.verdict import TimeVerdict
@@ -34,32 +34,32 @@ def measure(
 ) -> tuple[tuple[TargetResult, ...], tuple[TimeVerdict, ...]]:
     """Results of every target, and verdicts of every other target against the first."""
     timer = Timer(device, sampling.cold_cache)
-    contenders = [contender_of(target, device) for target in targets]
-    warm_up(contenders, timer, sampling)
+    contenders = [contender_of(target, device, timer) for target in targets]
+    warm_up(contenders, sampling)
     before = read_counters(device.is_gpu)
-    looks = take_rounds(contenders, timer, sensors, sampling)
+    looks = take_rounds(contenders, sensors, sampling)
     surroundings = _Surroundings(device, sensors, sampling, timer, before, read_counters(device.is_gpu))
     results = tuple(_result(one, target, surroundings) for one, target in zip(contenders, targets, strict=True))
     return results, verdicts(contenders, sampling, looks)
 
 
-def contender_of(target: Target, device: Device) -> Contender:
+def contender_of(target: Target, device: Device, timer: Timer) -> Contender:
     """The target with copies of its inputs."""
-    return Contender(target.name, rotated_calls(target.call, target.inputs, device.flush_bytes // 2))
+    return local_contender(target.name, rotated_calls(target.call, target.inputs, device.flush_bytes // 2), timer)
 
 
-def _result(contender: Contender, target: Target, around: _Surroundings) -> TargetResult:
-    time_summary = summary_of(contender)
-    values = contender.times_ms
+def _result(one: Contender, target: Target, around: _Surroundings) -> TargetResult:
+    time_summary = summary_of(one)
+    values = one.times_ms
     seconds = time_summary.mean_ms / 1e3
     notes = input_notes(target)
-    if not contender.settled:
+    if not one.settled:
         notes.append("times had not settled when warm-up ended")
-    if contender.power_capped:
-        notes.append(f"the power limit held the clock down in {contender.power_capped} rounds")
-    host = summarise([sample.host_ms for sample in contender.samples])
+    if one.power_capped:
+        notes.append(f"the power limit held the clock down in {one.power_capped} rounds")
+    host = summarise([sample.host_ms for sample in one.samples])
     slow_host = host.median_ms > 1.5 * percentile(sorted(values), 50)
-    if around.device.is_gpu and contender.calls_per_sample == 1 and slow_host:
+    if around.device.is_gpu and one.calls_per_sample == 1 and slow_host:
         notes.append("the host takes much longer than the device: launch-bound from outside the measured events")
     return TargetResult(
         name=target.name,
@@ -67,18 +67,18 @@ def _result(contender: Contender, target: Target, around: _Surroundings) -> Targ
         device_name=around.device.name,
         time=time_summary,
         host=host,
-        first_call_ms=contender.first_call_ms,
-        compile_ms=contender.compile_ms,
-        warmup_calls=contender.warmup_calls,
-        warmup_settled=contender.settled,
-        calls_per_sample=contender.calls_per_sample,
-        input_copies=len(contender.calls),
+        first_call_ms=one.first_call_ms,
+        compile_ms=one.compile_ms,
+        warmup_calls=one.warmup_calls,
+        warmup_settled=one.settled,
+        calls_per_sample=one.calls_per_sample,
+        input_copies=one.copies,
         cold_cache=around.sampling.cold_cache,
-        dropped_throttled=contender.dropped,
+        dropped_throttled=one.dropped,
         samples_per_second=target.samples / seconds if target.samples else None,
         tokens_per_second=target.tokens / seconds if target.tokens else None,
-        peak_memory_bytes=peak_memory(contender, around.device),
-        joules_per_call=_energy(contender, around),
+        peak_memory_bytes=peak_memory(one, around.device),
+        joules_per_call=_energy(one, around),
         causes=likely_causes(around.before, around.after, values, noisy=time_summary.is_noisy),
         notes=tuple(notes),
         samples_ms=tuple(round(value, 6) for value in values),
@@ -95,7 +95,7 @@ def input_notes(target: Target) -> list[str]:
     return notes
 
 
-def _energy(contender: Contender, around: _Surroundings) -> float | None:
+def _energy(one: Contender, around: _Surroundings) -> float | None:
     """Calls in a row for half a second: the counter moves only every some milliseconds."""
     sensors = around.sensors
     if sensors.joules is None or around.sampling.energy_seconds <= 0:
@@ -103,8 +103,8 @@ def _energy(contender: Contender, around: _Surroundings) -> float | None:
     count = 0
     first, started = sensors.joules(), time.perf_counter()
     while time.perf_counter() - started < around.sampling.energy_seconds:
-        for _ in range(contender.calls_per_sample):
-            contender.call()
+        for _ in range(one.calls_per_sample):
+            one.call()
             count += 1
         around.timer.wait()
     used = sensors.joules() - first

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_pytorch.models.check.reference import Reference
 from kernel_pytorch.models.clock.in_turns import MARGIN, Comparison
 from kernel_pytorch.models.fx.rewrite import NotApplicable
-from kernel_pytorch.models.memory import is_out_of_memory
+from kernel_pytorch.models.memory import is_out_of_memory, release_unused
 from kernel_pytorch.models.undisturbed import undisturbed
 from kernel_pytorch.perf.ladder.breaks import Breaks, counted_breaks, traced_breaks
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
@@ -217,8 +216,7 @@ def release() -> None:
     import torch
 
     if torch.cuda.is_initialized():  # on a host nothing is short enough to be worth a walk over all objects
-        gc.collect()
-        torch.cuda.empty_cache()
+        release_unused(torch.device("cuda"))
 
 
 def _failure(error: BaseException, doing: str) -> str:

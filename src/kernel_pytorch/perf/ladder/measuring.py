@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kernel_pytorch.models.clock.as_used import as_used
+from kernel_pytorch.models.clock.device import Timer
 from kernel_pytorch.models.clock.in_turns import Comparison, compare_in_turns
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import Target
@@ -26,7 +27,8 @@ def measure_in_turns(before: Target, after: Target, seconds: float) -> Compariso
     from kernel_pytorch.perf.bench.run import contender_of
 
     device = device_for([before, after])
-    return compare_in_turns(contender_of(before, device), contender_of(after, device), device, seconds)
+    first, second = (contender_of(one, device, Timer(device)) for one in (before, after))
+    return compare_in_turns(first, second, device, seconds)
 
 
 def target_for(name: str, function: Callable[..., Any], model: nn.Module, inputs: Inputs) -> Target:

@@ -51,17 +51,6 @@ class Worker:
         torch.save({"rows": rows, "tolerance": reference.tolerance}, file)
         return {"fingerprint": _fingerprint(self.model)}
 
-    def warm(self, seconds: float) -> dict[str, Any]:
-        """Call until warm; gives how many calls make a sample of a millisecond."""
-        import time
-
-        ends = time.monotonic() + seconds
-        times = [self.timer.sample(self.call).main_ms for _ in range(4)]
-        while time.monotonic() < ends:
-            times.append(self.timer.sample(self.call).main_ms)
-        typical = sorted(times[-5:])[len(times[-5:]) // 2]
-        return {"calls": max(1, min(1000, int(1.0 / max(typical, 1e-3)) + 1))}
-
     def sample(self, calls: int) -> dict[str, Any]:
         """One sample."""
         return {"ms": self.timer.sample(self.call, calls).main_ms}

@@ -6,13 +6,13 @@ the model (embedding, head) runs as it is. The compiled tree is a new one; param
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.blocks import blocks_of_one_shape
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.tree import shallow_tree
 from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, compile_arguments, kept_compile, why_not_compiled
 
@@ -51,33 +51,10 @@ def with_compiled_blocks(model: Any, options: Options) -> nn.Module:
     if not paths:
         raise NotApplicable("no blocks that repeat and hold most of the parameters")
     arguments = compile_arguments(options)
-    return replaced_modules(model, {path: lambda block: block.compile(**arguments) for path in paths})
-
-
-def replaced_modules(model: nn.Module, changes: dict[str, Callable[[nn.Module], object]]) -> nn.Module:
-    """A new tree in which the modules at these paths are twins of the given ones, each changed by its function.
-
-    Modules on the way to them are twins, too; everything else, and every parameter and buffer, is shared."""
-    twins: dict[str, nn.Module] = {}
-
-    def twin_at(path: str) -> nn.Module:
-        if path not in twins:
-            twins[path] = _shallow(model.get_submodule(path))
-            if path:
-                above, _, name = path.rpartition(".")
-                twin_at(above)._modules[name] = twins[path]
-        return twins[path]
-
-    for path, change in changes.items():
-        change(twin_at(path))
-    return twin_at("")
-
-
-def _shallow(module: nn.Module) -> nn.Module:
-    """A module object of its own over the same parameters, buffers and children."""
-    twin = copy.copy(module)
-    twin._modules = dict(module._modules)
-    return twin
+    tree = shallow_tree(model)
+    for path in paths:
+        tree.get_submodule(path).compile(**arguments)
+    return tree
 
 
 def _predict(profile: Profile, inputs: Inputs) -> Prediction:

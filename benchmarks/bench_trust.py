@@ -19,10 +19,11 @@ from typing import Any
 
 import torch
 
-from kernel_pytorch.perf.bench.device import Device, Timer, current_device
-from kernel_pytorch.perf.bench.run import Settings, measure
-from kernel_pytorch.perf.bench.sensors import Sensors, sensors_of
-from kernel_pytorch.perf.bench.statistics import percentile
+from kernel_pytorch.models.clock.device import Device, Timer, current_device
+from kernel_pytorch.models.clock.rounds import Sampling
+from kernel_pytorch.models.clock.sensors import Sensors, sensors_of
+from kernel_pytorch.models.clock.statistics import percentile
+from kernel_pytorch.perf.bench.run import measure
 from kernel_pytorch.perf.bench.target import Target
 
 
@@ -43,7 +44,7 @@ def products(count: int, size: int, device: str) -> Target:
 def judged(targets: list[Target], device: Device, sensors: Sensors, seconds: float) -> tuple[str, float, float, float]:
     """Verdict, ratio, the chance of being wrong, and the seconds it took."""
     started = time.perf_counter()
-    settings = Settings(seconds=seconds, energy_seconds=0.0)
+    settings = Sampling(seconds=seconds, energy_seconds=0.0)
     with torch.inference_mode():
         _, (verdict,) = measure(targets, device, sensors, settings)
     return verdict.verdict, verdict.ratio, verdict.chance_wrong or 0.0, time.perf_counter() - started
@@ -110,7 +111,7 @@ def beside_do_bench(device: Device) -> None:
         started = time.perf_counter()
         theirs = do_bench(call, return_mode="median")
         middle = time.perf_counter()
-        settings = Settings(cold_cache=True, seconds=2.0, energy_seconds=0.0)
+        settings = Sampling(cold_cache=True, seconds=2.0, energy_seconds=0.0)
         (result,), _ = measure([Target(name, call)], device, sensors, settings)
         ended = time.perf_counter()
         ours = result.time.median_ms

@@ -153,7 +153,8 @@ def model_loops(copy: float) -> None:
     import torch
     from optimize_models import decoder_one_token
 
-    from kernel_pytorch.perf.ladder.recipe import apply_recipe, as_inputs
+    from kernel_pytorch.models.inputs import as_inputs
+    from kernel_pytorch.perf.ladder.recipe import apply_recipe
     from kernel_pytorch.perf.ladder.rung import Step
 
     made = decoder_one_token()

@@ -35,9 +35,15 @@ import torch._functorch.config  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from kernel_pytorch.perf import kernels  # noqa: E402
-from kernel_pytorch.perf.kernels import gated, launch, norms, plain, rotary  # noqa: E402
-from kernel_pytorch.perf.kernels.launch import Launch  # noqa: E402
+from kernel_pytorch.models import kernels  # noqa: E402
+from kernel_pytorch.models.kernels import (  # noqa: E402
+    gated,
+    launch,
+    norms,
+    plain,
+    rotary,
+)
+from kernel_pytorch.models.kernels.launch import Launch  # noqa: E402
 
 BF16, FP32 = torch.bfloat16, torch.float32
 CACHES = 192 << 20  # more than twice the L2 of an H200

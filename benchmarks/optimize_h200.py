@@ -109,7 +109,7 @@ class Case:
     """One model and its variants."""
 
     def __init__(self, name: str, made: dict[str, Any], args: argparse.Namespace) -> None:
-        from kernel_pytorch.perf.ladder.recipe import as_inputs
+        from kernel_pytorch.models.inputs import as_inputs
 
         self.name, self.model, self.args = name, made["model"], args
         self.inputs = as_inputs(made["inputs"])
@@ -252,9 +252,10 @@ class Case:
     def measured(self) -> dict[str, Any]:
         import torch
 
-        from kernel_pytorch.perf.bench.device import current_device
-        from kernel_pytorch.perf.bench.run import Settings, measure
-        from kernel_pytorch.perf.bench.sensors import sensors_of
+        from kernel_pytorch.models.clock.device import current_device
+        from kernel_pytorch.models.clock.rounds import Sampling
+        from kernel_pytorch.models.clock.sensors import sensors_of
+        from kernel_pytorch.perf.bench.run import measure
         from kernel_pytorch.perf.bench.target import Target
 
         for name in list(self.functions):
@@ -266,7 +267,7 @@ class Case:
         names = [name for name in (OURS, ALLOWED, DEFAULT, EAGER, REDUCE, SEARCH) if name in self.functions]
         targets = [Target(name, self.functions[name], self.inputs.args, self.inputs.kwargs) for name in names]
         device = current_device(force_cpu=not self.inputs_on_gpu())
-        settings = Settings(
+        settings = Sampling(
             seconds=self.args.final_seconds, warmup_seconds=1.0, energy_seconds=0.0, margin=0.01, least_seconds=0.5
         )
         with torch.no_grad():

@@ -30,7 +30,7 @@ LIBRARIES = {
     "fla": "fla-org/flash-linear-attention",
     "mamba": "state-spaces/mamba",
     "flash-attention": "Dao-AILab/flash-attention",
-    "own": "kernel_pytorch.perf.kernels",
+    "own": "kernel_pytorch.models.kernels",
 }
 
 

@@ -1,4 +1,4 @@
-"""Cases of triton_emulate.py: our own kernels (kernel_pytorch.perf.kernels)."""
+"""Cases of triton_emulate.py: our own kernels (kernel_pytorch.models.kernels)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def own_card() -> Any:
     """Launches as they are chosen for the emulated card; a CPU tensor would get those of a small NVIDIA one."""
     from triton.runtime import driver
 
-    from kernel_pytorch.perf.kernels.launch import Card
+    from kernel_pytorch.models.kernels.launch import Card
 
     target = driver.active.get_current_target()
     return Card("amd", target.warp_size, 4)
 
 
 def own(function: Callable[[], Pairs]) -> Pairs:
-    from kernel_pytorch.perf.kernels import gated, norms, rotary
+    from kernel_pytorch.models.kernels import gated, norms, rotary
 
     card = own_card()
     with (
@@ -34,7 +34,7 @@ def own(function: Callable[[], Pairs]) -> Pairs:
 
 
 def own_norm(length: int, center: bool, residual: bool, dtype: Any) -> Iterator[tuple[str, Any, Any]]:
-    from kernel_pytorch.perf.kernels import norms
+    from kernel_pytorch.models.kernels import norms
 
     rows = 5
     x, dy = (torch.randn(rows, length).to(dtype) for _ in range(2))
@@ -72,7 +72,7 @@ def _() -> Pairs:
 
 @case("gated activations (silu, gelu, gelu_tanh), forward and backward", "own")
 def _() -> Pairs:
-    from kernel_pytorch.perf.kernels import gated
+    from kernel_pytorch.models.kernels import gated
 
     plain = {"silu": functional.silu, "gelu": functional.gelu}
     plain["gelu_tanh"] = lambda x: functional.gelu(x, approximate="tanh")
@@ -93,7 +93,7 @@ def _() -> Pairs:
 
 @case("rope, halves and interleaved, forward and backward", "own")
 def _() -> Pairs:
-    from kernel_pytorch.perf.kernels import rotary
+    from kernel_pytorch.models.kernels import rotary
 
     q, k = torch.randn(2, 4, 7, 72), torch.randn(2, 2, 7, 72)
     cos, sin = angles(7, 64)

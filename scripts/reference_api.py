@@ -23,7 +23,7 @@ SECTIONS = (
         "kernel_pytorch.backends.amd.backend: AMDBackend",
         "kernel_pytorch.backends.nvidia.backend: NVIDIABackend",
         "kernel_pytorch.backends.cpu: CPUBackend",
-        "kernel_pytorch.backends.base: Precision",
+        "kernel_pytorch.models.precision: Precision",
     )),
     ("Optimising", (
         "kernel_pytorch.backends.amd.optimizer: AMDOptimizer",
@@ -77,7 +77,7 @@ HEAD = """\
 # The Python API
 
 Generated from docstrings by `make docs`. The guides say how the parts are used: [back ends](backends.md),
-[compiling kernels](compiler.md), [the optimizer](optimizer.md), [configuration](configuration.md).
+[compiling kernels](compiler.md), [optimising](optimize.md), [configuration](configuration.md).
 `kernel_pytorch.backends.amd` exports {amd}; `kernel_pytorch.backends.nvidia` exports {nvidia}.
 `kernel_pytorch.backends.amd.amd_exceptions` has the errors.
 `from kernel_pytorch import scan, port, emulate, verify, optimize` works too.

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 
 from kernel_pytorch.backends import get_backend, notices  # noqa: E402
 from kernel_pytorch.backends.amd import AMDBackend  # noqa: E402
-from kernel_pytorch.backends.base import Backend, tolerance  # noqa: E402
+from kernel_pytorch.backends.base import Backend  # noqa: E402
 from kernel_pytorch.backends.cpu import CPUBackend  # noqa: E402
 from kernel_pytorch.backends.nvidia import NVIDIABackend  # noqa: E402
 from kernel_pytorch.core.config import AMDConfig, KernelPyTorchConfig  # noqa: E402
@@ -23,6 +23,7 @@ from kernel_pytorch.core.errors import (  # noqa: E402
 from kernel_pytorch.core.platform import using  # noqa: E402
 from kernel_pytorch.core.probe import TorchFacts  # noqa: E402
 from kernel_pytorch.core.stand_in import recorded, stand_in  # noqa: E402
+from kernel_pytorch.models.precision import tolerance  # noqa: E402
 
 NO_GPU = recorded(torch=TorchFacts("2.13.0+cpu", None, None))
 KEYS = {

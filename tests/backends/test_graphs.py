@@ -17,9 +17,9 @@ import pytest
 import torch
 from torch import nn
 
-from kernel_pytorch.backends.comparison import tensors_in
 from kernel_pytorch.backends.graph_recorder import Recording, RecordingFailed, fail_on_recompile, first_cause
 from kernel_pytorch.backends.graphs import Buckets, GraphCaptureError, capture
+from kernel_pytorch.models.comparison import tensors_in
 
 
 class Tape:

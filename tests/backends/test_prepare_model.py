@@ -13,12 +13,12 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from kernel_pytorch.backends.amd import AMDBackend  # noqa: E402
-from kernel_pytorch.backends.boundary import boundary_of  # noqa: E402
 from kernel_pytorch.backends.cpu import CPUBackend  # noqa: E402
 from kernel_pytorch.backends.nvidia import NVIDIABackend  # noqa: E402
 from kernel_pytorch.backends.prepare import preparation_of  # noqa: E402
 from kernel_pytorch.core.config import AMDConfig  # noqa: E402
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError  # noqa: E402
+from kernel_pytorch.models.boundary import boundary_of  # noqa: E402
 
 
 def network() -> nn.Module:

@@ -101,8 +101,8 @@ def test_runs_with_the_standard_library_only_and_loads_no_torch() -> None:
 def test_on_a_terminal_the_table_is_drawn_with_rich(capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("rich")
     from kernel_pytorch.doctor import report
-    from kernel_pytorch.doctor.check import run_checks
     from kernel_pytorch.doctor.machine import examine
+    from kernel_pytorch.doctor.run import run_checks
 
     machine = examine(stand_in("mi300x", 8, env={"HIP_LAUNCH_BLOCKING": "1"}), with_torch=False)
     report.print_rich(machine, list(run_checks(machine)), verbose=True)

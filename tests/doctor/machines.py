@@ -11,8 +11,8 @@ from typing import Any
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.probe import CommandResult, Probe
-from kernel_pytorch.doctor.check import all_checks, run_checks
 from kernel_pytorch.doctor.machine import Machine, examine
+from kernel_pytorch.doctor.run import all_checks, run_checks
 from kernel_pytorch.doctor.torch_probe import MARK
 
 PYTHON = "python-stand-in"

@@ -9,8 +9,8 @@ import pytest
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.probe import CommandResult, Probe
-from kernel_pytorch.doctor.check import all_checks, run_checks
 from kernel_pytorch.doctor.machine import examine
+from kernel_pytorch.doctor.run import all_checks, run_checks
 from tests.doctor.machines import NOON, Site, diagnose, statuses, torch_answer
 
 Build = Callable[..., Probe]

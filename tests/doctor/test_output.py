@@ -12,7 +12,7 @@ import pytest
 from kernel_pytorch.core.findings import CheckResult, Status, from_json, to_json
 from kernel_pytorch.core.probe import Probe
 from kernel_pytorch.doctor import report
-from kernel_pytorch.doctor.check import run_checks
+from kernel_pytorch.doctor.run import run_checks
 from kernel_pytorch.doctor.shell_block import BlockTarget, shell_block
 from tests.doctor.machines import Site, look
 

@@ -21,8 +21,8 @@ import pytest
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.probe import this_machine
 from kernel_pytorch.core.stand_in import stand_in
-from kernel_pytorch.doctor.check import all_checks, run_checks
 from kernel_pytorch.doctor.machine import examine, for_python
+from kernel_pytorch.doctor.run import all_checks, run_checks
 
 
 def wheel(folder: Path, name: str, version: str, requires: tuple[str, ...] = (), **files: str) -> None:

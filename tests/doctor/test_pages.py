@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from kernel_pytorch.core.pages import SECTIONS, Page, all_pages, page
-from kernel_pytorch.doctor.check import LoadedCheck, all_checks
+from kernel_pytorch.doctor.run import LoadedCheck, all_checks
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -21,7 +21,6 @@ from kernel_pytorch.backends import amd, get_backend
 from kernel_pytorch.backends.amd import AMDBackend, AMDMemoryManager, HIPUtilities
 from kernel_pytorch.backends.amd.libraries import LibrarySetting, apply_settings
 from kernel_pytorch.backends.cpu import CPUBackend
-from kernel_pytorch.backends.memory_figures import is_out_of_memory
 from kernel_pytorch.backends.nvidia import NVIDIABackend
 from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.errors import (
@@ -32,6 +31,7 @@ from kernel_pytorch.core.errors import (
     ROCmNotAvailableError,
 )
 from kernel_pytorch.core.hardware import base_target, target
+from kernel_pytorch.models.memory import is_out_of_memory
 from tests.backends.seed_blocks import BLOCKS, RAISES, needs_optimizer, run_block
 
 STEPS, CHUNK = 200, 20

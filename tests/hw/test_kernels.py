@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("gpu")
 def test_kernels_agree_with_fp64() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT)))}
     environment.pop("TRITON_INTERPRET", None)
-    command = [sys.executable, "-m", "tests.perf.kernels.interpreted_checks", "cuda"]
+    command = [sys.executable, "-m", "tests.models.kernels.interpreted_checks", "cuda"]
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     errors = json.loads(done.stdout)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
-from kernel_pytorch.backends.amd.rewrites import fused_norms, triton_kernels
+from kernel_pytorch.models.rewrites import gated, norms
 from tests.backends.amd.optimizer import models
 
 pytestmark = pytest.mark.nvidia
@@ -109,13 +109,15 @@ def test_triton_kernels_against_fp64() -> None:
         for shape in ((3, 16), (2, 5, 1000), (64, 4096), (4, 16384)):
             x, weight = torch.randn(shape, device="cuda").to(dtype), torch.rand(shape[-1], device="cuda").to(dtype)
             exact = nn.functional.rms_norm(x.double(), shape[-1:], weight.double(), 1e-5)
-            for order in (fused_norms.ROUND_FIRST, fused_norms.WEIGHT_FIRST):
+            for order in (norms.ROUND_FIRST, norms.WEIGHT_FIRST):
                 with torch.no_grad():
-                    result = fused_norms.norm_values(x, weight, 1e-5, order)
+                    result = norms.rms_values(x, weight, 1e-5, order, norms.IN_EAGER_INFERENCE)
                 torch.testing.assert_close(result.double(), exact, rtol=limit, atol=limit)
             up = torch.randn_like(x)
             exact = nn.functional.silu(x.double()) * up.double()
-            torch.testing.assert_close(triton_kernels.silu_times(x, up).double(), exact, rtol=limit, atol=limit)
+            with torch.no_grad():
+                result = gated.product(x, up, "silu", gated.IN_EAGER_INFERENCE)
+            torch.testing.assert_close(result.double(), exact, rtol=limit, atol=limit)
 
 
 def test_training_follows_the_plain_loop() -> None:

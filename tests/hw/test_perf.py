@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 
+from kernel_pytorch.models.clock.device import current_device
+from kernel_pytorch.models.clock.rounds import Sampling
+from kernel_pytorch.models.clock.sensors import sensors_of
 from kernel_pytorch.perf.analyse import analyse
-from kernel_pytorch.perf.bench.device import current_device
-from kernel_pytorch.perf.bench.run import Settings, measure
-from kernel_pytorch.perf.bench.sensors import sensors_of
+from kernel_pytorch.perf.bench.run import measure
 from kernel_pytorch.perf.bench.target import Target
 from kernel_pytorch.perf.profile_run import profile_target
 
@@ -31,7 +32,7 @@ def products(count: int, size: int = 2048) -> Target:
 def test_more_work_is_found_and_the_same_is_not_called_different() -> None:
     """Half as much again is slower; the same work is never called faster or slower."""
     device = current_device()
-    settings = Settings(seconds=4.0, energy_seconds=0.1)
+    settings = Sampling(seconds=4.0, energy_seconds=0.1)
     with torch.inference_mode():
         results, verdicts = measure([products(50), products(50), products(75)], device, sensors_of(device), settings)
     assert verdicts[0].verdict in ("same", "undecided"), verdicts[0]

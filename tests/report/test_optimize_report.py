@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.clock.in_turns import Comparison
 from kernel_pytorch.perf.ladder.explain import Gain, explain, gains, speedup
 from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, KEPT, NOT_TRIED, ROLLED_BACK, Attempt, Entry, Ledger
-from kernel_pytorch.perf.ladder.measuring import Comparison
 from kernel_pytorch.report.optimize_html import to_html, waterfall_chart, write_html
 from kernel_pytorch.report.optimize_text import event_line, optimize_text
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.backends.memory_figures import is_out_of_memory, release_unused
 from kernel_pytorch.core.errors import ROCmMemoryError
+from kernel_pytorch.models.memory import is_out_of_memory, release_unused
 
 if TYPE_CHECKING:
     import torch

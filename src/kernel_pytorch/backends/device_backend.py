@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.backends.base import Precision
 from kernel_pytorch.backends.found_devices import FoundDevices, choose_device
 from kernel_pytorch.backends.host import cpu_count, cpu_name, host_memory
 from kernel_pytorch.backends.precision import known_target
@@ -16,6 +15,7 @@ from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError, AMDDeviceError
 from kernel_pytorch.core.hardware import GIB, Target, find_gpu
+from kernel_pytorch.models.precision import Precision
 
 if TYPE_CHECKING:
     import torch

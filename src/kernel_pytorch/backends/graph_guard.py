@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.backends.graph_inputs import NotReplayable
-from kernel_pytorch.backends.undisturbed import undisturbed
+from kernel_pytorch.models.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import Tensor
 
+from kernel_pytorch.models.fx.forwards import signature_of
+
 _CONSTANTS = (type(None), bool, int, float, complex, str, bytes)
 
 
@@ -54,8 +56,13 @@ class Call:
 
 def take_apart(args: tuple[object, ...], kwargs: dict[str, object], buckets: Buckets | None) -> Call:
     """The call as data. Raises NotReplayable for arguments of unknown types, or a size beyond the buckets."""
-    tensors: list[Tensor] = []
-    structure = (_structure(args, tensors), _structure(kwargs, tensors))
+    import torch
+
+    tensors: list[Any] = []
+    structure = (signature_of(args, tensors), signature_of(kwargs, tensors))
+    for item in tensors:
+        if not isinstance(item, torch.Tensor):
+            raise NotReplayable(f"it is called with an argument of type {type(item).__name__}")
     if buckets is None:
         shapes: Hashable = tuple((item.shape, item.dtype, item.device) for item in tensors)
         return Call((structure, shapes), tuple(tensors))
@@ -72,20 +79,7 @@ def take_apart(args: tuple[object, ...], kwargs: dict[str, object], buckets: Buc
     return Call((structure, shapes, padded), tuple(tensors), rows, bucket, padded)
 
 
-def put_together(structure: tuple[Any, ...], tensors: list[Tensor]) -> Any:
-    """The reverse of the structure of `take_apart`; takes its tensors from the front of the list."""
-    kind = structure[0]
-    if kind == "tensor":
-        return tensors.pop(0)
-    if kind == "constant":
-        return structure[2]
-    if kind == "dict":
-        return {name: put_together(item, tensors) for name, item in structure[1:]}
-    items = [put_together(item, tensors) for item in structure[1:]]
-    return tuple(items) if kind == "tuple" else items
-
-
-def static_copies(call: Call, axis: int) -> list[Tensor]:
+def static_copies(call: Call, axis: int) -> list[Any]:
     """Tensors of the graph's own with the contents of the call; rows that it does not fill repeat its first ones."""
     import torch
 
@@ -158,20 +152,3 @@ def rebuilt(outputs: object, given: Callable[[Tensor], object]) -> object:
         return twin
 
     return _pytree.tree_map(leaf, outputs)
-
-
-def _structure(value: object, tensors: list[Tensor]) -> tuple[object, ...]:
-    import torch
-
-    if isinstance(value, torch.Tensor):
-        tensors.append(value)
-        return ("tensor",)
-    if isinstance(value, _CONSTANTS):
-        return ("constant", type(value).__name__, value)
-    if isinstance(value, (tuple, list)) and type(value) in (tuple, list):
-        return (type(value).__name__, *[_structure(item, tensors) for item in value])
-    if isinstance(value, dict) and type(value) is dict:
-        return ("dict", *[(name, _structure(item, tensors)) for name, item in value.items()])
-    if isinstance(value, (torch.dtype, torch.device)):
-        return ("constant", type(value).__name__, value)
-    raise NotReplayable(f"it is called with an argument of type {type(value).__name__}")

@@ -15,8 +15,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.backends.base import TOLERANCES, precision_name
-from kernel_pytorch.backends.comparison import Difference, distance, tensors_in, worse
 from kernel_pytorch.backends.graph_guard import ModuleGuard, all_undisturbed, refuse_state
 from kernel_pytorch.backends.graph_inputs import (
     Buckets,
@@ -24,7 +22,6 @@ from kernel_pytorch.backends.graph_inputs import (
     NotReplayable,
     fill,
     fresh_values,
-    put_together,
     rebuilt,
     refuse_unknown,
     static_copies,
@@ -39,9 +36,12 @@ from kernel_pytorch.backends.graph_surroundings import (
     random_state_kept,
     submodules,
 )
-from kernel_pytorch.backends.memory_figures import is_out_of_memory, release_unused
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.errors import AMDOptimizationError
+from kernel_pytorch.models.comparison import Difference, distance, tensors_in, worse
+from kernel_pytorch.models.fx.forwards import arguments_of
+from kernel_pytorch.models.memory import is_out_of_memory, release_unused
+from kernel_pytorch.models.precision import FP64_TOLERANCE, TOLERANCES, precision_name
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -54,7 +54,6 @@ MOST_GRAPHS = 16
 _WORTH_RECORDING = 10
 # ... and when that happened this often, recording stops.
 _SHORT_LIVES = 3
-_FP64_TOLERANCE = (1e-9, 1e-10)
 
 
 class GraphCaptureError(AMDOptimizationError):
@@ -349,7 +348,7 @@ def _copies(outputs: object) -> list[Tensor]:
 def _arguments(kind: Any, tensors: list[Tensor]) -> tuple[tuple[object, ...], dict[str, object]]:
     left = list(tensors)
     positional, named = kind[0]
-    return put_together(positional, left), put_together(named, left)
+    return arguments_of(positional, left), arguments_of(named, left)
 
 
 def _difference(expected: list[Tensor], found: list[Tensor]) -> Difference:
@@ -359,7 +358,7 @@ def _difference(expected: list[Tensor], found: list[Tensor]) -> Difference:
         return Difference(float("inf"), 0.0, "the number of outputs")
     worst = Difference(0.0, 0.0, "outputs")
     for place, (old, new) in enumerate(zip(expected, found, strict=True)):
-        exact = _FP64_TOLERANCE if old.dtype == torch.float64 else (0.0, 0.0)
+        exact = FP64_TOLERANCE if old.dtype == torch.float64 else (0.0, 0.0)
         relative, absolute = TOLERANCES.get(precision_name(old.dtype) or "", exact)
         worst = worse(worst, distance(old, new, relative, absolute, f"output {place}"))
     return worst

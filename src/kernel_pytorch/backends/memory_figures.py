@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -77,24 +76,3 @@ def cuda_stats(device: torch.device, fraction: float) -> MemoryStats:
         num_frees=int(raw.get("allocation.all.freed", 0)),
         fragmentation_percent=100.0 * split / reserved if reserved else 0.0,
     )
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Did a device or the host run out of memory?"""
-    import torch
-
-    if isinstance(error, (MemoryError, ROCmMemoryError, torch.OutOfMemoryError)):
-        return True
-    text = str(error)
-    return isinstance(error, RuntimeError) and (
-        "DefaultCPUAllocator: can't allocate memory" in text or "out of memory" in text.lower()
-    )
-
-
-def release_unused(device: torch.device) -> None:
-    """Drop what only garbage cycles hold, and give cached blocks back to the device."""
-    import torch
-
-    gc.collect()
-    if device.type == "cuda":
-        torch.cuda.empty_cache()

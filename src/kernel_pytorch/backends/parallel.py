@@ -9,6 +9,7 @@ from kernel_pytorch.backends.distributed import join
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.backends.prepare import Preparation, preparation_of, remember
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError
+from kernel_pytorch.models.blocks import listed_layers
 
 if TYPE_CHECKING:
     from torch import nn
@@ -74,7 +75,7 @@ def _fsdp(model: nn.Module, backend: DeviceBackend, compile_arguments: Mapping[s
     reduce_in = torch.float32 if low is not None else None
     inner = MixedPrecisionPolicy(param_dtype=low, reduce_dtype=reduce_in)
     outer = MixedPrecisionPolicy(param_dtype=low, reduce_dtype=reduce_in, output_dtype=reduce_in)
-    for block in repeated_blocks(model):
+    for block in listed_layers(model):
         fully_shard(block, mesh=mesh, mp_policy=inner)
     fully_shard(model, mesh=mesh, mp_policy=outer)
     if compile_arguments is not None:
@@ -82,22 +83,7 @@ def _fsdp(model: nn.Module, backend: DeviceBackend, compile_arguments: Mapping[s
     return model
 
 
-def repeated_blocks(model: nn.Module) -> list[nn.Module]:
-    """The layers of a model, which are gathered one at a time: members of its ModuleLists that have parameters."""
-    import torch
-
-    return [
-        block
-        for holder in model.modules()
-        if isinstance(holder, torch.nn.ModuleList)
-        for block in holder
-        if any(True for _ in block.parameters())
-    ]
-
-
-def _without_prefix(
-    module: nn.Module, state_dict: MutableMapping[str, Any], prefix: str, local_metadata: object
-) -> None:
+def _without_prefix(module: Any, state_dict: MutableMapping[str, Any], prefix: str, local_metadata: Any) -> None:
     """Checkpoints carry the keys of the bare model, as they do on one device."""
     _rename(state_dict, prefix + _PREFIX, prefix)
     metadata = getattr(state_dict, "_metadata", None)

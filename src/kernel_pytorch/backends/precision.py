@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from kernel_pytorch.backends.base import Precision
 from kernel_pytorch.backends.notices import say_once
 from kernel_pytorch.core.architecture import AMDArchitecture
 from kernel_pytorch.core.config import ARCHITECTURE_DEFAULTS, AMDConfig
 from kernel_pytorch.core.errors import MatrixCoreError
 from kernel_pytorch.core.hardware import Target, UnknownTargetError, gpus, target, targets
+from kernel_pytorch.models.precision import Precision
 
 FP8_DTYPES = {"e4m3fnuz": "float8_e4m3fnuz", "e4m3fn": "float8_e4m3fn"}
 _FIRST_BF16_TENSOR_CORES = 80  # sm_80, Ampere

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.backends.base import Precision, precision_name
-from kernel_pytorch.backends.boundary import remove_boundary, set_boundary
 from kernel_pytorch.backends.checkpoints import refuse_raw_fp8
 from kernel_pytorch.core.errors import AMDBackendError, AMDConfigurationError
+from kernel_pytorch.models.boundary import remove_boundary, set_boundary
+from kernel_pytorch.models.precision import Precision, precision_name
 
 if TYPE_CHECKING:
     import torch

@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     """Exit 0 if every shape is tuned, 1 if some are missing, 2 for usage errors."""
     from kernel_pytorch.core.entry_point import load_subject
     from kernel_pytorch.core.errors import UsageError
+    from kernel_pytorch.models.inputs import Inputs
     from kernel_pytorch.perf.aiter import tuning
-    from kernel_pytorch.perf.ladder.rung import Inputs
 
     target, units = _device(args)
     subject = load_subject(args.target)

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refuse_too_little(args: argparse.Namespace) -> None:
-    from kernel_pytorch.perf.bench.run import MIN_SAMPLES, MIN_WARMUP
+    from kernel_pytorch.models.clock.rounds import MIN_SAMPLES, MIN_WARMUP
 
     for name, value, least in (("--warmup", args.warmup, MIN_WARMUP), ("--iters", args.iters, MIN_SAMPLES)):
         if value < least:
@@ -120,16 +120,17 @@ def _targets(args: argparse.Namespace) -> list[Target]:
 def _measure(args: argparse.Namespace) -> BenchReport:
     import torch
 
+    from kernel_pytorch.models.clock.rounds import Sampling
+    from kernel_pytorch.models.clock.sensors import sensors_of
+    from kernel_pytorch.models.clock.verdict import MARGIN
     from kernel_pytorch.perf.bench.environment import blocking_launches, environment
     from kernel_pytorch.perf.bench.placement import device_for
     from kernel_pytorch.perf.bench.result import BenchReport
-    from kernel_pytorch.perf.bench.run import Settings, measure
-    from kernel_pytorch.perf.bench.sensors import sensors_of
-    from kernel_pytorch.perf.bench.verdict import MARGIN
+    from kernel_pytorch.perf.bench.run import measure
 
     targets = _targets(args)
     device = device_for(targets)
-    settings = Settings(
+    sampling = Sampling(
         warmup=args.warmup,
         samples=args.iters,
         seconds=args.seconds,
@@ -138,7 +139,7 @@ def _measure(args: argparse.Namespace) -> BenchReport:
     )
     inference = all(one.is_module and not getattr(one.call, "training", True) for one in targets)
     with torch.inference_mode() if inference else torch.enable_grad():
-        results, verdicts = measure(targets, device, sensors_of(device), settings)
+        results, verdicts = measure(targets, device, sensors_of(device), sampling)
     notes = [note for note in (blocking_launches(),) if note]
     when = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return BenchReport(when, environment(device), results, verdicts, tuple(notes))

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.doctor import report
-    from kernel_pytorch.doctor.check import run_checks
     from kernel_pytorch.doctor.machine import examine
+    from kernel_pytorch.doctor.run import run_checks
 
     if args.gpu and not args.env:
         raise UsageError("--gpu goes with --env: kpt doctor --env --gpu mi300x")

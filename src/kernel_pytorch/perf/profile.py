@@ -13,6 +13,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
 from kernel_pytorch.core.read_file import LARGE, open_plain, read_text
 from kernel_pytorch.core.whole_file import write_for_user
+from kernel_pytorch.perf.classify.seen import IdleCause, Observation
 from kernel_pytorch.perf.classify.timeline import Timeline
 
 SCHEMA = 1
@@ -34,16 +35,6 @@ class CategoryTime:
     def most_to_gain_ms(self) -> float:
         """What perfect kernels for the modelled part would save: an upper bound, not a promise."""
         return max(0.0, self.modelled_ms - self.best_ms)
-
-
-@dataclass(frozen=True)
-class IdleCause:
-    """Time the GPU waited, by cause."""
-
-    cause: str
-    idle_ms: float
-    gaps: int
-    detail: str
 
 
 @dataclass(frozen=True)
@@ -127,17 +118,6 @@ class Stretch:
     length_ms: float
     idle_share: float
     operator: str
-
-
-@dataclass(frozen=True)
-class Observation:
-    """What has a name but is no category: graph breaks, recompiles, dtype copies, hand-written attention."""
-
-    kind: str
-    text: str
-    count: int
-    kernel_ms: float
-    saving_ms: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_pytorch.models.clock.statistics import Summary
+from kernel_pytorch.models.clock.verdict import TimeVerdict
 from kernel_pytorch.perf.bench.result import BenchReport, TargetResult
-from kernel_pytorch.perf.bench.statistics import Summary
-from kernel_pytorch.perf.bench.verdict import Verdict
 
 
 def bench_text(report: BenchReport) -> str:
@@ -61,7 +61,7 @@ def _summary(one: Summary) -> str:
     )
 
 
-def verdict_lines(verdict: Verdict) -> Iterator[str]:
+def verdict_lines(verdict: TimeVerdict) -> Iterator[str]:
     """The verdict on B against A."""
     change = 100 * (verdict.ratio - 1)
     span = f"{100 * (verdict.low - 1):+.2f} to {100 * (verdict.high - 1):+.2f} %"

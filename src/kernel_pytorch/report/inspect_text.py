@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from kernel_pytorch.perf.inspect.view import Inspection, SourceLine, Step, TargetView, TritonKernel
+from kernel_pytorch.perf.inspect.view import Inspection, LaunchStep, SourceLine, TargetView, TritonKernel
 
 
 def inspection_text(inspection: Inspection, top: int = 40) -> str:
@@ -52,7 +52,7 @@ def view_text(view: TargetView, top: int) -> str:
 def _steps(view: TargetView, top: int) -> list[str]:
     """Steps that are alike are shown once, in the order of their first appearance."""
     counts: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
-    first: dict[tuple[str, str, tuple[str, ...]], Step] = {}
+    first: dict[tuple[str, str, tuple[str, ...]], LaunchStep] = {}
     for step in view.steps:
         key = (step.kind, step.name, step.shapes)
         counts[key] += 1

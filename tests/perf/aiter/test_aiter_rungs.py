@@ -14,9 +14,11 @@ import torch
 from torch import nn
 
 from kernel_pytorch.cli.main import main
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.aiter import installed, tuning
 from kernel_pytorch.perf.aiter.tuning import Shape
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
+from kernel_pytorch.perf.ladder.rung import Step
 from kernel_pytorch.perf.ladder.rungs import aiter, hipblaslt
 from kernel_pytorch.perf.ladder.rungs.compile import compiled
 

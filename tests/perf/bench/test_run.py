@@ -14,19 +14,21 @@ import pytest
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
+from kernel_pytorch.models.clock.device import Device, Sample
+from kernel_pytorch.models.clock.rotated import rotated_calls
+from kernel_pytorch.models.clock.rounds import Sampling, in_turn
+from kernel_pytorch.models.clock.sensors import Sensors
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench import run as bench_run
 from kernel_pytorch.perf.bench.causes import Counters, likely_causes
 from kernel_pytorch.perf.bench.compare import compare
-from kernel_pytorch.perf.bench.device import Device, Sample
 from kernel_pytorch.perf.bench.history import append, load_result
-from kernel_pytorch.perf.bench.inputs import input_notes, rotated_calls
 from kernel_pytorch.perf.bench.result import BenchReport, TargetResult
-from kernel_pytorch.perf.bench.run import Settings, in_turn, measure
-from kernel_pytorch.perf.bench.sensors import Sensors
+from kernel_pytorch.perf.bench.run import input_notes, measure
 from kernel_pytorch.perf.bench.target import Target, as_target, load_target, looks_like_target
 
 CPU = Device("cpu", "a processor", "cpu")
-QUICK = Settings(seconds=0.05, warmup_seconds=0.05, least_warmup_seconds=0.0, least_seconds=0.0)
+QUICK = Sampling(seconds=0.05, warmup_seconds=0.05, least_warmup_seconds=0.0, least_seconds=0.0)
 
 
 class MadeUpTimer:
@@ -58,7 +60,7 @@ def taking(milliseconds: float, name: str) -> Target:
 @pytest.mark.parametrize(("other", "wanted"), [(10.0, "same"), (10.2, "slower"), (8.0, "faster")])
 def test_a_drifting_machine_does_not_fool_it(other: float, wanted: str) -> None:
     """The clock swings by 30 %; measured in turns the ratio stays."""
-    settings = Settings(seconds=0.3, warmup_seconds=0.01, least_warmup_seconds=0.0, least_seconds=0.0)
+    settings = Sampling(seconds=0.3, warmup_seconds=0.01, least_warmup_seconds=0.0, least_seconds=0.0)
     results, (verdict,) = measure([taking(10.0, "a"), taking(other, "b")], CPU, Sensors(), settings)
     assert verdict.verdict == wanted
     assert verdict.ratio == pytest.approx(other / 10.0, rel=0.006)
@@ -97,7 +99,7 @@ def test_the_first_call_is_kept_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_throughput_and_energy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_run, "Timer", MadeUpTimer)
     joules = iter(float(i) for i in range(10_000))
-    settings = Settings(
+    settings = Sampling(
         seconds=0.02, warmup_seconds=0.01, energy_seconds=0.001, least_seconds=0, least_warmup_seconds=0
     )
     target = Target("f", lambda: 10.0, samples=4, tokens=400)
@@ -125,12 +127,12 @@ def test_inputs_are_copied_and_rotated() -> None:
     seen: list[int] = []
     x = torch.ones(8)
     target = Target("f", lambda x, mask: seen.append((x.data_ptr(), mask.data_ptr())), (x,), {"mask": torch.zeros(4)})
-    for call in rotated_calls(target, 0):
+    for call in rotated_calls(target.call, target.inputs, 0):
         call()
     assert len(set(seen)) == len(seen) == 2
     assert seen[0][0] == x.data_ptr()
     assert input_notes(target) == ["input mask is all zeros: GPUs clock higher on zeros, and some kernels skip them"]
-    assert len(rotated_calls(Target("g", lambda: None), 0)) == 1
+    assert len(rotated_calls(lambda: None, Inputs(), 0)) == 1
 
 
 def a_result(name: str, milliseconds: float, **changes: Any) -> TargetResult:

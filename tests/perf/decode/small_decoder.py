@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from kernel_pytorch.perf.decode import passes
+from kernel_pytorch.perf.ladder import inductor_passes
 
 WIDTH, HEADS, SHARED, SIZE, LENGTH = 64, 4, 2, 16, 24
 
@@ -93,7 +94,7 @@ def passed(
 
     def inner(module: Any, example: Any) -> Any:
         for name in names:
-            passes.known_passes()[name](module.graph)
+            inductor_passes.KNOWN[name](module.graph)
         module.graph.lint()
         module.recompile()
         graphs.append(module.graph)

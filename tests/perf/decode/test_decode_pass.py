@@ -10,9 +10,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.decode import passes
 from kernel_pytorch.perf.decode.ops import register
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
+from kernel_pytorch.perf.ladder import inductor_passes
+from kernel_pytorch.perf.ladder.rung import Step
 from kernel_pytorch.perf.ladder.rungs import one_row
 from tests.perf.decode.small_decoder import HEADS, LENGTH, SIZE, WIDTH, Decoder, is_ours, ours, passed
 
@@ -189,7 +192,7 @@ def test_a_product_over_one_column_is_a_multiplication() -> None:
 
 def test_a_graph_from_inductors_cache_finds_the_operators() -> None:
     """There the pass does not run: naming it must be enough."""
-    code = "from kernel_pytorch.perf.decode.passes import pass_named; pass_named(('one row',)); import torch; "
+    code = "from kernel_pytorch.perf.ladder.inductor_passes import pass_named; pass_named(('one row',)); import torch; "
     code += "torch.ops.kpt_decode.decoder.default; torch.ops.kpt_decode.row_products.default; print('there')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.strip() == "there", done.stderr[-500:]
@@ -197,8 +200,9 @@ def test_a_graph_from_inductors_cache_finds_the_operators() -> None:
 
 def test_unknown_passes_are_refused() -> None:
     with pytest.raises(ValueError, match="no pass 'two rows'"):
-        passes.pass_named(("two rows",))
-    assert passes.pass_named(("one row",)).uuid() != passes.pass_named(("one row", "aiter attention")).uuid()
+        inductor_passes.pass_named(("two rows",))
+    alone, both = ("one row",), ("one row", "aiter attention")
+    assert inductor_passes.pass_named(alone).uuid() != inductor_passes.pass_named(both).uuid()
 
 
 # -- the rung

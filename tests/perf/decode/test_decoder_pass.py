@@ -8,7 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Step
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Step
 from kernel_pytorch.perf.ladder.rungs import one_row
 from tests.perf.decode.small_decoder import Decoder, Layer, ours, passed
 

@@ -17,9 +17,9 @@ from kernel_pytorch.perf.inspect.view import (
     Configuration,
     GraphBreak,
     Inspection,
+    LaunchStep,
     Resources,
     SourceLine,
-    Step,
     TargetView,
     TritonKernel,
 )
@@ -34,7 +34,7 @@ LINE = SourceLine("model.py", 7, "return x.relu()")
 KERNEL = TritonKernel("triton_poi_0", "pointwise", "ab", ("aten.relu",), (LINE,), 8, 4, ("fp32",), (CONFIGURATION,), 0)
 
 
-def view(kernel: TritonKernel = KERNEL, target: str = "gfx942", steps: tuple[Step, ...] = ()) -> TargetView:
+def view(kernel: TritonKernel = KERNEL, target: str = "gfx942", steps: tuple[LaunchStep, ...] = ()) -> TargetView:
     return TargetView(target, "GPU", 1, (kernel,), steps, (), (), (), (), 1.0, 2.0, 1.0, 0.5, "2.13", "3.9")
 
 
@@ -105,8 +105,8 @@ def test_a_kernel_nothing_fits_for_is_flagged_with_the_users_line() -> None:
 
 def test_gaps_name_breaks_and_epilogues() -> None:
     steps = (
-        Step("extern", "aten::mm", 0, limiter="compute", expected_us=9.0),
-        Step("triton", "triton_poi_0", 0, limiter="memory", expected_us=5.0),
+        LaunchStep("extern", "aten::mm", 0, limiter="compute", expected_us=9.0),
+        LaunchStep("triton", "triton_poi_0", 0, limiter="memory", expected_us=5.0),
     )
     gaps = gap_list(steps, {"triton_poi_0": KERNEL}, (GraphBreak("print", LINE),))
     assert gaps[0] == "graph break at model.py:7: print"
@@ -115,7 +115,7 @@ def test_gaps_name_breaks_and_epilogues() -> None:
 
 def test_differences_between_targets() -> None:
     spilling = replace(KERNEL, configurations=(replace(CONFIGURATION, resources=replace(FINE, spills=3)),))
-    steps = (Step("extern", "aten::bmm", 0),)
+    steps = (LaunchStep("extern", "aten::bmm", 0),)
     texts = [one.text for one in differences([view(), view(spilling, "gfx1100", steps)])]
     assert any("aten::bmm 0 times against 1" in text for text in texts)
     assert any("gfx942 is fine, gfx1100 spills" in text for text in texts)
@@ -140,7 +140,7 @@ def test_the_users_line_of_a_trace_is_the_innermost_that_is_not_torchs() -> None
 
 
 def test_text_and_page_show_kernels_lines_and_differences() -> None:
-    step = Step("triton", "triton_poi_0", 0, ("4x4",), best_us=1.0, limiter="memory", expected_us=2.0)
+    step = LaunchStep("triton", "triton_poi_0", 0, ("4x4",), best_us=1.0, limiter="memory", expected_us=2.0)
     inspection = Inspection("m:f", (view(steps=(step,)), view(target="gfx1100")), ())
     text = inspection_text(inspection)
     assert "triton_poi_0" in text and "model.py:7" in text and "8/8 wave slots" in text

@@ -27,7 +27,7 @@ def quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Profiling and tracing take a second each: left out but where a test is about them (`real`)."""
     if "real" in request.fixturenames:
         return
-    monkeypatch.setattr("kernel_pytorch.perf.ladder.climb.profile_of", lambda standing, inputs: None)
+    monkeypatch.setattr("kernel_pytorch.perf.ladder.climb.profile_of", lambda candidate, inputs: None)
     monkeypatch.setattr("kernel_pytorch.perf.ladder.attempt.traced_breaks", lambda function, inputs: Breaks(0))
 
 

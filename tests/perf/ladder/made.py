@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from kernel_pytorch.models.clock.in_turns import Comparison
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import Target
-from kernel_pytorch.perf.ladder.measuring import Comparison
-from kernel_pytorch.perf.ladder.rung import Inputs, ModelRung, Options, WrapRung
+from kernel_pytorch.perf.ladder.rung import ModelRung, Options, WrapRung
 
 
 class Block(nn.Module):

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.clock.in_turns import Comparison
 from kernel_pytorch.perf.ladder.generate import environment_block, module_text, write_result
 from kernel_pytorch.perf.ladder.ledger import KEPT, Attempt, Entry, Ledger
-from kernel_pytorch.perf.ladder.measuring import Comparison
 from kernel_pytorch.perf.ladder.optimize import optimize
 from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Step
 from tests.perf.ladder.made import FakeMeasure, model_rung, shallow, wrap_rung

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from kernel_pytorch.core.errors import AMDOptimizationError, UsageError
+from kernel_pytorch.models.clock.in_turns import Comparison
 from kernel_pytorch.perf.ladder.ledger import FILE, KEPT, NOT_TRIED, Attempt, Entry, Ledger, load, save
-from kernel_pytorch.perf.ladder.measuring import Comparison
 from kernel_pytorch.perf.ladder.optimize import Optimized, optimize
 from tests.perf.ladder.made import FakeMeasure, Model, model_rung, shallow, with_forward, wrap_rung
 
@@ -117,7 +117,7 @@ def test_something_else_is_refused(
     elif what == "torch":
         monkeypatch.setattr(torch, "__version__", "1.0")
     else:
-        monkeypatch.setattr("kernel_pytorch.perf.bench.device._cpu_name", lambda: "another")
+        monkeypatch.setattr("kernel_pytorch.models.clock.device._cpu_name", lambda: "another")
     with pytest.raises(UsageError, match=f"cannot be resumed, its figures are of something else: .*{what} was"):
         climb(model, inputs, tmp_path, rung, resume=True)
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from kernel_pytorch.core.errors import AMDOptimizationError, UsageError
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import as_target
 from kernel_pytorch.perf.ladder.identity import identity_of
 from kernel_pytorch.perf.ladder.ledger import KEPT, ROLLED_BACK
 from kernel_pytorch.perf.ladder.measuring import target_for
 from kernel_pytorch.perf.ladder.optimize import optimize
-from kernel_pytorch.perf.ladder.rung import Inputs
 from kernel_pytorch.perf.ladder.rungs.compile import COMPILE, compiled
 from tests.perf.ladder.made import FakeMeasure, Model, model_rung, with_forward
 

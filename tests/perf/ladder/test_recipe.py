@@ -10,9 +10,11 @@ import torch
 from torch import nn
 
 from kernel_pytorch.core.errors import AMDOptimizationError, UsageError
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import as_inputs
 from kernel_pytorch.perf.ladder import rungs as ladder_rungs
-from kernel_pytorch.perf.ladder.recipe import apply_recipe, as_inputs, build, environment_of, with_step
-from kernel_pytorch.perf.ladder.rung import EnvironmentRung, NotApplicable, Step, WrapRung
+from kernel_pytorch.perf.ladder.recipe import apply_recipe, build, environment_of, with_step
+from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Step, WrapRung
 from kernel_pytorch.perf.ladder.rungs import ORDER, rung_named, rungs
 from tests.perf.ladder.made import model_rung, shallow, with_forward, wrap_rung
 

@@ -72,7 +72,8 @@ Climbed = tuple[nn.Module, tuple[torch.Tensor, ...], Optimized]
 @pytest.fixture
 def fresh(climbed: Climbed) -> tuple[nn.Module, tuple[torch.Tensor, ...], nn.Module]:
     """The recipe on a model of its own, for tests that change weights."""
-    from kernel_pytorch.perf.ladder.recipe import as_inputs, build
+    from kernel_pytorch.models.inputs import as_inputs
+    from kernel_pytorch.perf.ladder.recipe import build
 
     model, inputs = make()
     return model, inputs, build(model, as_inputs(inputs), climbed[2].recipe).model

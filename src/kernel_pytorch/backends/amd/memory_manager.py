@@ -19,14 +19,13 @@ from kernel_pytorch.backends.memory_figures import (
     available_bytes,
     cuda_stats,
     device_total_bytes,
-    is_out_of_memory,
     memory_error,
-    release_unused,
 )
 from kernel_pytorch.backends.memory_pool import DevicePool, HostPool
 from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.errors import AMDDeviceError, ROCmMemoryError
 from kernel_pytorch.core.hardware import GIB
+from kernel_pytorch.models.memory import is_out_of_memory, release_unused
 
 if TYPE_CHECKING:
     import torch

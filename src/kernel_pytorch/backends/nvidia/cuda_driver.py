@@ -47,7 +47,7 @@ class CudaDeviceError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class LoadedKernel:
+class CudaFunction:
     """A kernel on a device, with what the driver says about it."""
 
     handle: ctypes.c_void_p
@@ -63,7 +63,7 @@ class CudaDriver:
     library: ctypes.CDLL
     _contexts: dict[int, ctypes.c_void_p] = field(default_factory=dict)
     _modules: dict[tuple[int, str], ctypes.c_void_p] = field(default_factory=dict)
-    _kernels: dict[tuple[int, str, str], LoadedKernel] = field(default_factory=dict)
+    _kernels: dict[tuple[int, str, str], CudaFunction] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def device_count(self) -> int:
@@ -82,7 +82,7 @@ class CudaDriver:
 
     def kernel(
         self, image: bytes, digest: str, symbol: str, device: int, types: tuple[str, ...] | None
-    ) -> LoadedKernel:
+    ) -> CudaFunction:
         """Kernel `symbol` of the module `image`, loaded on `device`; its parameter `types` if its symbol tells.
 
         `digest` identifies the image, so that a second launch need not look at its bytes.
@@ -94,7 +94,7 @@ class CudaDriver:
                 with self._on(device):
                     module = self._module(image, digest, device)
                     self.call("cuModuleGetFunction", ctypes.byref(handle), module, symbol.encode())
-                    self._kernels[key] = LoadedKernel(
+                    self._kernels[key] = CudaFunction(
                         handle,
                         self._parameters(handle, types),
                         self._function_attribute(handle, _MAX_THREADS_PER_BLOCK),
@@ -104,7 +104,7 @@ class CudaDriver:
 
     def launch(
         self,
-        kernel: LoadedKernel,
+        kernel: CudaFunction,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
         arguments: PackedArguments,

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kernel_pytorch.perf.classify import idle, observations
-from kernel_pytorch.perf.profile import Advice, Observation, Profile
+from kernel_pytorch.perf.classify.seen import Observation
+from kernel_pytorch.perf.profile import Advice, Profile
 
 Rule = Callable[[Profile], Iterator[Advice]]
 # Below this share of the total a saving is not worth a person's time.

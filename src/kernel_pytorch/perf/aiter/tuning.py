@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_for_user
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.aiter.installed import package_folder
-from kernel_pytorch.perf.ladder.rung import Inputs
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -48,7 +48,7 @@ def linear_shapes(model: nn.Module, inputs: Inputs) -> tuple[Shape, ...]:
     """The shapes of all nn.Linear in one call of the model, each once."""
     import torch
 
-    from kernel_pytorch.backends.undisturbed import undisturbed
+    from kernel_pytorch.models.undisturbed import undisturbed
 
     found: set[Shape] = set()
 

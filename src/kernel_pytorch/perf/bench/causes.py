@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kernel_pytorch.perf.bench.statistics import autocorrelation, sample_std
+from kernel_pytorch.models.clock.statistics import autocorrelation, sample_std
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.clock.statistics import Estimate, trimmed_estimate
+from kernel_pytorch.models.clock.verdict import ERROR, TimeVerdict, decide
 from kernel_pytorch.perf.bench.result import TargetResult
-from kernel_pytorch.perf.bench.statistics import Estimate, trimmed_estimate
-from kernel_pytorch.perf.bench.verdict import ERROR, Verdict, decide
 
 # Clocks, temperature and neighbours differ between sessions: less than this cannot be told apart.
 MARGIN = 0.02
 
 
-def compare(a: TargetResult, b: TargetResult, margin: float = MARGIN) -> Verdict:
+def compare(a: TargetResult, b: TargetResult, margin: float = MARGIN) -> TimeVerdict:
     """B against A from their saved samples (Welch's test on logarithms, trimmed). Raises UsageError across devices."""
     if (a.device, a.device_name) != (b.device, b.device_name):
         raise UsageError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 
-from kernel_pytorch.perf.bench.device import Device
+from kernel_pytorch.models.clock.device import Device
 
 # Settings that change what is measured.
 VARIABLES = (

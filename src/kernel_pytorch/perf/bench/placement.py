@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.perf.bench.device import Device, current_device
+from kernel_pytorch.models.clock.device import Device, current_device
 from kernel_pytorch.perf.bench.target import Target
 
 if TYPE_CHECKING:

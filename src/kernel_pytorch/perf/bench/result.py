@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from kernel_pytorch.perf.bench.statistics import Summary
-from kernel_pytorch.perf.bench.verdict import Verdict
+from kernel_pytorch.models.clock.statistics import Summary
+from kernel_pytorch.models.clock.verdict import TimeVerdict
 
 SCHEMA = 1
 
@@ -46,7 +46,7 @@ class BenchReport:
     when: str
     environment: dict[str, str]
     results: tuple[TargetResult, ...]
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[TimeVerdict, ...] = ()
     notes: tuple[str, ...] = ()
     kpt_bench: int = field(default=SCHEMA)
 

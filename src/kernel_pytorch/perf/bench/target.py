@@ -14,6 +14,7 @@ from typing import Any
 
 from kernel_pytorch.core.entry_point import blaming, load_function
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.inputs import Inputs
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class Target:
     samples: float | None = None
     tokens: float | None = None
     other_inputs: tuple[object, ...] = ()
+
+    @property
+    def inputs(self) -> Inputs:
+        """The arguments of one call."""
+        return Inputs(self.arguments, self.keywords)
 
     @property
     def is_module(self) -> bool:

@@ -12,7 +12,7 @@ import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from kernel_pytorch.perf.profile import IdleCause
+from kernel_pytorch.perf.classify.seen import IdleCause
 from kernel_pytorch.perf.trace.linking import Links
 from kernel_pytorch.perf.trace.recording import NONE, Activities, Recording
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from kernel_pytorch.perf.classify.attribution import Attribution, operator_name
-from kernel_pytorch.perf.profile import Observation
+from kernel_pytorch.perf.classify.seen import Observation
 from kernel_pytorch.perf.trace.linking import Links
 from kernel_pytorch.perf.trace.recording import NONE, Recording, Signature
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernel_pytorch.perf.decode.ops import MOST_MATRICES, register
@@ -36,38 +34,6 @@ class Source(NamedTuple):
     row: Node
     norm: Node | None
     epsilon: float
-
-
-def known_passes() -> dict[str, Callable[[Graph], int]]:
-    """Passes by the name that a recipe has for them."""
-    from kernel_pytorch.perf.aiter.attention_pass import NAME as AITER_ATTENTION
-    from kernel_pytorch.perf.aiter.attention_pass import aiter_attention
-    from kernel_pytorch.perf.decode.decoder_pass import ONE_KERNEL, one_kernel
-
-    return {ONE_ROW: one_row, ONE_KERNEL: one_kernel, AITER_ATTENTION: aiter_attention}
-
-
-@lru_cache(maxsize=8)
-def pass_named(names: tuple[str, ...]) -> object:
-    """The pass object that Inductor is given, which runs these in turn. Raises ValueError for an unknown name."""
-    from torch._inductor.custom_graph_pass import CustomGraphPass
-
-    known = known_passes()
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise ValueError(f"no pass {unknown[0]!r}; there are {', '.join(known)}")
-    register()  # a graph from Inductor's cache calls the operators without the pass having run
-
-    class Ours(CustomGraphPass):  # type: ignore[misc]
-        def __call__(self, graph: Graph) -> None:
-            for name in names:
-                known[name](graph)
-                graph.eliminate_dead_code()
-
-        def uuid(self) -> object:
-            return f"kernel_pytorch.perf.decode {VERSION} {names}"
-
-    return Ours()
 
 
 def one_row(graph: Graph) -> int:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.inspect.capture import Call
-from kernel_pytorch.perf.inspect.view import Step
+from kernel_pytorch.perf.inspect.view import LaunchStep
 from kernel_pytorch.perf.roofline.work import Work, work_of
 from kernel_pytorch.perf.trace.recording import Signature
 
@@ -22,7 +22,7 @@ _TRACE_NAMES = {
 }  # fmt: skip
 
 
-def call_step(call: Call) -> Step:
+def call_step(call: Call) -> LaunchStep:
     """A library call as a step, with its work where the operator is modelled."""
     import torch
 
@@ -31,7 +31,7 @@ def call_step(call: Call) -> Step:
     work = call_work(torch, call)
     shapes = tuple(_shape(value) for value in call.args if isinstance(value, torch.Tensor))
     dtype = str(tensors[0].dtype).removeprefix("torch.") if tensors else ""
-    return Step(
+    return LaunchStep(
         "extern",
         name,
         graph=call.graph,

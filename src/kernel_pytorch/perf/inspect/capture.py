@@ -42,7 +42,7 @@ class KernelFacts:
 
 
 @dataclass
-class LoadedKernel:
+class GeneratedKernel:
     """A generated kernel: its source and Inductor's autotuner for it, which holds the configurations to try."""
 
     name: str
@@ -82,7 +82,7 @@ class Call:
 class Capture:
     """Everything seen so far. `on_launch` and `on_call` let the emulated run take part."""
 
-    kernels: dict[str, LoadedKernel] = field(default_factory=dict)
+    kernels: dict[str, GeneratedKernel] = field(default_factory=dict)
     facts: dict[tuple[int, str], KernelFacts] = field(default_factory=dict)  # by graph: names are used again
     launches: list[Launch | Call] = field(default_factory=list)
     breaks: list[GraphBreak] = field(default_factory=list)
@@ -90,9 +90,9 @@ class Capture:
     notes: list[str] = field(default_factory=list)
     graphs: int = 0
     current: int = 0
-    on_launch: Callable[[LoadedKernel, tuple[object, ...]], None] | None = None
-    on_call: Callable[[OpOverload, tuple[object, ...], dict[str, object], object], None] | None = None
-    on_enter: Callable[[list[object]], None] | None = None
+    on_launch: Callable[[GeneratedKernel, tuple[Any, ...]], None] | None = None
+    on_call: Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None] | None = None
+    on_enter: Callable[[list[Any]], None] | None = None
 
 
 def install(capture: Capture) -> None:
@@ -149,14 +149,14 @@ def _async_compile(capture: Capture) -> None:
     import torch._inductor.async_compile as compiling
     import torch._inductor.codecache as cache
 
-    def triton(self: Any, kernel_name: str, source_code: str, device_str: str = "cuda") -> LoadedKernel:
+    def triton(self: Any, kernel_name: str, source_code: str, device_str: str = "cuda") -> GeneratedKernel:
         tuner = getattr(cache.PyCodeCache.load(source_code), kernel_name)
         # Two graphs may use one name for different kernels.
         key = kernel_name
         while key in capture.kernels and capture.kernels[key].source != source_code:
             key += "'"
         facts = capture.facts.get((capture.graphs, kernel_name))
-        loaded = capture.kernels.get(key) or LoadedKernel(key, source_code, tuner, capture, facts)
+        loaded = capture.kernels.get(key) or GeneratedKernel(key, source_code, tuner, capture, facts)
         capture.kernels[key] = loaded
         return loaded
 

@@ -13,7 +13,6 @@ from kernel_pytorch.toolchain.code_object import read_code_object
 from kernel_pytorch.toolchain.occupancy import occupancy
 
 if TYPE_CHECKING:
-    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
     from triton import Config
     from triton.compiler import CompiledKernel
 
@@ -27,7 +26,7 @@ class _Compiled(BaseException):
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltConfiguration:
     """A compiled configuration. `binary` is Triton's compiled kernel, None where it did not compile."""
 
     configuration: Configuration
@@ -35,13 +34,13 @@ class Built:
     binary: CompiledKernel
 
 
-def build_all(tuner: CachingAutotuner, gpu: GPU, only_first: bool = False) -> list[Built]:
+def build_all(tuner: Any, gpu: GPU, only_first: bool = False) -> list[BuiltConfiguration]:
     """Every configuration of an Inductor autotuner, compiled for the GPU's target."""
     configs = tuner.configs[:1] if only_first else tuner.configs
     return [build_one(tuner, config, gpu) for config in configs]
 
 
-def build_one(tuner: CachingAutotuner, config: Config, gpu: GPU) -> Built:
+def build_one(tuner: Any, config: Any, gpu: GPU) -> BuiltConfiguration:
     """One configuration: Inductor's own call of Triton's compiler, with its signature, attributes and options."""
     import torch._inductor.runtime.triton_heuristics as heuristics
 
@@ -63,7 +62,7 @@ def build_one(tuner: CachingAutotuner, config: Config, gpu: GPU) -> Built:
     finally:
         triton.compile = original
     resources = resources_of(binary, gpu) if binary is not None else None
-    return Built(
+    return BuiltConfiguration(
         Configuration(config_name(config), int(config.num_warps), int(config.num_stages), resources, failure),
         config,
         binary,
@@ -95,7 +94,7 @@ def resources_of(binary: CompiledKernel, gpu: GPU) -> Resources:
     )  # fmt: skip
 
 
-def choose(built: list[Built], gpu: GPU) -> int | None:
+def choose(built: list[BuiltConfiguration], gpu: GPU) -> int | None:
     """The first configuration that compiles, fits and does not spill; else the first that compiles."""
     fits = [n for n, one in enumerate(built) if one.configuration.resources and _fits(one.configuration.resources, gpu)]
     for number in fits:

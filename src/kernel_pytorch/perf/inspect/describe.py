@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.perf.inspect.calls import call_step
-from kernel_pytorch.perf.inspect.capture import Call, Capture, Launch, LoadedKernel
-from kernel_pytorch.perf.inspect.compile_kernel import Built, build_all, choose
+from kernel_pytorch.perf.inspect.capture import Call, Capture, GeneratedKernel, Launch
+from kernel_pytorch.perf.inspect.compile_kernel import BuiltConfiguration, build_all, choose
 from kernel_pytorch.perf.inspect.estimate import generated_flops, step_time
 from kernel_pytorch.perf.inspect.flags import kernel_flags, step_flags
 from kernel_pytorch.perf.inspect.gaps import gap_list
-from kernel_pytorch.perf.inspect.view import EmulatedRun, Step, TargetView, TritonKernel
+from kernel_pytorch.perf.inspect.view import EmulatedRun, LaunchStep, TargetView, TritonKernel
 
 if TYPE_CHECKING:
     from triton import Config
+
 
 _POINTER = re.compile(r"'(\w+)': '\*(\w+)'")
 
@@ -61,7 +62,7 @@ def describe(
     )
 
 
-def describe_kernel(kernel: LoadedKernel, built: list[Built], gpu: GPU) -> TritonKernel:
+def describe_kernel(kernel: GeneratedKernel, built: list[BuiltConfiguration], gpu: GPU) -> TritonKernel:
     """One generated kernel with what the compiler made of it."""
     facts = kernel.facts
     flops = generated_flops(kernel.source, facts.space) if facts and facts.space else None
@@ -86,7 +87,9 @@ def source_hash(source: str) -> str:
     return hashlib.sha256(body.strip().encode()).hexdigest()[:16]
 
 
-def _step(seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel], built: dict[str, list[Built]]) -> Step:
+def _step(
+    seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel], built: dict[str, list[BuiltConfiguration]]
+) -> LaunchStep:
     if isinstance(entry, Call):
         return call_step(entry)
     kernel = kernels[entry.name]
@@ -95,10 +98,10 @@ def _step(seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel],
     grid: tuple[int, ...] = ()
     if kernel.chosen is not None:
         grid = launch_grid(seen.kernels[entry.name], built[entry.name][kernel.chosen].config, entry.args)
-    return Step("triton", entry.name, entry.graph, shapes, dtype, kernel.flops, kernel.bytes, grid=grid)
+    return LaunchStep("triton", entry.name, entry.graph, shapes, dtype, kernel.flops, kernel.bytes, grid=grid)
 
 
-def launch_grid(kernel: LoadedKernel, config: Config, args: tuple[object, ...]) -> tuple[int, ...]:
+def launch_grid(kernel: GeneratedKernel, config: Config, args: tuple[object, ...]) -> tuple[int, ...]:
     """How many workgroups Inductor's launcher would start."""
     import torch._inductor.runtime.triton_heuristics as heuristics
 
@@ -109,12 +112,12 @@ def launch_grid(kernel: LoadedKernel, config: Config, args: tuple[object, ...]) 
     return tuple(int(size) for size in grid.eval_slow({**values, **settings}))
 
 
-def argument_names(kernel: LoadedKernel, config: Config) -> list[str]:
+def argument_names(kernel: GeneratedKernel, config: Config) -> list[str]:
     """Names of the arguments a launch passes: all of the function's, less those the configuration sets."""
     return [name for name in kernel.tuner.fn.arg_names if name not in config.kwargs]
 
 
-def _timed(gpu: GPU, step: Step) -> Step:
+def _timed(gpu: GPU, step: LaunchStep) -> LaunchStep:
     found = step_time(gpu, step.flops, step.bytes, step.arithmetic, step.matrix)
     if found is None:
         return step
@@ -128,6 +131,6 @@ def _total(times: list[float | None]) -> float | None:
     return round(sum(known), 2) if known else None
 
 
-def _notes(steps: tuple[Step, ...]) -> tuple[str, ...]:
+def _notes(steps: tuple[LaunchStep, ...]) -> tuple[str, ...]:
     unknown = sorted({step.name for step in steps if step.best_us is None})
     return (f"no estimate for: {', '.join(unknown)}",) if unknown else ()

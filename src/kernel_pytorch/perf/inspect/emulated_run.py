@@ -9,8 +9,8 @@ from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.device import EmulatedDevice
-from kernel_pytorch.perf.inspect.capture import Capture, LoadedKernel, compile_and_replay
-from kernel_pytorch.perf.inspect.compile_kernel import Built, build_all, choose
+from kernel_pytorch.perf.inspect.capture import Capture, GeneratedKernel, compile_and_replay
+from kernel_pytorch.perf.inspect.compile_kernel import BuiltConfiguration, build_all, choose
 from kernel_pytorch.perf.inspect.describe import argument_names, launch_grid
 from kernel_pytorch.perf.inspect.fake_model import RealValues
 from kernel_pytorch.perf.inspect.view import EmulatedRun
@@ -70,10 +70,10 @@ class _Runner:
         self, torch: ModuleType, fakes: ModuleType, device: EmulatedDevice, real: RealValues, gpu: GPU
     ) -> None:
         self.torch, self.fakes, self.device, self.real, self.gpu = torch, fakes, device, real, gpu
-        self.built: dict[str, tuple[Built, Any]] = {}
+        self.built: dict[str, tuple[BuiltConfiguration, Any]] = {}
         self.launches = self.calls = 0
 
-    def launch(self, kernel: LoadedKernel, args: tuple[object, ...]) -> None:
+    def launch(self, kernel: GeneratedKernel, args: tuple[Any, ...]) -> None:
         """A generated kernel, on the emulated GPU."""
         built, loaded = self._loaded(kernel)
         grid = launch_grid(kernel, built.config, args)
@@ -148,7 +148,7 @@ class _Runner:
             laid_out.copy_(value)
         self.real.remember(fake, laid_out)
 
-    def _loaded(self, kernel: LoadedKernel) -> tuple[Built, Any]:
+    def _loaded(self, kernel: GeneratedKernel) -> tuple[BuiltConfiguration, Any]:
         if kernel.name not in self.built:
             options = build_all(kernel.tuner, self.gpu)
             number = choose(options, self.gpu)

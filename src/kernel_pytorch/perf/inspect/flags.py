@@ -6,7 +6,7 @@ import math
 import re
 
 from kernel_pytorch.core.hardware import GPU, Target
-from kernel_pytorch.perf.inspect.view import Configuration, Flag, Step, TritonKernel
+from kernel_pytorch.perf.inspect.view import Configuration, Flag, LaunchStep, TritonKernel
 
 _LIBDEVICE = re.compile(r"libdevice|__nv_|unresolved|undefined (symbol|external)", re.IGNORECASE)
 _BLOCK = re.compile(r"\b[XYZ]BLOCK=(\d+)")
@@ -72,7 +72,7 @@ def idle_lanes(kernel: TritonKernel, configuration: Configuration, target: Targe
     return f"a block of {elements} elements for {lanes} lanes: the others idle" if elements < lanes else None
 
 
-def step_flags(steps: tuple[Step, ...], gpu: GPU) -> list[Flag]:
+def step_flags(steps: tuple[LaunchStep, ...], gpu: GPU) -> list[Flag]:
     """Flags of library calls."""
     found: dict[tuple[str, str], Flag] = {}
     for step in steps:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
-from kernel_pytorch.perf.inspect.view import GraphBreak, Step, TritonKernel
+from kernel_pytorch.perf.inspect.view import GraphBreak, LaunchStep, TritonKernel
 
 MATRIX_CALLS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::convolution", "aten::_scaled_mm")
 
 
 def gap_list(
-    steps: tuple[Step, ...], kernels: Mapping[str, TritonKernel], breaks: tuple[GraphBreak, ...]
+    steps: tuple[LaunchStep, ...], kernels: Mapping[str, TritonKernel], breaks: tuple[GraphBreak, ...]
 ) -> tuple[str, ...]:
     """In the order of what they probably cost."""
     found: list[tuple[float, str]] = []
@@ -26,7 +26,7 @@ def gap_list(
     return tuple(text for _, text in sorted(found, key=lambda one: -one[0]))
 
 
-def _epilogues(steps: tuple[Step, ...], kernels: Mapping[str, TritonKernel]) -> list[tuple[float, str]]:
+def _epilogues(steps: tuple[LaunchStep, ...], kernels: Mapping[str, TritonKernel]) -> list[tuple[float, str]]:
     """A pointwise kernel right after a library product reads and writes its result once more."""
     seen: dict[tuple[str, str], tuple[int, float]] = {}
     for before, after in itertools.pairwise(steps):

@@ -63,7 +63,7 @@ class TritonKernel:
 
 
 @dataclass(frozen=True)
-class Step:
+class LaunchStep:
     """One launch, in order: of a generated kernel, or a call of a library operator (`kind` "triton" or "extern")."""
 
     kind: str
@@ -120,7 +120,7 @@ class TargetView:
     gpu: str
     graphs: int
     kernels: tuple[TritonKernel, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[LaunchStep, ...]
     breaks: tuple[GraphBreak, ...]
     flags: tuple[Flag, ...]
     gaps: tuple[str, ...]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.backends.memory_figures import is_out_of_memory
-from kernel_pytorch.backends.undisturbed import undisturbed
+from kernel_pytorch.models.check.reference import Reference
+from kernel_pytorch.models.clock.in_turns import MARGIN, Comparison
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.memory import is_out_of_memory, release_unused
+from kernel_pytorch.models.undisturbed import undisturbed
 from kernel_pytorch.perf.ladder.breaks import Breaks, counted_breaks, traced_breaks
-from kernel_pytorch.perf.ladder.check import Reference
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, KEPT, NOT_TRIED, ROLLED_BACK, Attempt
-from kernel_pytorch.perf.ladder.measuring import MARGIN, Comparison, Measure, target_for
+from kernel_pytorch.perf.ladder.measuring import Measure, target_for
 from kernel_pytorch.perf.ladder.recipe import with_step, wrap_steps, wrapped
-from kernel_pytorch.perf.ladder.rung import ModelRung, NotApplicable, Options, Recipe, Rung, WrapRung
+from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Recipe, Rung, WrapRung
 from kernel_pytorch.perf.ladder.untouched import untouched
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ COMPILE_SLOT = "compile"
 
 
 @dataclass
-class Standing:
+class Candidate:
     """Something that could be used now: a recipe and what it built. `breaks` is None until they were counted."""
 
     recipe: Recipe
@@ -40,7 +41,7 @@ class Trial:
     """What an attempt needs to know, and how far it got."""
 
     reference: Reference
-    best: Standing
+    best: Candidate
     known: tuple[Rung, ...]
     measure: Measure
     measure_s: float
@@ -56,12 +57,12 @@ class _Refused(Exception):
 
 def attempt(
     trial: Trial, rung: ModelRung | WrapRung, options: Options, seconds: float
-) -> tuple[Attempt, Standing | None]:
+) -> tuple[Attempt, Candidate | None]:
     """The attempt for the ledger, and what it built where that is to be kept. Raises nothing but an interrupt."""
     began = trial.clock()
     trial.facts = {}
     trial.doing = "being applied"
-    kept: Standing | None = None
+    kept: Candidate | None = None
     try:
         with time_limit(seconds):
             candidate, comparison = _candidate(trial, rung, options)
@@ -86,7 +87,7 @@ def attempt(
     ), kept
 
 
-def _candidate(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> tuple[Standing, Comparison]:
+def _candidate(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> tuple[Candidate, Comparison]:
     best, reference = trial.best, trial.reference
     trial.say("applying")
     candidate = _built(trial, rung, options)
@@ -126,7 +127,7 @@ def _candidate(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> tu
     return candidate, comparison
 
 
-def _built(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> Standing:
+def _built(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> Candidate:
     best, inputs = trial.best, trial.reference.inputs
     recipe = with_step(best.recipe, rung, options, trial.known)
     with untouched(best.model) as changed:
@@ -142,7 +143,7 @@ def _built(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> Standi
             function = wrapped(model, inputs, recipe, trial.known)
     if changed:
         raise _Refused(f"it changed the model it was given: {', '.join(changed[:3])}")
-    return Standing(recipe, model, function)
+    return Candidate(recipe, model, function)
 
 
 def _refuse_other_state(before: nn.Module, after: nn.Module) -> None:
@@ -158,7 +159,7 @@ def _refuse_other_state(before: nn.Module, after: nn.Module) -> None:
             raise _Refused(f"{name} has another shape in its state_dict")
 
 
-def _count_breaks(trial: Trial, rung: Rung, candidate: Standing, seen: Breaks | None) -> None:
+def _count_breaks(trial: Trial, rung: Rung, candidate: Candidate, seen: Breaks | None) -> None:
     """Refuse a candidate whose graph breaks where that of the best so far does not. `seen` is from a real compile."""
     best = trial.best
     if isinstance(rung, WrapRung):
@@ -181,11 +182,11 @@ def _count_breaks(trial: Trial, rung: Rung, candidate: Standing, seen: Breaks | 
     raise _Refused(f"{new} new graph break{'s' if new > 1 else ''}: {'; '.join(why[:2])}")
 
 
-def traced(trial: Trial, standing: Standing) -> Breaks:
+def traced(trial: Trial, candidate: Candidate) -> Breaks:
     """Breaks that compiling the tree would meet; unknown where Dynamo itself fails on it."""
     try:
         with undisturbed(trial.reference.model):
-            return traced_breaks(standing.model, trial.reference.inputs)
+            return traced_breaks(candidate.model, trial.reference.inputs)
     except Exception:
         return Breaks()
 
@@ -215,8 +216,7 @@ def release() -> None:
     import torch
 
     if torch.cuda.is_initialized():  # on a host nothing is short enough to be worth a walk over all objects
-        gc.collect()
-        torch.cuda.empty_cache()
+        release_unused(torch.device("cuda"))
 
 
 def _failure(error: BaseException, doing: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs
+from kernel_pytorch.models.inputs import Inputs
 
 # A climb compiles the same code objects again and again with other settings; beyond its limit Dynamo would give up on
 # them without a word, and the next candidate would run eagerly.
@@ -38,16 +38,23 @@ def counted_breaks() -> Iterator[Breaks]:
         found.reasons = [_reason(text) for text in new]
 
 
-def traced_breaks(function: Callable[..., Any], inputs: Inputs) -> Breaks:
-    """Those a compile of `function` would meet. Nothing is compiled: the graphs run as they are."""
-    import torch
+def tracing_only() -> Callable[..., Any]:
+    """A back end of torch.compile that compiles nothing. A new one each time: for a known one Dynamo takes the graphs
+    that it has, and counts no break again."""
 
     def as_it_is(graph: Any, example: Any) -> Callable[..., Any]:
         run: Callable[..., Any] = graph.forward
         return run
 
+    return as_it_is
+
+
+def traced_breaks(function: Callable[..., Any], inputs: Inputs) -> Breaks:
+    """Those a compile of `function` would meet. Nothing is compiled: the graphs run as they are."""
+    import torch
+
     with counted_breaks() as found, torch.set_grad_enabled(bool(getattr(function, "training", False))):
-        inputs.call(torch.compile(function, backend=as_it_is))
+        inputs.call(torch.compile(function, backend=tracing_only()))
     return found
 
 

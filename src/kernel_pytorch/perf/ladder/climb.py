@@ -14,11 +14,13 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.backends.undisturbed import undisturbed
 from kernel_pytorch.core.errors import AMDDeviceError, AMDOptimizationError
-from kernel_pytorch.perf.ladder.attempt import Standing, Trial, attempt, device_answers, forget_compiled
+from kernel_pytorch.models.check.reference import Reference, call_referee, take_reference
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.undisturbed import undisturbed
+from kernel_pytorch.perf.ladder.attempt import Candidate, Trial, attempt, device_answers, forget_compiled
 from kernel_pytorch.perf.ladder.breaks import many_variants
-from kernel_pytorch.perf.ladder.check import Reference, call_referee, take_reference
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import (
     DOES_NOT_APPLY,
@@ -33,15 +35,7 @@ from kernel_pytorch.perf.ladder.ledger import (
 )
 from kernel_pytorch.perf.ladder.measuring import Measure, measure_in_turns, target_for
 from kernel_pytorch.perf.ladder.recipe import build, environment_of
-from kernel_pytorch.perf.ladder.rung import (
-    EnvironmentRung,
-    Inputs,
-    NotApplicable,
-    Options,
-    Prediction,
-    Recipe,
-    Rung,
-)
+from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Options, Prediction, Recipe, Rung
 from kernel_pytorch.perf.ladder.untouched import untouched
 
 if TYPE_CHECKING:
@@ -124,9 +118,9 @@ class _Climb:
     say: Callable[[Event], None]
     clock: Callable[[], float]
     try_environment: TryEnvironment | None
-    profiler: Callable[[Standing], Profile | None]
+    profiler: Callable[[Candidate], Profile | None]
     reference: Reference = field(init=False)
-    best: Standing = field(init=False)
+    best: Candidate = field(init=False)
     ends: float = 0.0
     spent_before: float = 0.0
     profile: Profile | None = None
@@ -167,13 +161,22 @@ def climb(
     say: Callable[[Event], None] = lambda event: None,
     clock: Callable[[], float] = time.monotonic,
     try_environment: TryEnvironment | None = None,
-    profiler: Callable[[Standing], Profile | None] | None = None,
+    profiler: Callable[[Candidate], Profile | None] | None = None,
 ) -> Climbed:
     """Go up. `ledger` says what was decided before; `path` is where it is written after every rung."""
     state = _Climb(
-        model, inputs, known, rules, ledger, path, measure, say, clock, try_environment,
-        profiler or (lambda standing: profile_of(standing, inputs)),
-    )  # fmt: skip
+        model=model,
+        inputs=inputs,
+        known=known,
+        rules=rules,
+        ledger=ledger,
+        path=path,
+        measure=measure,
+        say=say,
+        clock=clock,
+        try_environment=try_environment,
+        profiler=profiler or (lambda candidate: profile_of(candidate, inputs)),
+    )
     state.ends, state.spent_before = clock() + rules.budget_s, ledger.spent_s
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     state.ledger = replace(ledger, budget_s=rules.budget_s, when=now, total=None)
@@ -187,7 +190,12 @@ def climb(
 
 
 def _prepare(state: _Climb) -> None:
-    state.reference = take_reference(state.model, state.inputs, state.rules.allow)
+    try:
+        state.reference = take_reference(state.model, state.inputs, state.rules.allow)
+    except AMDOptimizationError:
+        raise
+    except Exception as error:
+        raise AMDOptimizationError(f"the model does not run on its inputs: {type(error).__name__}: {error}") from error
     try:
         with time_limit(max(1.0, _REFEREE_SHARE * state.rules.budget_s)):
             call_referee(state.reference)
@@ -198,10 +206,10 @@ def _prepare(state: _Climb) -> None:
         if text:
             state.note(text)
     recipe = state.ledger.recipe(state.known)
-    state.best = Standing((), state.model, state.model)
+    state.best = Candidate((), state.model, state.model)
     if recipe:
         built = build(state.model, state.inputs, recipe, state.known)
-        state.best = Standing(recipe, built.model, built.function)
+        state.best = Candidate(recipe, built.model, built.function)
         checked = state.reference.compare(built.function, built.model)
         if not checked.is_right:
             raise AMDOptimizationError(f"what the ledger keeps is wrong now: {checked.reason}; climb anew without it")
@@ -296,12 +304,17 @@ def _one_attempt(state: _Climb, rung: Rung, options: Options, seconds: float, sa
             state.best.recipe = with_step(state.best.recipe, rung, dict(done.options), state.known)
         return done
     trial = Trial(
-        state.reference, state.best, state.known, state.measure,
-        min(state.rules.measure_s, max(0.5, 0.25 * seconds)), say, state.clock,
-    )  # fmt: skip
-    done, kept_standing = attempt(trial, rung, options, seconds)
-    if kept_standing is not None:
-        state.best = kept_standing
+        reference=state.reference,
+        best=state.best,
+        known=state.known,
+        measure=state.measure,
+        measure_s=min(state.rules.measure_s, max(0.5, 0.25 * seconds)),
+        say=say,
+        clock=state.clock,
+    )
+    done, built = attempt(trial, rung, options, seconds)
+    if built is not None:
+        state.best = built
     return done
 
 
@@ -333,12 +346,12 @@ def _prediction(state: _Climb, rung: Rung, say: Callable[[str], None]) -> Predic
         return Prediction(None, f"no prediction: {type(error).__name__}: {error}"[:200])
 
 
-def profile_of(standing: Standing, inputs: Inputs) -> Profile | None:
+def profile_of(candidate: Candidate, inputs: Inputs) -> Profile | None:
     """Where the time of one call goes now."""
     from kernel_pytorch.perf.analyse import analyse
     from kernel_pytorch.perf.profile_run import profile_target
 
-    run = profile_target(target_for("best so far", standing.function, standing.model, inputs), warmup=3, steps=1)
+    run = profile_target(target_for("best so far", candidate.function, candidate.model, inputs), warmup=3, steps=1)
     return analyse(run.recording, None, run.compile_log)
 
 
@@ -372,7 +385,7 @@ def _whole(state: _Climb) -> None:
             for one in state.ledger.entries
         ]
         state.ledger = replace(state.ledger, entries=tuple(entries), total=None)
-        state.best = Standing(state.ledger.recipe(state.known), state.model, state.model)
+        state.best = Candidate(state.ledger.recipe(state.known), state.model, state.model)
         state.note(reason)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import subprocess
 import sys
@@ -14,16 +13,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.backends.comparison import distance
 from kernel_pytorch.core.process import end_child, start_child
-from kernel_pytorch.perf.bench.statistics import summarise
-from kernel_pytorch.perf.bench.verdict import judge
+from kernel_pytorch.models.clock.device import Sample
+from kernel_pytorch.models.clock.in_turns import Comparison, compare_in_turns
+from kernel_pytorch.models.clock.rounds import Contender
+from kernel_pytorch.models.comparison import distance
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import KEPT, NOT_TRIED, ROLLED_BACK, Attempt
-from kernel_pytorch.perf.ladder.measuring import MARGIN, Comparison
 from kernel_pytorch.perf.ladder.rung import FOLDER, EnvironmentRung, Options
-
-_MOST_ROUNDS = 400
 
 
 class _ChildFailed(Exception):
@@ -42,7 +39,6 @@ class _Child:
             text=True,
         )
         self.outputs_file = folder / f"outputs-{self._process.pid}.pt"
-        self.calls = 1
         self._fingerprint = ""
         try:
             self._read()
@@ -74,6 +70,10 @@ class _Child:
         if not self._fingerprint:
             self._fingerprint = str(self.ask("outputs", file=str(self.outputs_file))["fingerprint"])
         return self._fingerprint
+
+    def contender(self, name: str) -> Contender:
+        """The child's call, timed by itself."""
+        return Contender(name, lambda calls: Sample(float(self.ask("sample", calls=calls)["ms"]), None))
 
     def _last_words(self) -> str:
         self._errors.seek(0)
@@ -115,7 +115,9 @@ class EnvironmentTrials:
                 candidate = self._child({**kept, **variables})
                 reason = _outputs_differ(self._best, candidate)
                 if not reason:
-                    comparison = _in_turns(self._best, candidate, self._measure_s)
+                    comparison = compare_in_turns(
+                        self._best.contender("without"), candidate.contender("with"), None, self._measure_s
+                    )
                     reason = "" if comparison.is_faster else comparison.why_not_faster()
             outcome = ROLLED_BACK if reason else KEPT
         except OutOfTime:
@@ -143,7 +145,7 @@ class EnvironmentTrials:
         child = self._child({**kept, **rung.prepare(variables)})
         try:
             child.fingerprint()
-            child.ask("warm", seconds=0.5)
+            child.ask("sample", calls=20)
         finally:
             child.close()
 
@@ -179,30 +181,3 @@ def _outputs_differ(best: _Child, candidate: _Child) -> str:
             if not found.is_acceptable:
                 return f"wrong: {found.where} differs by {found.error:.3g}, allowed is {found.limit:.3g}"
     return ""
-
-
-def _in_turns(best: _Child, candidate: _Child, seconds: float) -> Comparison:
-    for child in (best, candidate):
-        child.calls = int(child.ask("warm", seconds=min(0.5, 0.15 * seconds))["calls"])
-    times: dict[int, list[float]] = {0: [], 1: []}
-    children = [(0, best), (1, candidate)]
-    ends = time.monotonic() + seconds
-    looks, next_look = 0, 10
-    while True:
-        count = len(times[0])
-        for side, child in children if count % 2 == 0 else children[::-1]:
-            times[side].append(float(child.ask("sample", calls=child.calls)["ms"]))
-        count += 1
-        over = (time.monotonic() > ends and count >= 10) or count >= _MOST_ROUNDS
-        if count < next_look and not over:
-            continue
-        looks, next_look = looks + 1, math.ceil(1.6 * max(count, next_look))
-        ratios = [math.log(b / a) for a, b in zip(times[0], times[1], strict=True)]
-        verdict = judge("without", "with", ratios, margin=MARGIN, looks=looks)
-        if over or verdict.verdict != "undecided":
-            break
-    first, second = summarise(times[0]), summarise(times[1])
-    return Comparison(
-        first.mean_ms, second.mean_ms, verdict.ratio, verdict.low, verdict.high, verdict.verdict, verdict.rounds,
-        (first.low_ms, first.high_ms), (second.low_ms, second.high_ms),
-    )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs
+from kernel_pytorch.models.inputs import Inputs
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,7 +20,7 @@ def identity_of(model: nn.Module, inputs: Inputs, target: str, sources: Iterable
     """Name to value. Weights are not in it: rungs may depend on shapes, not on what was learnt."""
     import torch
 
-    from kernel_pytorch.perf.bench.device import current_device
+    from kernel_pytorch.models.clock.device import current_device
     from kernel_pytorch.version import VERSION
 
     tensors = [*model.parameters(), *model.buffers()]

@@ -10,7 +10,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
 from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_for_user
-from kernel_pytorch.perf.ladder.measuring import Comparison
+from kernel_pytorch.models.clock.in_turns import Comparison
 from kernel_pytorch.perf.ladder.recipe import with_step
 from kernel_pytorch.perf.ladder.rung import Recipe, Rung
 from kernel_pytorch.perf.ladder.rungs import rung_named

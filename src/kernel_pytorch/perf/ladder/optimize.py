@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.inputs import as_inputs
 from kernel_pytorch.perf.ladder.climb import BUDGET_S, LEVELS, MEASURE_S, Event, Rules, TryEnvironment, climb
 from kernel_pytorch.perf.ladder.explain import explain, speedup
 from kernel_pytorch.perf.ladder.generate import write_result
 from kernel_pytorch.perf.ladder.identity import identity_of, source_of
 from kernel_pytorch.perf.ladder.ledger import FILE, Ledger, load, refuse_other
 from kernel_pytorch.perf.ladder.measuring import Measure, measure_in_turns
-from kernel_pytorch.perf.ladder.recipe import as_inputs
 from kernel_pytorch.perf.ladder.rung import REDUCE_OVERHEAD, Recipe, Rung
 from kernel_pytorch.perf.ladder.rungs import rung_named, rungs
 
@@ -116,7 +116,7 @@ def allowed_by_default() -> frozenset[str]:
 
 
 def _start(path: Path | None, resume: bool, name: str, identity: dict[str, str]) -> Ledger:
-    from kernel_pytorch.perf.bench.device import current_device
+    from kernel_pytorch.models.clock.device import current_device
     from kernel_pytorch.perf.bench.environment import environment
 
     if resume and path is None:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import AMDOptimizationError
-from kernel_pytorch.perf.ladder.rung import (
-    SLOTS,
-    EnvironmentRung,
-    Inputs,
-    ModelRung,
-    NotApplicable,
-    Options,
-    Recipe,
-    Rung,
-    Step,
-    WrapRung,
-)
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs, as_inputs
+from kernel_pytorch.perf.ladder.rung import SLOTS, EnvironmentRung, ModelRung, Options, Recipe, Rung, Step, WrapRung
 from kernel_pytorch.perf.ladder.rungs import rung_named, rungs
 
 if TYPE_CHECKING:
@@ -26,20 +17,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltRecipe:
     """A recipe on a model: the rewritten tree, and what to call (the tree itself where nothing wraps it)."""
 
     model: nn.Module
     function: Callable[..., Any]
-
-
-def as_inputs(inputs: Any) -> Inputs:
-    """A tuple or list is positional, a dictionary keywords, anything else the one argument."""
-    if isinstance(inputs, Inputs):
-        return inputs
-    if isinstance(inputs, Mapping):
-        return Inputs((), {str(name): value for name, value in inputs.items()})
-    return Inputs(tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,))
 
 
 def with_step(recipe: Recipe, rung: Rung, options: Options, among: Iterable[Rung]) -> Recipe:
@@ -87,7 +69,7 @@ def wrapped(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Ru
     return function
 
 
-def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung] | None = None) -> Built:
+def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung] | None = None) -> BuiltRecipe:
     """The recipe on a model. Raises AMDOptimizationError naming the step that does not apply."""
     known = tuple(among) if among is not None else rungs()
     tree = model
@@ -99,7 +81,7 @@ def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung
                 f"step {rung.name} of the recipe does not apply to this model: {reason}; run kpt optimize for it anew"
             ) from reason
     try:
-        return Built(tree, wrapped(tree, inputs, recipe, known))
+        return BuiltRecipe(tree, wrapped(tree, inputs, recipe, known))
     except NotApplicable as reason:
         raise AMDOptimizationError(f"the recipe's wrappers do not apply here: {reason}") from reason
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from kernel_pytorch.models.inputs import Inputs
+
 if TYPE_CHECKING:
     from torch import nn
 
@@ -28,23 +30,6 @@ REDUCE_OVERHEAD = "reduce-overhead"
 
 FOLDER = "{folder}"
 """Stands in an environment variable for the folder that the result is written to (a tuning file, for one)."""
-
-
-class NotApplicable(Exception):
-    """A rung has nothing to do for this model here; the message is the reason, in words for the user."""
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the model is called with. `others` are further calls of the same program, with other sizes."""
-
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = field(default_factory=dict)
-    others: tuple[Inputs, ...] = ()
-
-    def call(self, function: Callable[..., Any]) -> Any:
-        """One call with them."""
-        return function(*self.args, **self.kwargs)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.bench.target import load_target
 from kernel_pytorch.perf.ladder.measuring import target_for
-from kernel_pytorch.perf.ladder.rung import Inputs
 
 SEED = 0
 
@@ -26,7 +26,7 @@ class Worker:
     def __init__(self, text: str) -> None:
         import torch
 
-        from kernel_pytorch.perf.bench.device import Timer
+        from kernel_pytorch.models.clock.device import Timer
         from kernel_pytorch.perf.bench.placement import device_for
 
         random.seed(SEED)
@@ -44,23 +44,12 @@ class Worker:
         """Save what the model gives on fresh inputs; `fingerprint` tells whether two processes have the same model."""
         import torch
 
-        from kernel_pytorch.perf.ladder.check import take_reference
+        from kernel_pytorch.models.check.reference import take_reference
 
         reference = take_reference(self.model, self.inputs)
-        rows = [[item.cpu() for item in row] for row in reference.expected]
-        torch.save({"rows": rows, "tolerance": (reference.relative, reference.absolute)}, file)
+        rows = [[item.cpu() for item in (*run.outputs, *run.gradients.values())] for run in reference.expected]
+        torch.save({"rows": rows, "tolerance": reference.tolerance}, file)
         return {"fingerprint": _fingerprint(self.model)}
-
-    def warm(self, seconds: float) -> dict[str, Any]:
-        """Call until warm; gives how many calls make a sample of a millisecond."""
-        import time
-
-        ends = time.monotonic() + seconds
-        times = [self.timer.sample(self.call).main_ms for _ in range(4)]
-        while time.monotonic() < ends:
-            times.append(self.timer.sample(self.call).main_ms)
-        typical = sorted(times[-5:])[len(times[-5:]) // 2]
-        return {"calls": max(1, min(1000, int(1.0 / max(typical, 1e-3)) + 1))}
 
     def sample(self, calls: int) -> dict[str, Any]:
         """One sample."""

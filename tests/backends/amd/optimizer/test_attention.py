@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
-from kernel_pytorch.backends.amd.rewrites import attention
+from kernel_pytorch.models.rewrites import attention
 
 from .models import Attention
 

@@ -10,8 +10,11 @@ from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
 from kernel_pytorch.backends.amd import optimizer as optimizer_module
-from kernel_pytorch.backends.amd.rewrites import compiled, dropout_removal, norm_folding
-from kernel_pytorch.backends.amd.rewrites.timing import Timing
+from kernel_pytorch.backends.amd.rewrites import compiled
+from kernel_pytorch.models import in_place
+from kernel_pytorch.models.clock.in_turns import Comparison
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.rewrites import dropout_removal, norm_folding
 
 from .models import ConvNet, GatedMLP, TiedTransformer
 
@@ -83,17 +86,18 @@ def test_steps_that_slow_the_compiled_model_are_taken_back(
     torch._dynamo.reset()
     example, timed = torch.randn(2, 3, 8, 8), []
 
-    def compare(run: Any, switch: Any, device: Any) -> Timing:
+    def compare(model: nn.Module, inputs: Inputs, switch: Any) -> Comparison:
         states = []
         for on in (False, True):
             switch(on)
-            run()
+            inputs.call(model)
             states.append(sum("forward" in module.__dict__ for module in model.modules()))
         timed.append(states)
         again = len(timed) == 4  # dropout removal, folding, compile, and then the first two once more
-        return Timing(1.0, 1.3 if again and slower else 0.5, 0.01)
+        ratio, verdict = (1.3, "slower") if again and slower else (0.5, "faster")
+        return Comparison(1.0, ratio, ratio, None, None, verdict, 10)
 
-    monkeypatch.setattr(optimizer_module, "compare", compare)
+    monkeypatch.setattr(in_place, "compare_states", compare)
     model = ConvNet().eval()
     with torch.no_grad():
         expected = model(example)

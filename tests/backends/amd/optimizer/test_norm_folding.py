@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
-from kernel_pytorch.backends.amd.rewrites import norm_folding
+from kernel_pytorch.models.rewrites import norm_folding
 
 from .models import ConvNet
 

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 from kernel_pytorch.backends.amd import AMDOptimizer
-from kernel_pytorch.backends.amd.rewrites import projections
-from kernel_pytorch.backends.amd.rewrites.joined_weights import joint_view
+from kernel_pytorch.models.rewrites import projections
+from kernel_pytorch.models.rewrites.joined_weights import joint_view
 
 from .models import GatedMLP
 
@@ -157,7 +157,6 @@ def test_layers_with_parametrized_weights_are_not_touched() -> None:
         (tied, "share a weight"),
         (tied_by_storage, "shares its storage"),
         (hooked, "hooks"),
-        (lambda: Siblings(nn.Linear(4, 4), nn.Linear(4, 4, bias=False)), "have a bias and some have none"),
     ],
 )
 def test_layers_that_cannot_be_joined(make: Any, reason: str) -> None:
@@ -172,12 +171,13 @@ def test_layers_that_cannot_be_joined(make: Any, reason: str) -> None:
 
 
 def test_undoing_separates_the_weights() -> None:
-    from kernel_pytorch.backends.amd.rewrites.joined_weights import join
+    from kernel_pytorch.models.rewrites.joint_linear import let_join, take_apart
 
     layers = nn.Linear(4, 3), nn.Linear(4, 5)
     before = [layer.weight.clone() for layer in layers]
-    separate = join([layer.weight for layer in layers])
+    let_join(layers)
     assert joint_view([layer.weight for layer in layers]).shape == (8, 4)
-    separate()
+    take_apart(layers)
+    assert all(type(layer) is nn.Linear and "joint" not in layer.__dict__ for layer in layers)
     assert joint_view([layer.weight for layer in layers]) is None
     assert all(torch.equal(layer.weight, value) for layer, value in zip(layers, before, strict=True))

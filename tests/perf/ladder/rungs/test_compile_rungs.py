@@ -8,7 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from kernel_pytorch.perf.ladder.rung import SLOTS, Inputs, NotApplicable, Step, WrapRung
+from kernel_pytorch.models.blocks import blocks_of_one_shape
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import SLOTS, Step, WrapRung
 from kernel_pytorch.perf.ladder.rungs import capture, compile, graph_breaks, inductor_tuning, regional_compile
 
 WRAPS = (*compile.RUNGS, *capture.RUNGS, *graph_breaks.RUNGS, *regional_compile.RUNGS, *inductor_tuning.RUNGS)
@@ -158,11 +161,11 @@ def test_a_compile_that_lost_is_tried_again_inside_the_graph() -> None:
 
 
 def test_repeated_blocks_are_found_by_structure() -> None:
-    assert regional_compile.repeated_blocks(Stack(4)) == [f"layers.{number}" for number in range(4)]
-    assert regional_compile.repeated_blocks(Stack(2)) == []
-    assert regional_compile.repeated_blocks(nn.Sequential(*(nn.Linear(4, 4) for _ in range(6)))) == []
+    assert blocks_of_one_shape(Stack(4)) == [f"layers.{number}" for number in range(4)]
+    assert blocks_of_one_shape(Stack(2)) == []
+    assert blocks_of_one_shape(nn.Sequential(*(nn.Linear(4, 4) for _ in range(6)))) == []
     different = nn.Sequential(Block(), nn.Sequential(nn.Linear(8, 9), nn.Linear(9, 8)), nn.Sequential(nn.Linear(8, 8)))
-    assert regional_compile.repeated_blocks(different) == []
+    assert blocks_of_one_shape(different) == []
 
 
 def test_blocks_are_compiled_once_in_a_new_tree(seen: list[dict[str, Any]]) -> None:

@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from kernel_pytorch.perf.ladder.rung import FOLDER, Inputs, NotApplicable
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import FOLDER
 from kernel_pytorch.perf.ladder.rungs import environment, tunable_op
 
 

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from kernel_pytorch.perf.ladder.check import take_reference
+from kernel_pytorch.models.check.reference import take_reference
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.ladder.recipe import apply_recipe
-from kernel_pytorch.perf.ladder.rung import Inputs, ModelRung, NotApplicable, Recipe, Step
+from kernel_pytorch.perf.ladder.rung import ModelRung, Recipe, Step
 from kernel_pytorch.perf.ladder.rungs.surgery import RUNGS
 
 

@@ -1,20 +1,17 @@
-"""What AMDOptimizer can do to a model: one module per rewrite, in the order they are tried."""
+"""The steps of AMDOptimizer, in the order they are tried. Most are shared; those of this folder are its own."""
 
 from __future__ import annotations
 
-from kernel_pytorch.backends.amd.rewrites import (
+from kernel_pytorch.backends.amd.rewrites import channels_last, checkpointing, compiled, graph_capture
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.models.rewrites import (
     attention,
-    channels_last,
-    checkpointing,
-    compiled,
     dropout_removal,
-    fused_norms,
-    gated_activation,
-    graph_capture,
+    gated,
     norm_folding,
+    norms,
     projections,
 )
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
 
 __all__ = ["ALL_REWRITES", "Change", "Job", "NotApplicable", "Rewrite"]
 
@@ -23,8 +20,8 @@ ALL_REWRITES: tuple[Rewrite, ...] = (
     norm_folding.REWRITE,
     projections.REWRITE,
     attention.REWRITE,
-    fused_norms.REWRITE,
-    gated_activation.REWRITE,
+    norms.REWRITE,
+    gated.REWRITE,
     channels_last.REWRITE,
     checkpointing.REWRITE,
     compiled.REWRITE,

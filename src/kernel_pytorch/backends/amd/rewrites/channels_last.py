@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
 from kernel_pytorch.backends.prepare import has_convolutions
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-def apply(model: Any, job: Job) -> list[Change]:
+def apply(model: nn.Module, job: Job) -> list[Change]:
     """Lay out four-dimensional weights channels_last; torch carries the order on through the layers."""
     import torch
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.backends.amd.rewrites.forwards import current_forward, set_forward
-from kernel_pytorch.backends.amd.rewrites.proof import WITH_DROPOUT
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.models.blocks import blocks_of_one_class
+from kernel_pytorch.models.check.conditions import WITH_DROPOUT
+from kernel_pytorch.models.fx.forwards import current_forward, set_forward
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.models.memory import is_out_of_memory
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
+    from kernel_pytorch.models.check.reference import Reference
 
 
 class CheckpointedForward:
     """A block's forward that keeps only its inputs for the backward pass."""
 
-    def __init__(self, module: Any, inner: Any) -> None:
+    def __init__(self, module: nn.Module, inner: Any) -> None:
         self.module, self.inner = module, inner
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +37,7 @@ class CheckpointedForward:
         return type(self.module).forward(self.module, *args, **kwargs)
 
 
-def available(model: Any, job: Job) -> str | None:
+def available(model: nn.Module, job: Job) -> str | None:
     """Asked for, or "auto" in training on a GPU whose memory an ordinary step would not fit in."""
     if job.gradient_checkpointing is False:
         return "not asked for: pass gradient_checkpointing=True, or 'auto' to have it when memory is short"
@@ -38,26 +46,29 @@ def available(model: Any, job: Job) -> str | None:
     return None
 
 
-def repeated_blocks(model: Any) -> list[tuple[str, Any]]:
-    """Members of a ModuleList or Sequential of which it has two or more of the same class, with submodules."""
-    from torch import nn
+def wanted_by_memory(reference: Reference | None, fraction: float, device: torch.device | None) -> bool:
+    """Does one training step on the example not fit in the share of the GPU this process may have?
 
-    found: list[tuple[str, Any]] = []
-    for name, container in model.named_modules():
-        if not isinstance(container, (nn.ModuleList, nn.Sequential)):
-            continue
-        kinds = [type(item) for item in container]
-        for key, item in container.named_children():
-            is_block = next(item.children(), None) is not None and not isinstance(item, (nn.ModuleList, nn.ModuleDict))
-            inside = any(name == outer or name.startswith(f"{outer}.") for outer, _ in found)
-            if kinds.count(type(item)) > 1 and is_block and not inside:
-                found.append((f"{name}.{key}" if name else key, item))
-    return found
+    Runs a step and reads the peak. False on the CPU, where the host's memory is not what limits a model."""
+    import torch
+
+    if reference is None or not reference.training or device is None or device.type != "cuda":
+        return False
+    torch.cuda.reset_peak_memory_stats(device)
+    try:
+        reference.run(reference.model, reference.inputs)
+    except Exception as error:
+        if is_out_of_memory(error):
+            return True
+        raise
+    peak: int = torch.cuda.max_memory_allocated(device)
+    total: int = torch.cuda.get_device_properties(device).total_memory
+    return peak > fraction * total
 
 
-def apply(model: Any, job: Job) -> list[Change]:
+def apply(model: nn.Module, job: Job) -> list[Change]:
     """Checkpoint every repeated block."""
-    blocks = repeated_blocks(model)
+    blocks = blocks_of_one_class(model)
     if not blocks:
         raise NotApplicable("the model has no repeated blocks")
     changes = []

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.amd.compile_settings import rocm_compile_arguments
-from kernel_pytorch.backends.amd.rewrites.proof import IN_EVAL
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, NotApplicable, Rewrite
+from kernel_pytorch.models.check.conditions import IN_EVAL
+from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
+
+if TYPE_CHECKING:
+    from torch import nn
 
 SEARCHING_MODE = "max-autotune-no-cudagraphs"
 
 
-def available(model: Any, job: Job) -> str | None:
+def available(model: nn.Module, job: Job) -> str | None:
     """Compiled on a GPU, or when asked for."""
     if job.compile is False:
         return "compile=False was asked for"
@@ -20,7 +23,7 @@ def available(model: Any, job: Job) -> str | None:
     return None
 
 
-def apply(model: Any, job: Job) -> list[Change]:
+def apply(model: nn.Module, job: Job) -> list[Change]:
     """Compile the model in place: its class and its state dict stay."""
     import torch
 

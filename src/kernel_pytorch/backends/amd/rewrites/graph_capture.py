@@ -6,14 +6,17 @@ For inference under torch.no_grad(). Replays are compared with the model on othe
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from kernel_pytorch.backends.amd.rewrites.proof import IN_EVAL
-from kernel_pytorch.backends.amd.rewrites.records import Change, Job, Rewrite
 from kernel_pytorch.backends.graphs import capture
+from kernel_pytorch.models.check.conditions import IN_EVAL
+from kernel_pytorch.models.fx.rewrite import Change, Job, Rewrite
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
-def available(model: Any, job: Job) -> str | None:
+def available(model: nn.Module, job: Job) -> str | None:
     """In inference on a GPU, unless the caller does not want it."""
     if not job.graphs:
         return "graphs=False was asked for"
@@ -24,7 +27,7 @@ def available(model: Any, job: Job) -> str | None:
     return None
 
 
-def apply(model: Any, job: Job) -> list[Change]:
+def apply(model: nn.Module, job: Job) -> list[Change]:
     """Replay the model's calls, compiled or not; the first call of each shape records."""
     before = model._compiled_call_impl
     captured = capture(before if before is not None else model._call_impl, modules=(model,))

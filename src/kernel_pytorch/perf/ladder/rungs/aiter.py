@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs, ModelRung, NotApplicable, Options, Prediction, Recipe, WrapRung
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.tree import shallow_tree
+from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, compiled, kept_compile, why_not_compiled
 from kernel_pytorch.perf.ladder.rungs.environment import vendor_of
 from kernel_pytorch.perf.ladder.rungs.inductor_tuning import FREEZING
-from kernel_pytorch.perf.ladder.rungs.regional_compile import replaced_modules
 
 if TYPE_CHECKING:
     from torch import nn
@@ -101,10 +103,11 @@ def _apply_gemm(model: nn.Module, inputs: Inputs, options: Options) -> nn.Module
     if not paths:
         raise NotApplicable("no plain linear layers")
 
-    def change(twin: nn.Module) -> None:
-        made_aiter(twin, int(options.get("least_rows", 1)), int(options.get("most_rows", 0)), shuffle)
-
-    return replaced_modules(model, dict.fromkeys(paths, change))
+    tree = shallow_tree(model)
+    for path in paths:
+        least, most = int(options.get("least_rows", 1)), int(options.get("most_rows", 0))
+        made_aiter(tree.get_submodule(path), least, most, shuffle)
+    return tree
 
 
 def _shuffle() -> Any:

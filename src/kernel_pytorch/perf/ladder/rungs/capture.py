@@ -10,15 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import (
-    REDUCE_OVERHEAD,
-    Inputs,
-    NotApplicable,
-    Options,
-    Prediction,
-    Recipe,
-    WrapRung,
-)
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import REDUCE_OVERHEAD, Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import (
     COMPILE_IN_GRAPH,
     CompiledCall,

@@ -20,14 +20,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import (
-    Inputs,
-    NotApplicable,
-    Options,
-    Prediction,
-    Recipe,
-    WrapRung,
-)
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 
 if TYPE_CHECKING:
     from torch import nn
@@ -106,7 +101,7 @@ def compile_arguments(options: Options) -> dict[str, Any]:
 def _passes(names: Any) -> dict[str, Any]:
     if not names:
         return {}
-    from kernel_pytorch.perf.decode.passes import pass_named
+    from kernel_pytorch.perf.ladder.inductor_passes import pass_named
 
     return {"post_grad_custom_post_pass": pass_named(tuple(names))}
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Inputs, NotApplicable, Options, Recipe
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Options, Recipe
 
 if TYPE_CHECKING:
     from torch import nn

@@ -16,9 +16,12 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Options, Recipe, WrapRung
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.tree import shallow_tree
+from kernel_pytorch.perf.ladder.breaks import tracing_only
+from kernel_pytorch.perf.ladder.rung import Options, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, compiled, kept_compile, predict_compile, why_not_compiled
-from kernel_pytorch.perf.ladder.rungs.regional_compile import replaced_modules
 
 if TYPE_CHECKING:
     from torch import nn
@@ -43,16 +46,12 @@ def breaks_of(model: nn.Module, inputs: Inputs) -> tuple[GraphBreak, ...]:
     """The breaks that compiling would meet, with places and what usually helps. Nothing is compiled."""
     import torch
 
-    from kernel_pytorch.backends.undisturbed import undisturbed
+    from kernel_pytorch.models.undisturbed import undisturbed
     from kernel_pytorch.perf.compile_log import watch
-
-    def as_it_is(graph: Any, example: Any) -> Callable[..., Any]:
-        run: Callable[..., Any] = graph.forward
-        return run
 
     torch._dynamo.reset_code_caches() if hasattr(torch._dynamo, "reset_code_caches") else torch._dynamo.reset()
     with watch() as seen, undisturbed(model), torch.no_grad():
-        inputs.call(torch.compile(model, backend=as_it_is))
+        inputs.call(torch.compile(model, backend=tracing_only()))
     return seen.report().breaks
 
 
@@ -128,14 +127,14 @@ def _wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Cal
 
 def with_enabled(model: nn.Module, paths: list[str]) -> nn.Module:
     """A new tree whose modules at these paths run the forward beneath torch.compiler.disable."""
-    return replaced_modules(model, dict.fromkeys(paths, _enable))
-
-
-def _enable(twin: nn.Module) -> None:
-    beneath = _beneath(twin)
-    if beneath is None:
-        raise NotApplicable("torch.compiler.disable is no longer on the module")
-    twin.__dict__["forward"] = types.MethodType(beneath, twin)
+    tree = shallow_tree(model)
+    for path in paths:
+        module = tree.get_submodule(path)
+        beneath = _beneath(module)
+        if beneath is None:
+            raise NotApplicable("torch.compiler.disable is no longer on the module")
+        module.__dict__["forward"] = types.MethodType(beneath, module)
+    return tree
 
 
 GRAPH_BREAKS = WrapRung(

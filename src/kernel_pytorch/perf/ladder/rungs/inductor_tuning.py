@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Options, Prediction, Recipe, WrapRung
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, TUNED, compiled, kept_compile, why_not_compiled
 
 if TYPE_CHECKING:

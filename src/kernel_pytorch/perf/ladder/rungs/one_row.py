@@ -11,7 +11,9 @@ import importlib.util
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.perf.ladder.rung import Inputs, NotApplicable, Options, Prediction, Recipe, WrapRung
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, compiled, kept_compile, why_not_compiled
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def one_row_work(model: nn.Module, inputs: Inputs) -> tuple[int, int]:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from kernel_pytorch.backends.undisturbed import undisturbed
+    from kernel_pytorch.models.undisturbed import undisturbed
 
     aten = torch.ops.aten
     counts = {"products": 0, "queries": 0}

@@ -6,75 +6,38 @@ there and the measurement decides; in eager mode they decide by size (`kernels.w
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.perf.ladder.rung import Inputs, ModelRung, NotApplicable, Options, Prediction, Recipe
+from kernel_pytorch.models.fx.rewrite import NotApplicable, Rewrite
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.models.kernels.functions import ALWAYS, WHERE_IT_PAYS
+from kernel_pytorch.models.kernels.ops import register, why_not
+from kernel_pytorch.models.rewrites.gated import gated
+from kernel_pytorch.models.rewrites.in_new_tree import rewritten
+from kernel_pytorch.models.rewrites.norms import added_norms, norms
+from kernel_pytorch.models.rewrites.rope import rope
+from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Prediction, Recipe
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from kernel_pytorch.backends.amd.rewrites import Rewrite
     from kernel_pytorch.perf.profile import Profile
 
 
-def _added(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_norms import added_norms
-
-    return added_norms(force)
-
-
-def _norms(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_norms import norms
-
-    return norms(force)
-
-
-def _gated(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_gated import gated
-
-    return gated(force)
-
-
-def _rope(force: bool) -> Rewrite:
-    from kernel_pytorch.perf.kernels.swap_rope import rope
-
-    return rope(force)
-
-
-def _refuse_where_no_kernels(model: nn.Module) -> None:
-    from kernel_pytorch.perf.kernels.ops import interprets
-
-    if importlib.util.find_spec("triton") is None:
-        raise NotApplicable("Triton is not installed")
-    if not interprets() and not any(item.device.type == "cuda" for item in model.parameters()):
-        raise NotApplicable("the model is not on a GPU")
-
-
-def _rung(name: str, title: str, rewrite: Callable[[bool], Rewrite], nothing: str) -> ModelRung:
-    def find(model: nn.Module, inputs: Inputs) -> str:
-        from kernel_pytorch.perf.transforms.rewriting import in_words, rewritten
-
-        _refuse_where_no_kernels(model)
-        _register()
-        return in_words(rewritten(model, inputs, rewrite(True), nothing=nothing)[1])
+def _rung(name: str, title: str, rewrite: Callable[[str], Rewrite], nothing: str) -> ModelRung:
+    def run(model: nn.Module, inputs: Inputs, use: str) -> tuple[nn.Module, str]:
+        reason = why_not(model)
+        if reason is not None:
+            raise NotApplicable(reason)
+        # Dynamo cannot trace the registration of an operator: it is done before the model is compiled.
+        register()
+        return rewritten(model, inputs, rewrite(use), nothing=nothing)
 
     def apply(model: nn.Module, inputs: Inputs, options: Options) -> nn.Module:
-        from kernel_pytorch.perf.transforms.rewriting import rewritten
+        return run(model, inputs, ALWAYS if options.get("force", False) else WHERE_IT_PAYS)[0]
 
-        _refuse_where_no_kernels(model)
-        _register()
-        return rewritten(model, inputs, rewrite(bool(options.get("force", False))), nothing=nothing)[0]
-
-    return ModelRung(name, 4, title, find, apply, _predict, _choices)
-
-
-def _register() -> None:
-    # Dynamo cannot trace the registration of an operator: it is done before the model is compiled.
-    from kernel_pytorch.perf.kernels.ops import register
-
-    register()
+    return ModelRung(name, 4, title, lambda model, inputs: run(model, inputs, ALWAYS)[1], apply, _predict, _choices)
 
 
 def _choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
@@ -90,8 +53,8 @@ def _predict(profile: Profile, inputs: Inputs) -> Prediction:
 
 
 RUNGS: tuple[ModelRung, ...] = (
-    _rung("add_norm_kernels", "Sums and their norms as one kernel", _added, "no norm of a sum"),
-    _rung("norm_kernels", "Norms as one kernel each", _norms, "no RMSNorm or LayerNorm over the last axis"),
-    _rung("gated_kernels", "Gated activations as one kernel", _gated, "no SiLU or GELU times another tensor"),
-    _rung("rope_kernel", "Rotary embeddings as one kernel", _rope, "no x * cos + rotate_half(x) * sin"),
+    _rung("add_norm_kernels", "Sums and their norms as one kernel", added_norms, "no norm of a sum"),
+    _rung("norm_kernels", "Norms as one kernel each", norms, "no RMSNorm or LayerNorm over the last axis"),
+    _rung("gated_kernels", "Gated activations as one kernel", gated, "no SiLU or GELU times another tensor"),
+    _rung("rope_kernel", "Rotary embeddings as one kernel", rope, "no x * cos + rotate_half(x) * sin"),
 )

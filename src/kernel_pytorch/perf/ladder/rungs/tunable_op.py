@@ -10,7 +10,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.perf.ladder.rung import FOLDER, EnvironmentRung, Inputs, NotApplicable, Options, Prediction, Recipe
+from kernel_pytorch.models.fx.rewrite import NotApplicable
+from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.ladder.rung import FOLDER, EnvironmentRung, Options, Prediction, Recipe
 from kernel_pytorch.perf.ladder.rungs.environment import vendor_of
 
 if TYPE_CHECKING:

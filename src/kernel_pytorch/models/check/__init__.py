@@ -1,0 +1,1 @@
+"""Does a changed model still compute the same?"""

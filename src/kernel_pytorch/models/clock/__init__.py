@@ -1,0 +1,1 @@
+"""Is one call faster than another? Measured in turns."""

@@ -1,0 +1,75 @@
+"""faster, slower, same or undecided, with the chance of being wrong.
+
+A and B are measured in turns; each round gives one ratio B / A, in which whatever the machine did to both cancels.
+"Same" needs proof, too: the interval of the ratio must lie inside the margin. Looking again and again at growing data
+makes chance findings likelier, so the allowed error is divided among the looks, and the reported chance multiplied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kernel_pytorch.models.clock.statistics import Estimate, trimmed_estimate
+
+MARGIN = 0.01
+ERROR = 0.01
+MIN_ROUNDS = 10
+
+
+@dataclass(frozen=True)
+class TimeVerdict:
+    """B against A. `ratio` is B's time over A's; the interval is `confidence` wide, corrected for the looks taken."""
+
+    a: str
+    b: str
+    verdict: str  # of B: "faster", "slower", "same" or "undecided"
+    ratio: float
+    low: float
+    high: float
+    chance_wrong: float | None  # None for undecided: nothing is claimed
+    rounds: int
+    margin: float
+    interleaved: bool = True
+
+
+def judge(
+    a: str, b: str, log_ratios: Sequence[float], *, margin: float = MARGIN, error: float = ERROR, looks: int = 1
+) -> TimeVerdict:
+    """The verdict on logarithms of B / A, one per round. `looks`: how many times data have been looked at in all."""
+    if len(log_ratios) < MIN_ROUNDS:
+        return TimeVerdict(a, b, "undecided", math.exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
+    return decide(a, b, trimmed_estimate(log_ratios), len(log_ratios), margin=margin, error=error, looks=looks)
+
+
+def decide(
+    a: str,
+    b: str,
+    estimate: Estimate,
+    rounds: int,
+    *,
+    margin: float,
+    error: float,
+    looks: int,
+    interleaved: bool = True,
+) -> TimeVerdict:
+    """The verdict on an estimate of log(B / A)."""
+    low, high = estimate.interval(1 - error / looks)
+    limit = math.log1p(margin)
+    verdict, chance = "undecided", None
+    if -limit < low and high < limit:
+        verdict = "same"
+        chance = max(estimate.chance_below(-limit), 1 - estimate.chance_below(limit))
+    elif low > 0 and estimate.value >= limit:
+        verdict, chance = "slower", estimate.chance_below(0.0)
+    elif high < 0 and estimate.value <= -limit:
+        verdict, chance = "faster", 1 - estimate.chance_below(0.0)
+    return TimeVerdict(
+        a, b, verdict, math.exp(estimate.value), math.exp(low), math.exp(high),
+        None if chance is None else min(1.0, chance * looks), rounds, margin, interleaved,
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else 0.0

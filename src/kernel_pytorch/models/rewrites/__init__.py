@@ -1,0 +1,1 @@
+"""One file per rewrite of a model; both optimisers use them."""

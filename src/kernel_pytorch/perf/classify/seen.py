@@ -1,0 +1,26 @@
+"""What the classification sees in a trace besides its categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class IdleCause:
+    """Time the GPU waited, by cause."""
+
+    cause: str
+    idle_ms: float
+    gaps: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What has a name but is no category: graph breaks, recompiles, dtype copies, hand-written attention."""
+
+    kind: str
+    text: str
+    count: int
+    kernel_ms: float
+    saving_ms: float = 0.0

@@ -1,3 +1,0 @@
-"""Surgery on a copy of a module tree that shares the parameters: found by structure, proven by output."""
-
-from __future__ import annotations

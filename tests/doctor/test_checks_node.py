@@ -10,8 +10,9 @@ import pytest
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.probe import CommandResult, Probe
 from kernel_pytorch.doctor import report
+from kernel_pytorch.doctor.check import is_not_applicable
 from kernel_pytorch.doctor.node import islands, listed
-from kernel_pytorch.doctor.run import is_not_applicable, run_checks
+from kernel_pytorch.doctor.run import run_checks
 from tests.backends.topology_texts import (
     H200,
     Kind,

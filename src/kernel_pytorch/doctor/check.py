@@ -12,6 +12,8 @@ from enum import Enum
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.doctor.machine import Machine
 
+NOT_APPLICABLE = "not applicable: "
+
 
 class Applies(Enum):
     """Where a check has anything to say."""
@@ -60,3 +62,7 @@ class Check:
 
     def not_run(self, detail: str) -> CheckResult:
         return CheckResult(self.name, Status.NOT_RUN, detail, self.code)
+
+
+def is_not_applicable(result: CheckResult) -> bool:
+    return result.status is Status.NOT_RUN and result.detail.startswith(NOT_APPLICABLE)

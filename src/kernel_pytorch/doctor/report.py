@@ -10,9 +10,10 @@ from textwrap import wrap
 from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.findings import SCHEMA_VERSION, CheckResult, Status, to_plain
 from kernel_pytorch.core.hardware import GIB
+from kernel_pytorch.doctor.check import is_not_applicable
 from kernel_pytorch.doctor.machine import Machine
 from kernel_pytorch.doctor.node import computing_devices, links_in_words
-from kernel_pytorch.doctor.run import all_checks, is_not_applicable
+from kernel_pytorch.doctor.run import all_checks
 from kernel_pytorch.version import VERSION
 
 WORDS = {

@@ -10,11 +10,9 @@ from functools import cache
 from typing import Any
 
 import kernel_pytorch.doctor.checks as folder
-from kernel_pytorch.core.findings import CheckResult, Status
-from kernel_pytorch.doctor.check import Check
+from kernel_pytorch.core.findings import CheckResult
+from kernel_pytorch.doctor.check import NOT_APPLICABLE, Check
 from kernel_pytorch.doctor.machine import Machine
-
-NOT_APPLICABLE = "not applicable: "
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,3 @@ def run_checks(machine: Machine, checks: Iterable[LoadedCheck] | None = None) ->
             yield item.check.not_run(NOT_APPLICABLE + reason)
         else:
             yield from item.run(machine)
-
-
-def is_not_applicable(result: CheckResult) -> bool:
-    return result.status is Status.NOT_RUN and result.detail.startswith(NOT_APPLICABLE)

@@ -346,10 +346,11 @@ class _Progress:
     def __init__(self, total: int, shown: bool) -> None:
         self._bar: Any = None
         if shown and sys.stderr.isatty():
-            from rich.console import Console
             from rich.progress import Progress
 
-            self._bar = Progress(console=Console(stderr=True), transient=True)
+            from kernel_pytorch.core.standard_streams import rich_console
+
+            self._bar = Progress(console=rich_console(sys.stderr), transient=True)
             self._task = self._bar.add_task("compiling", total=total)
 
     def __enter__(self) -> _Progress:
@@ -363,7 +364,11 @@ class _Progress:
 
     def step(self, built: Built) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, description=f"{built.name} {built.arch}")
+            from rich.markup import escape
+
+            from kernel_pytorch.core.printable import printable
+
+            self._bar.update(self._task, advance=1, description=escape(printable(f"{built.name} {built.arch}")))
 
 
 def _split(text: str) -> list[str]:

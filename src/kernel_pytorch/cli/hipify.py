@@ -79,8 +79,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
+    from kernel_pytorch.core.standard_streams import write_bytes
     from kernel_pytorch.port.cxx.unit import Unit
-    from kernel_pytorch.port.hipify.file import COMPAT_HEADER, translate
+    from kernel_pytorch.port.hipify.file import COMPAT_HEADER, translate_or_say
     from kernel_pytorch.port.hipify.stats import file_stats
     from kernel_pytorch.port.hipify.tree import Done, local_to, single_file
     from kernel_pytorch.port.names.compat_header import compat_header, needs_of
@@ -88,7 +89,7 @@ def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
     path: Path = args.paths[0]
     src, unit, root = single_file(path)
     folders = [*args.include, root, root / "include", root / "src"]
-    result = translate(src, Unit(unit.files, options.wave), options, local_to(path.resolve(), folders))
+    result = translate_or_say(src, Unit(unit.files, options.wave), options, local_to(path.resolve(), folders))
     done = Done(file_stats(result), needs_of(result))
     if args.output is not None:
         target = args.output / f"{path.stem}.hip" if args.output.is_dir() else args.output
@@ -100,8 +101,7 @@ def _one(args: argparse.Namespace, options: TranslateOptions) -> int:
         if options.layout == "single-source":
             _write(target.parent / COMPAT_HEADER, compat_header([done.needs]).encode())
     elif not args.examine:
-        sys.stdout.buffer.write(result.after)
-        sys.stdout.buffer.flush()
+        write_bytes(result.after)
     return _report(args, [done])
 
 
@@ -121,15 +121,15 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
     output: Path | None = args.output
     if folders:
         root = folders[0]
-        files = find_sources(root, [output] if output else [])
+        files, unread = find_sources(root, [output] if output else [])
     else:
         root = Path(os.path.commonpath([path.resolve().parent for path in args.paths]))
-        files = [path.resolve() for path in args.paths]
+        files, unread = [path.resolve() for path in args.paths], []
     if output is not None and output.resolve() == root.resolve():
         raise UsageError(f"{output} is the input: a translation never replaces its originals")
     tasks = tasks_of(root, files, args.include)
     if output is None:
-        return _report(args, list(run_tasks(tasks, options, None, args.jobs)))
+        return _report(args, [*unread, *run_tasks(tasks, options, None, args.jobs)])
     output.parent.mkdir(parents=True, exist_ok=True)
     # Everything is made beside the target first: a failure half-way leaves no half tree.
     staging = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
@@ -140,7 +140,7 @@ def _tree(args: argparse.Namespace, options: TranslateOptions) -> int:
         _put_in_place(staging, output)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return _report(args, done)
+    return _report(args, [*unread, *done])
 
 
 def _put_in_place(staging: Path, output: Path) -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import Any
 
+from kernel_pytorch.core.python_child import child_environment
+
 # ROCm's packages do not always put their tools on PATH.
 EXTRA_TOOL_DIRS = ("/opt/rocm/bin",)
 
@@ -117,6 +119,7 @@ def run_command(argv: Sequence[str], timeout_s: float) -> CommandResult:
     try:
         process = subprocess.Popen(
             (program, *words[1:]),
+            env=child_environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target, gpu_by_alias
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.emulate.events import Events, Fault, read_events
 from kernel_pytorch.emulate.run import Settings, emulation_environment
 from kernel_pytorch.emulate.translate import translate_module
@@ -242,8 +242,8 @@ class EmulatedDevice:
         if self._process is None:
             environment = emulation_environment(self.gpu, self.settings, Path(self._scratch.name), self._report)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "kernel_pytorch.emulate.device_worker"],
-                env=dict(environment),
+                python_module("kernel_pytorch.emulate.device_worker"),
+                env=child_environment(environment),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

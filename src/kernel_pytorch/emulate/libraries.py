@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.cache_folder import default_cache, unfinished
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
 
 NATIVE = Path(__file__).parent / "native" / "libraries"
@@ -116,7 +116,7 @@ def host_cxx() -> tuple[str, ...]:
         if found := shutil.which(name):
             return (found,)
     if importlib.util.find_spec("ziglang") is not None:
-        return (sys.executable, "-m", "ziglang", "c++")
+        return (*python_module("ziglang"), "c++")
     raise LibraryBuildError(
         "no C++ compiler for the emulator's libraries: install g++ or clang++, or pip install ziglang"
     )

@@ -11,7 +11,6 @@ import os
 import resource
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.device_properties import write_device_properties
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
@@ -112,14 +113,13 @@ def emulation_environment(
     write_device_properties(gpu, properties, devices=settings.devices)
     # Directories first: a ROCm of this machine must not be picked up by a program that is meant to be emulated.
     search = [str(runtime_directory()), str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
-    python = sys.executable
     environment = {
         **os.environ,
         "LD_LIBRARY_PATH": ":".join(part for part in search if part),
         "KPT_EMULATE_GPU": str(properties),
         "KPT_EMULATE_CACHE": str(module_cache()),
-        "KPT_EMULATE_TRANSLATE": f"{python} -m kernel_pytorch.emulate.translate",
-        "KPT_EMULATE_COMPILE": f"{python} -m kernel_pytorch.emulate.runtime_compile",
+        "KPT_EMULATE_TRANSLATE": " ".join(python_module("kernel_pytorch.emulate.translate")),
+        "KPT_EMULATE_COMPILE": " ".join(python_module("kernel_pytorch.emulate.runtime_compile")),
         "KPT_EMULATE_FLAGS": settings.flags,
         "KPT_EMULATE_WATCHDOG_S": f"{settings.watchdog_s:g}",
     }
@@ -136,6 +136,7 @@ def run_command(
     command: list[str], environment: Mapping[str, str], settings: Settings, directory: Path | None, echo: bool
 ) -> tuple[int | None, str, str]:
     """Exit status (None: stopped at the time limit), standard output and error. With `echo` both go to the terminal."""
+    require_project_code(command[0])
     pipe = None if echo else subprocess.PIPE
     with _started([*settings.under, *command], environment, directory, pipe, not settings.under) as process:
         if settings.cpu_s is not None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.git import git_output, paths_in
+from kernel_pytorch.core.inside import inside
+from kernel_pytorch.core.printable import has_controls
 from kernel_pytorch.port.cxx.unit import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
 
@@ -34,7 +36,8 @@ class Project:
 
     root: Path
     files: dict[str, tuple[str, ...]]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Skipped, ...] = ()  # left alone on purpose: third-party code
+    unread: tuple[Skipped, ...] = ()  # would be looked at, and could not: each of them is a finding
     listed: tuple[str, ...] = ()  # every file, also those in no language we read; empty for a single file
 
     def of(self, *languages: str) -> tuple[str, ...]:
@@ -50,28 +53,57 @@ def discover(root: Path) -> Project:
     """Lists a project: what git tracks or would add in a work tree, else the folder. A single file is a project too."""
     if root.is_file():
         language = _language(root)
+        reason = _unreadable(root.resolve(), lambda path: True)
+        if reason:
+            return Project(root.parent, {}, unread=(Skipped(root.name, reason),))
         return Project(root.parent, {language: (root.name,)} if language else {})
     if not root.is_dir():
         raise UsageError(f"{root}: no such file or folder")
     files: dict[str, list[str]] = {}
     skipped: dict[str, str] = {}
+    unread: dict[str, str] = {}
+    is_ours = inside(root)
     listed = sorted(listed_files(root))
     for name in listed:
         path = Path(name)
         if is_third_party(path):
             skipped.setdefault(third_party_folder(path).as_posix(), "third-party code: left alone")
             continue
+        by_name = language_of(path.name)
+        if by_name == "other":
+            continue
         full = root / name
-        if full.is_symlink() or not full.is_file():
+        reason = _unreadable(full, is_ours)
+        if reason is None:
             continue
-        if full.stat().st_size > MAX_BYTES:
-            skipped[name] = f"larger than {MAX_BYTES // 1_000_000} MB"
-            continue
-        language = _language(full)
+        language = "" if reason else _language(full)
         if language:
             files.setdefault(language, []).append(path.as_posix())
-    notes = tuple(Skipped(path, reason) for path, reason in skipped.items())
-    return Project(root, {language: tuple(paths) for language, paths in files.items()}, notes, tuple(listed))
+        else:
+            unread[name] = reason or "cannot be read"
+    return Project(
+        root,
+        {language: tuple(paths) for language, paths in files.items()},
+        tuple(Skipped(path, reason) for path, reason in skipped.items()),
+        tuple(Skipped(path, reason) for path, reason in unread.items()),
+        tuple(listed),
+    )
+
+
+def _unreadable(path: Path, is_ours: Callable[[Path], bool]) -> str | None:
+    """Why a file of the project is not looked at: "" where it is, None where it is nothing to look at."""
+    if has_controls(str(path)):
+        return "its name holds control characters"
+    if not is_ours(path):
+        return "leads out of the project"
+    if path.is_symlink():
+        # The file it leads to is listed itself; a folder, a device or nothing at all is no source.
+        return None if path.is_file() or path.is_dir() else "a link that leads to no file"
+    if not path.is_file():
+        return "no regular file" if path.exists() and not path.is_dir() else None
+    if not os.access(path, os.R_OK):
+        return "cannot be read (Permission denied)"
+    return f"larger than {MAX_BYTES // 1_000_000} MB" if path.stat().st_size > MAX_BYTES else ""
 
 
 def include_folders(root: Path, named: Sequence[str] = ()) -> tuple[Path, ...]:
@@ -95,19 +127,10 @@ def _language(path: Path) -> str | None:
 
 def listed_files(root: Path) -> list[str]:
     """What git tracks or would add below a folder; outside git, every file that is not hidden or built."""
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-        names = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
-        # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.
-        if done.returncode == 0 and names:
-            return names
-    except (OSError, subprocess.TimeoutExpired):
-        pass
+    listed = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.
+    if listed:
+        return paths_in(listed)
     names = []
     for folder, folders, files in os.walk(root):
         folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]

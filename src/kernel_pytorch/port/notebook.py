@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.cxx.unit import unit_of
-from kernel_pytorch.port.rules import rules_for
+from kernel_pytorch.port.file_failure import not_looked_at
+from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.source import SourceFile
 
 _SHELL_CELL = re.compile(r"%%(?:bash|sh|shell|script|cmd|system|!)\b|%%!")
@@ -30,14 +31,14 @@ class NotebookLine:
     cell: int
 
 
-def notebook_cells(data: bytes) -> list[list[NotebookLine]]:
-    """The code cells of a notebook; none where the file is no notebook."""
+def notebook_cells(data: bytes) -> list[list[NotebookLine]] | None:
+    """The code cells of a notebook; None where the file is no notebook."""
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
         cells = json.loads(text)["cells"]
         sources = [cell.get("source", "") for cell in cells if cell.get("cell_type") == "code"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return []
+        return None
     found: list[list[NotebookLine]] = []
     at, number = 0, 1
     for index, source in enumerate(sources, 1):
@@ -92,12 +93,15 @@ def notebook_findings(
     path: str, data: bytes, codes: tuple[str, ...], own: frozenset[str] = frozenset()
 ) -> tuple[Finding, ...]:
     """What the Python rules find in a notebook, at its lines, all for a person. `own` are the project's packages."""
-    text, places = python_text(notebook_cells(data))
+    cells = notebook_cells(data)
+    if cells is None:
+        return (not_looked_at(path, "no notebook that can be read"),) if data.strip() else ()
+    text, places = python_text(cells)
     if not text.strip():
         return ()
     src = SourceFile(path, text, "python", own)
     unit = unit_of(src)
-    found = [finding for loaded in rules_for("python", codes) for finding in loaded.run(src, unit)]
+    found = run_rules(rules_for("python", codes), src, unit)
     return tuple(
         _placed(finding, places[finding.line - 1]) for finding in sorted(found, key=lambda one: (one.line, one.col))
     )

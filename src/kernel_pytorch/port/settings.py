@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.port.discover import Project, Skipped
 
@@ -36,6 +37,7 @@ class PortSettings:
     rules: tuple[Path, ...] = ()
 
 
+_MOST_STARS = 8
 KEYS = tuple(PortSettings.__dataclass_fields__)
 
 
@@ -59,7 +61,8 @@ def read_settings(path: Path) -> PortSettings:
 
 def _pyproject(path: Path) -> Path | None:
     folders = [path] if path.is_dir() else path.resolve().parents
-    return next((found for folder in folders if (found := folder / "pyproject.toml").is_file()), None)
+    named = (folder / "pyproject.toml" for folder in folders)
+    return next((file for file in named if file.is_file() and is_inside(file, file.parent)), None)
 
 
 def _checked(file: Path, table: dict[str, Any]) -> PortSettings:
@@ -77,6 +80,9 @@ def _checked(file: Path, table: dict[str, Any]) -> PortSettings:
         settings = replace(settings, targets=checked_targets(_strings(where, "targets", table["targets"]), where))
     if "rules" in table:
         files = _strings(where, "rules", table["rules"])
+        for name in files:
+            if not is_inside(file.parent / name, file.parent):
+                raise UsageError(f"{where} rules: {name} is not a file of the project; name it with --rules")
         settings = replace(settings, rules=tuple(file.parent / name for name in files))
     if "layout" in table:
         if table["layout"] not in LAYOUTS:
@@ -133,11 +139,14 @@ def without_excluded(project: Project, patterns: Sequence[str]) -> Project:
         files["c++"] = readable
     skipped = tuple(Skipped(path, "excluded by a glob of the user's") for path in sorted(out))
     listed = tuple(path for path in project.listed if not matches.fullmatch(path))
-    return Project(project.root, files, (*project.skipped, *skipped), listed)
+    unread = tuple(one for one in project.unread if not matches.fullmatch(one.path))
+    return Project(project.root, files, (*project.skipped, *skipped), unread, listed)
 
 
 def _regex(pattern: str) -> str:
     """A glob: `**` crosses folders, a name without a slash matches at any depth, a folder matches what is in it."""
+    if pattern.count("*") > _MOST_STARS:  # each one multiplies the time that a name takes
+        raise UsageError(f"exclude {pattern!r}: more than {_MOST_STARS} stars; write several patterns")
     anchored = "/" in pattern.rstrip("/")
     parts = []
     for part in PurePosixPath(pattern.strip("/")).parts:

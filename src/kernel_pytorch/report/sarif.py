@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,7 +52,7 @@ def _rule(code: str, page: Page | None) -> dict[str, Any]:
 
 def _result(finding: Finding, rule_index: int, seen: Counter[str]) -> dict[str, Any]:
     region = {"startLine": finding.line, "startColumn": finding.col}
-    location = {"artifactLocation": {"uri": quote(finding.path)}, "region": region}
+    location = {"artifactLocation": {"uri": quote(os.fsencode(finding.path))}, "region": region}
     return {
         "ruleId": finding.code,
         "ruleIndex": rule_index,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kernel_pytorch.core.findings import CheckResult, Status
 
 LEVELS = ("isolation", "static", "build", "run", "numerical")
+RUNS_PROJECT_CODE = ("run", "numerical")  # the build level does for Triton kernels only, and leaves them out if asked
 
 MEANING = {
     "isolation": "the NVIDIA path is unchanged",

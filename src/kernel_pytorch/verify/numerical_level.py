@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 from kernel_pytorch.core.findings import CheckResult, Status, from_json
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.compare import KernelComparison
 from kernel_pytorch.verify.levels import LevelResult
@@ -106,9 +106,10 @@ def _program(
 
 def _check(root: Path, name: str, words: Sequence[str], timeout_s: float) -> Any:
     """The JSON that `kpt golden check` prints; a CheckResult where it printed none."""
-    command = [sys.executable, "-m", "kernel_pytorch", "golden", "check", *words, "--json"]
-    paths = [str(root), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)}
+    command = python_module("kernel_pytorch", "golden", "check", *words, "--json")
+    environment = child_environment()
+    paths = [str(root), environment.get("PYTHONPATH", "")]  # the level runs the project's code
+    environment["PYTHONPATH"] = os.pathsep.join(part for part in paths if part)
     try:
         done = subprocess.run(
             command, cwd=root, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
+from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.port.rules import page
 from kernel_pytorch.verify.build_level import BuiltKernel, build_level
 from kernel_pytorch.verify.isolation import IsolationReport, Verdict, compare_trees
 from kernel_pytorch.verify.isolation.trees import Tree
-from kernel_pytorch.verify.levels import LevelResult, Pyramid
+from kernel_pytorch.verify.levels import RUNS_PROJECT_CODE, LevelResult, Pyramid
 from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
 from kernel_pytorch.verify.run_level import run_level
 from kernel_pytorch.verify.settings import read_verify_settings
@@ -68,6 +69,8 @@ def verify_project(
             results[name], findings = static_level(root)
         elif name == "build":
             results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec)
+        elif name in RUNS_PROJECT_CODE and is_project_code_forbidden():
+            results[name] = LevelResult(name, (), "leave --no-run out: this level runs the project's own code")
         elif name == "run":
             results[name] = run_level(root, settings, targets)
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.hardware import GPU, gpus
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.settings import VerifySettings
 
@@ -68,21 +68,14 @@ def _programs(root: Path, program: str, targets: Sequence[str], timeout_s: float
 
 def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResult:
     name = f"{program} emulated at wave {gpu.target.wave_size} ({gpu.target.name})"
-    command = [
-        sys.executable,
-        "-m",
-        "kernel_pytorch",
-        "emulate",
-        str(root / program),
-        "--gpu",
-        gpu.alias,
-        "--json",
-    ]
+    command = python_module("kernel_pytorch", "emulate", str(root / program), "--gpu", gpu.alias, "--json")
     for folder in ("include", "src", "csrc"):
         if (root / folder).is_dir():
             command += ["-I", str(root / folder)]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout_s, check=False)
+        done = subprocess.run(
+            command, env=child_environment(), capture_output=True, text=True, timeout=timeout_s, check=False
+        )
     except subprocess.TimeoutExpired:
         return CheckResult(name, Status.FAIL, f"did not end within {timeout_s:g} s")
     if done.returncode == 2 or not done.stdout:
@@ -142,12 +135,13 @@ def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout
     with tempfile.TemporaryDirectory(prefix="kpt-verify-") as scratch:
         answer = Path(scratch) / "answer.json"
         request |= {"iterations": iterations, "answer": str(answer)}
-        paths = [str(root), os.environ.get("PYTHONPATH", "")]
+        environment = child_environment()
+        paths = [str(root), environment.get("PYTHONPATH", "")]
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "kernel_pytorch.verify.stand_in_worker", json.dumps(request)],
+                python_module("kernel_pytorch.verify.stand_in_worker", json.dumps(request)),
                 cwd=root,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)},
+                env={**environment, "PYTHONPATH": os.pathsep.join(part for part in paths if part)},
                 capture_output=True,
                 text=True,
                 timeout=timeout_s,

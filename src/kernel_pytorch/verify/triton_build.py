@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.core.project_code import is_project_code_forbidden
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.port.discover import Project
 
 MOST_KERNELS = 40  # more take an hour and are left to `kpt inspect`
@@ -26,6 +27,9 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     command = f"kpt inspect . --triton --arch {','.join(targets)}"
     if not count:
         return []
+    if is_project_code_forbidden():
+        detail = f"{count} functions; compiling them imports the project's modules, which --no-run forbids: {command}"
+        return [CheckResult("Triton kernels", Status.NOT_RUN, detail)]
     if importlib.util.find_spec("triton") is None:
         return [
             CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions; needs the package triton: {command}")
@@ -36,7 +40,7 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     arguments += ["--spec", str(project.root / spec)] if spec else []
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "kernel_pytorch", *arguments],
+            python_module("kernel_pytorch", *arguments), env=child_environment(),
             capture_output=True, text=True, timeout=LIMIT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:

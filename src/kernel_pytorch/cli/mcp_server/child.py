@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,13 +11,11 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
+from kernel_pytorch.core.python_child import child_environment, python_module
+
 MAX_OUTPUT = 64 << 20
 # Grace between asking a process to end and ending it.
 GRACE_S = 2.0
-# Not `-m`: Python would put the working directory, which is the project, in front of our own modules.
-RUN_KPT = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; from kernel_pytorch.cli.main import main; sys.exit(main())"
-)
 
 Tell = Callable[[str], Awaitable[None]]
 
@@ -38,7 +35,11 @@ async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) ->
     import anyio
 
     process = await anyio.open_process(
-        [sys.executable, "-c", RUN_KPT, *words], stdin=DEVNULL, cwd=folder, start_new_session=True
+        python_module("kernel_pytorch", *words),
+        env=child_environment(),
+        stdin=DEVNULL,
+        cwd=folder,
+        start_new_session=True,
     )
     output = bytearray()
     said: list[str] = []

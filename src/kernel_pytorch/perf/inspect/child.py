@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import child_environment, python_module
 
 LIMIT_S = 1800
 NEWS = "kpt-news: "
@@ -31,9 +33,11 @@ def run_child(
     tell: Callable[[str], None] = lambda text: None,
 ) -> None:
     """Run a worker to its end. What the user's code prints is kept back. Raises UsageError where it fails."""
-    command = [sys.executable, "-W", "ignore", "-m", module]
+    require_project_code(what)
+    command = python_module(module, options=("-W", "ignore"))
     with subprocess.Popen(
         command,
+        env=child_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

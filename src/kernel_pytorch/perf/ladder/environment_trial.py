@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -15,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.backends.comparison import distance
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.perf.bench.statistics import summarise
 from kernel_pytorch.perf.bench.verdict import judge
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
@@ -31,11 +31,12 @@ class _ChildFailed(Exception):
 
 class _Child:
     def __init__(self, target: str, variables: Mapping[str, str], folder: Path) -> None:
+        require_project_code(target)
         self.variables = dict(variables)
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "kernel_pytorch.perf.ladder.worker", target],
-            env={**os.environ, **self.variables},
+            python_module("kernel_pytorch.perf.ladder.worker", target),
+            env={**child_environment(), **self.variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Patch
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.port.deploy.install_plan import install_plan
 from kernel_pytorch.port.deploy.places import has_own_twin, is_for_another_vendor, twin_path
 from kernel_pytorch.port.rules.deploy.kp172_document_command import DOCUMENTS, document_findings
@@ -82,6 +83,7 @@ def _text(root: Path, path: str) -> str | None:
         or "devcontainer" in path
     )
     full = root / path
-    if not interesting or not full.is_file() or full.is_symlink() or full.stat().st_size > MAX_BYTES:
+    is_source = full.is_file() and not full.is_symlink() and is_inside(full, root)
+    if not interesting or not is_source or full.stat().st_size > MAX_BYTES:
         return None
     return full.read_bytes().decode("utf-8", "surrogateescape")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.python_child import python_code
 from kernel_pytorch.port.deps.model import Environment, TorchBuild
 from kernel_pytorch.port.deps.packages import classify, normalize
 
@@ -61,7 +62,13 @@ class Interpreter:
 def inspect_python(executable: str) -> Interpreter:
     """Ask an interpreter for its paths and markers. Raises UsageError if it is none."""
     try:
-        run = subprocess.run([executable, "-I", "-c", _PROBE], capture_output=True, text=True, timeout=60, check=True)
+        run = subprocess.run(
+            python_code(_PROBE, python=executable, isolated=True),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
         answer: dict[str, Any] = json.loads(run.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         reason = str(error).splitlines()[0]

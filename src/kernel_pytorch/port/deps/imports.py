@@ -28,7 +28,7 @@ def python_files(root: Path) -> Iterator[Path]:
     for folder, children, names in os.walk(root):
         children[:] = sorted(child for child in children if child.lower() not in SKIPPED_FOLDERS)
         for name in sorted(names):
-            if name.endswith(".py"):
+            if name.endswith(".py") and not (Path(folder) / name).is_symlink():  # what it leads to is listed itself
                 yield Path(folder) / name
 
 

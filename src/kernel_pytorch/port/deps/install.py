@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.port.deps.classify import decide
 from kernel_pytorch.port.deps.environment import Interpreter
 from kernel_pytorch.port.deps.model import Decision, Declared, Project
@@ -268,7 +268,7 @@ def pip_command(interpreter: Interpreter) -> list[str]:
     """The interpreter's own pip, or this one's pip pointed at it."""
     if interpreter.has_pip:
         return [interpreter.executable, "-m", "pip"]
-    return [sys.executable, "-m", "pip", "--python", interpreter.executable]
+    return python_module("pip", "--python", interpreter.executable)
 
 
 def _one(
@@ -308,7 +308,11 @@ def _one(
 def _pip(interpreter: Interpreter, arguments: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
-            [*pip_command(interpreter), *arguments], capture_output=True, text=True, timeout=PIP_TIMEOUT_S
+            [*pip_command(interpreter), *arguments],
+            env=child_environment(),
+            capture_output=True,
+            text=True,
+            timeout=PIP_TIMEOUT_S,
         )
     except subprocess.TimeoutExpired as error:
         return subprocess.CompletedProcess(error.cmd, 1, "", f"ERROR: pip took longer than {PIP_TIMEOUT_S} s")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.inside import inside
 from kernel_pytorch.port.deps.classify import decide, decide_option
 from kernel_pytorch.port.deps.discover import Found, find_files
 from kernel_pytorch.port.deps.environment import describe, inspect_python
@@ -97,8 +98,12 @@ def _read_all(found: list[Found], root: Path) -> tuple[list[tuple[Found, Reading
     known = {entry.path.resolve(): entry.group for entry in found if entry.format == "requirements"}
     readings: list[tuple[Found, Reading]] = []
     broken: list[NotRead] = []
+    is_ours = inside(root)
     for entry in found:
         shown = entry.path.relative_to(root).as_posix()
+        if not is_ours(entry.path):
+            broken.append(NotRead(shown, 1, "a link that leads out of the project: not read"))
+            continue
         try:
             reading = _read(entry, root, shown, known)
         except DependencyFileError as error:

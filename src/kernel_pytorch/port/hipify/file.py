@@ -11,6 +11,7 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Safety, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text, is_dead, left_out_regions
 from kernel_pytorch.port.cxx.reading import device_region_at
 from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, unit_of
+from kernel_pytorch.port.file_failure import failure_finding
 from kernel_pytorch.port.hipify.edits import EditSet
 from kernel_pytorch.port.hipify.large import rename_large
 from kernel_pytorch.port.layouts.single_source import single_source
@@ -27,7 +28,7 @@ from kernel_pytorch.port.names.rename import (
 )
 from kernel_pytorch.port.names.shims import Shim, is_cub_header_left_by_torch, is_left_by_torch, overloads_needed, shims
 from kernel_pytorch.port.names.table import Name, project_names, torch_gaps
-from kernel_pytorch.port.rules import rules_for
+from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.source import SourceFile
 from kernel_pytorch.port.suppress import apply_suppressions
 
@@ -156,6 +157,16 @@ def translate(
     )
 
 
+def translate_or_say(
+    src: SourceFile, unit: Unit, options: TranslateOptions, is_local: IsLocal | None = None
+) -> Translation:
+    """The same for files of a stranger's: one that kpt fails on stays as it is, with a finding."""
+    try:
+        return translate(src, unit, options, is_local)
+    except Exception as problem:
+        return Translation(src.path, src.data, src.data, (failure_finding(src.path, problem),))
+
+
 def _names_only(src: SourceFile, own: frozenset[bytes], is_local: IsLocal, layout: str) -> Translation:
     """A file too large to analyse. Where lines would stand behind gates it stays as it is."""
     after, naming = rename_large(src, own, is_local)
@@ -187,17 +198,7 @@ def _compiled_for_rocm(src: SourceFile, findings: Iterable[Finding]) -> Iterable
 
 def rule_findings(src: SourceFile, unit: Unit, options: TranslateOptions) -> Iterable[Finding]:
     """What the rules find in a file. One nested too deeply to analyse says so."""
-    for loaded in rules_for(src.language, options.rules):
-        try:
-            yield from loaded.run(src, unit)
-        except RecursionError:
-            message = f"nested too deeply to analyse for {loaded.rule.code}"
-            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
-        except Exception as problem:
-            # One rule's fault must not cost the user the other rules, nor be silent.
-            what = f"{type(problem).__name__}: {problem}"
-            message = f"{loaded.rule.code} could not read this file and says nothing about it (a fault of kpt: {what})"
-            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+    return run_rules(rules_for(src.language, options.rules), src, unit)
 
 
 def _within(unit: Unit, src: SourceFile) -> IsLocal:

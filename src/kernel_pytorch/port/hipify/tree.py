@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.inside import inside
+from kernel_pytorch.core.printable import has_controls
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.unit import Include, Unit, includes_of, is_third_party, resolve_include
-from kernel_pytorch.port.hipify.file import TranslateOptions, translate
+from kernel_pytorch.port.file_failure import not_looked_at
+from kernel_pytorch.port.hipify.file import TranslateOptions, Translation, translate_or_say
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
 from kernel_pytorch.port.names.compat_header import Needs, needs_of
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES, SourceFile, source_file
@@ -37,9 +40,14 @@ class Done:
     needs: Needs
 
 
-def find_sources(root: Path, leave: Sequence[Path] = ()) -> list[Path]:
-    """The C, C++ and CUDA files below a folder, third-party folders, hidden ones and `leave` left out. Sorted."""
+def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], list[Done]]:
+    """The C, C++ and CUDA files below a folder, sorted; third-party and hidden folders and `leave` are left out.
+
+    The second list has what looks like a source and is not read, with the reason.
+    """
     found: list[Path] = []
+    unread: list[Done] = []
+    is_ours = inside(root)
     left = {path.resolve() for path in leave}
     for folder, folders, names in os.walk(root):
         here = Path(folder)
@@ -50,9 +58,16 @@ def find_sources(root: Path, leave: Sequence[Path] = ()) -> list[Path]:
         )
         for name in sorted(names):
             path = here / name
-            if path.suffix.lower() in CUDA_SUFFIXES | C_SUFFIXES and path.is_file():
+            if path.suffix.lower() not in CUDA_SUFFIXES | C_SUFFIXES:
+                continue
+            if is_ours(path) and path.is_file() and not has_controls(name):
                 found.append(path)
-    return found
+            else:
+                reason = "its name holds control characters" if has_controls(name) else "no file of this folder"
+                shown = path.relative_to(root).as_posix()
+                said = Translation(shown, b"", b"", (not_looked_at(shown, reason),))
+                unread.append(Done(file_stats(said), needs_of(said)))
+    return found, unread
 
 
 def tasks_of(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> list[Task]:
@@ -114,7 +129,7 @@ def run_task(task: Task, options: TranslateOptions, target: Path | None) -> list
     for src in unit.files:
         if src.path not in chosen:
             continue
-        result = translate(src, unit, options, local_to(task.root / src.path, folders))
+        result = translate_or_say(src, unit, options, local_to(task.root / src.path, folders))
         name = written_name(src.path, options.layout)
         if target is not None:
             path = target / name
@@ -143,9 +158,11 @@ def run_tasks(
             yield from run_task(task, options, target)
         return
     # Imported here: it takes a tenth of the time one small file needs.
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, wait
 
-    with ProcessPoolExecutor(workers, initializer=_quiet_worker) as pool:
+    from kernel_pytorch.core.worker_pool import worker_pool
+
+    with worker_pool(workers, _quiet_worker) as pool:
         waiting = iter(tasks)
         running = set()
         for task in waiting:

@@ -150,6 +150,20 @@ def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[Loaded
     return tuple(loaded for loaded in map(_load, names) if language in loaded.rule.languages)
 
 
+def run_rules(rules: Iterable[LoadedRule], src: SourceFile, unit: Unit) -> Iterator[Finding]:
+    """What rules find in one file. A rule that fails on it costs the user neither the others nor the knowledge."""
+    for loaded in rules:
+        try:
+            yield from loaded.run(src, unit)
+        except RecursionError:
+            message = f"nested too deeply to analyse for {loaded.rule.code}"
+            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+        except Exception as problem:
+            what = f"{type(problem).__name__}: {problem}"
+            message = f"{loaded.rule.code} could not read this file and says nothing about it (a fault of kpt: {what})"
+            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+
+
 def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:
     """The title line and the sections of a rule's docstring. Raises ValueError naming a section that is missing."""
     title, _, rest = docstring.strip().partition("\n")

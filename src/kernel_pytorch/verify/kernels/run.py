@@ -12,6 +12,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.verify.kernels.collect import read_launches
 from kernel_pytorch.verify.kernels.noise import with_noise
 from kernel_pytorch.verify.kernels.record import KernelRecord, write_kernel_record
@@ -64,6 +65,7 @@ def record_program(how: ProgramRun, out: Path, progress: Callable[[str], None] =
 
 def _one_run(how: ProgramRun, executable: Path, raw: Path) -> KernelRecord:
     environment = {**_environment(how, executable, raw), **_recording(how, executable, raw)}
+    require_project_code(str(how.program))
     command = [str(executable.absolute()), *how.arguments]
     try:
         done = subprocess.run(

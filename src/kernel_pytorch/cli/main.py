@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
 from kernel_pytorch.core.standard_streams import NO_ROOM, finish, not_arrived, prepare_streams, say
@@ -86,6 +87,14 @@ def _internal_error(error: Exception, shows_trace: bool) -> int:
     return EXIT_INTERNAL
 
 
+class _Parser(argparse.ArgumentParser):
+    """Help that does not arrive is an error too; argparse drops it in silence."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
+
+
 def _run(arguments: list[str]) -> int:
     verbs = verb_summaries()
     parser = _top_parser(verbs)
@@ -106,7 +115,7 @@ def _run(arguments: list[str]) -> int:
 def parser_for(verb: str) -> argparse.ArgumentParser:
     """The parser of a verb's own arguments."""
     module = _module(verb)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"kpt {verb}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -122,7 +131,7 @@ def _module(verb: str) -> ModuleType:
 def _top_parser(verbs: dict[str, str]) -> argparse.ArgumentParser:
     width = max(map(len, verbs), default=0)
     listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kpt",
         description=f"Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast.\n\nverbs:\n{listing}",
         epilog=EPILOG,

@@ -26,7 +26,8 @@ class _Printable(io.TextIOWrapper):
     """A text stream that writes out what would command a terminal. `plain` is the stream it took the place of."""
 
     def __init__(self, plain: io.TextIOWrapper) -> None:
-        super().__init__(plain.buffer, plain.encoding, "backslashreplace", line_buffering=plain.line_buffering)
+        by_line = plain.line_buffering or plain.write_through
+        super().__init__(plain.buffer, plain.encoding, "backslashreplace", line_buffering=by_line)
         self.plain = plain
 
     def write(self, text: str) -> int:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.cli.arguments.commands import keep_words_after_dashes
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.inside import bound_root
 from kernel_pytorch.core.text_file import is_binary_source
 
 if TYPE_CHECKING:
@@ -233,6 +234,7 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         "defines": tuple(args.defines),
         "include_dirs": tuple(args.include_dirs),
         "extra": tuple(args.extra),
+        "bounds": bound_root(),
     }
 
 
@@ -244,7 +246,8 @@ def _source(path: Path, tree: TranslatedTree | None, options: dict[str, Any], ar
 
     chosen = CompileOptions(**options)
     if tree is not None:
-        chosen = replace(chosen, include_dirs=translated_folders(tree, chosen.include_dirs))
+        bounds = (*chosen.bounds, tree.top) if chosen.bounds else ()
+        chosen = replace(chosen, include_dirs=translated_folders(tree, chosen.include_dirs), bounds=bounds)
     if args.compile_commands is not None:
         flags = CompileCommands(args.compile_commands).flags_for(path)
         chosen = replace(

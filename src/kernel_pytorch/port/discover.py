@@ -111,7 +111,8 @@ def include_folders(root: Path, named: Sequence[str] = ()) -> tuple[Path, ...]:
     brought = [folder for place in ("third_party", "external", "extern") for folder in sorted((root / place).glob("*"))]
     usual = [root, root / "include", root / "src", root / "csrc"]
     every = [*(root / name for name in named), *usual, *brought, *(folder / "include" for folder in brought)]
-    return tuple(dict.fromkeys(folder for folder in every if folder.is_dir()))
+    is_ours = inside(root)
+    return tuple(dict.fromkeys(folder for folder in every if folder.is_dir() and is_ours(folder)))
 
 
 def _language(path: Path) -> str | None:

@@ -112,7 +112,9 @@ def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tu
     with ExitStack() as stack:
         tree = stack.enter_context(translated_tree(root / path, folders)) if path.endswith(".cu") else None
         source = tree.main if tree is not None else root / path
-        options = CompileOptions(include_dirs=translated_folders(tree, folders) if tree is not None else folders)
+        searched = translated_folders(tree, folders) if tree is not None else folders
+        bounds = (root, tree.top) if tree is not None else (root,)
+        options = CompileOptions(include_dirs=searched, bounds=bounds)
         try:
             payload = compile_device(source, target, toolchain, options)
             check_host(source, toolchain, options, target)

@@ -11,6 +11,7 @@ from pathlib import Path
 from subprocess import DEVNULL
 from typing import Any
 
+from kernel_pytorch.core.inside import BOUND
 from kernel_pytorch.core.python_child import child_environment, python_module
 
 MAX_OUTPUT = 64 << 20
@@ -36,7 +37,7 @@ async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) ->
 
     process = await anyio.open_process(
         python_module("kernel_pytorch", *words),
-        env=child_environment(),
+        env={**child_environment(), BOUND: str(folder)},
         stdin=DEVNULL,
         cwd=folder,
         start_new_session=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
@@ -36,6 +36,8 @@ LAYOUTS = ("copy", "single-source", "torch-extension")
 WAVES = ("logical32", "native")
 COMPAT_HEADER = "kpt_hip_compat.h"
 WAVE_CALL = b"kpt_wave("
+MAX_PASSES = 4
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,35 @@ def translate(
     """Translates one file as part of its unit. The same input gives the same bytes; a result translates to itself."""
     options = options or TranslateOptions()
     unit = unit or unit_of(src)
+    if any(file.data.startswith(BOM) for file in unit.files):
+        # A byte order mark is no part of the first line, and stays in front of whatever is put there.
+        bare = {id(file): _without_mark(file) for file in unit.files}
+        inner = bare.get(id(src)) or _without_mark(src)
+        made = translate(inner, Unit(tuple(bare[id(file)] for file in unit.files), unit.wave), options, is_local)
+        mark = BOM if src.data.startswith(BOM) else b""
+        return replace(made, before=src.data, after=mark + made.after)
+    first = _translated_once(src, unit, options, is_local)
+    if not first.changed or not src.is_parsable or not src.tree.root_node.has_error:
+        return first
+    # What a parser makes of broken code depends on what stands around it, which the edits changed.
+    last = first
+    for _ in range(MAX_PASSES):
+        again = replace(src, data=last.after)
+        seen = Unit(tuple(again if file is src else file for file in unit.files), unit.wave)
+        last = _translated_once(again, seen, options, is_local)
+        if not last.changed:
+            more = tuple(shim for shim in last.shims if shim not in first.shims)
+            return replace(first, after=last.after, shims=(*first.shims, *more))
+    message = "broken C++ that reads otherwise after every change: left as it is"
+    note = Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+    return Translation(src.path, src.data, src.data, (note, *first.findings), untranslated=first.untranslated)
+
+
+def _without_mark(file: SourceFile) -> SourceFile:
+    return replace(file, data=file.data[len(BOM) :]) if file.data.startswith(BOM) else file
+
+
+def _translated_once(src: SourceFile, unit: Unit, options: TranslateOptions, is_local: IsLocal | None) -> Translation:
     if src.data.find(b"\0", 0, 8192) >= 0:
         # Binary, or UTF-16: neither is C++ as a compiler would read it.
         message = "not text in an ASCII-compatible encoding: left as it is"
@@ -217,20 +248,24 @@ def _within(unit: Unit, src: SourceFile) -> IsLocal:
 
 
 def _in_layout(edits: tuple[Edit, ...], own: frozenset[bytes], layout: str) -> list[Edit]:
-    if layout != "copy":
+    if layout == "single-source":  # macros of the compatibility header rename
         return list(edits)
-    return [Edit(edit.span, rename_text(edit.text, own)) for edit in edits]
+    wanted = _is_renamed_here if layout == "torch-extension" else lambda name: True
+    return [Edit(edit.span, rename_text(edit.text, own, wanted)) for edit in edits]
+
+
+def _is_renamed_here(name: str) -> bool:
+    """Whether a name of a torch extension is ours to rename: torch's build renames what its own table knows."""
+    return name in torch_gaps() or is_cub_header_left_by_torch(name)
 
 
 def _rendered(
     src: SourceFile, unit: Unit, naming: Naming, edits: EditSet, is_local: IsLocal, options: TranslateOptions
 ) -> tuple[bytes, tuple[int, ...]]:
     if options.layout == "torch-extension":
-        # torch's build renames what its own table knows; the rest is ours.
         for name, group in naming.groups:
-            is_ours = name in torch_gaps() or is_cub_header_left_by_torch(name)
-            if is_ours and not any(is_dead(src, edit.span.start) for edit in group):
-                edits.add(group)
+            if _is_renamed_here(name) and not any(is_dead(src, edit.span.start) for edit in group):
+                _add_rename(edits, group)
         top = _top_of_extension(src, naming, options)
         if top:
             edits.add([Edit(Span(top_of_file(src), top_of_file(src)), top)])
@@ -259,9 +294,15 @@ def _rendered(
         edits.add([Edit(Span(place, place), top)])
     edits.add(half_blas(src, unit, naming))
     for _, group in naming.groups:
-        edits.add(group)
+        _add_rename(edits, group)
     edits.add(_local_cuda_includes(src, is_local))
     return edits.apply(src.data), ()
+
+
+def _add_rename(edits: EditSet, group: tuple[Edit, ...]) -> None:
+    """The name, and what its call needs around an argument. A rule that rewrote the argument leaves the name to us."""
+    if not edits.add(group):
+        edits.add(group[:1])
 
 
 def _top_of_extension(src: SourceFile, naming: Naming, options: TranslateOptions) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -87,7 +88,8 @@ class TorchExtension:
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
         kernels = not path.endswith(HOST_SUFFIXES)
-        options = CompileOptions(include_dirs=self.folders, defines=self.macros)
+        bounds = (self.top, self.original, self.headers, self.torch.folder, Path(sysconfig.get_paths()["include"]))
+        options = CompileOptions(include_dirs=self.folders, defines=self.macros, bounds=bounds)
         return extension_options(options, self.torch, self.headers, kernels)
 
     def outcome(self, path: str, failure: CompileFailed, toolchain: Toolchain) -> tuple[Status, str]:

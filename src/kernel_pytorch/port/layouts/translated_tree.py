@@ -22,6 +22,7 @@ from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 class TranslatedTree:
     """The translated main file, and for every file written where it came from and which line became which."""
 
+    top: Path
     main: Path
     original: Path
     origins: dict[Path, Path]
@@ -68,7 +69,7 @@ def translated_tree(
                 twin = written.with_suffix(".hip")
                 twin.write_bytes(result.after)
                 origins[twin], lines[twin] = origins[written], lines[written]
-        yield TranslatedTree(top / names[path.resolve()], path, origins, lines, tuple(findings))
+        yield TranslatedTree(top, top / names[path.resolve()], path, origins, lines, tuple(findings))
 
 
 def translated_folders(tree: TranslatedTree, folders: Sequence[Path]) -> tuple[Path, ...]:

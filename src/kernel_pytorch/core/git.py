@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
+
+from kernel_pytorch.core.inside import is_inside
 
 TIMEOUT_S = 120.0
 # What git would start on behalf of a repository for the few commands we use. The user's own settings stay: they are
@@ -31,9 +34,14 @@ _ENVIRONMENT = {
     "GIT_ATTR_NOSYSTEM": "1",
 }
 
+_STORED = ("", "HEAD", "config", "index", "objects", "packed-refs", "refs")
+_WORK_TREE = re.compile(r"^\s*worktree\s*=\s*(.+?)\s*$", re.MULTILINE)
+
 
 def git_output(folder: Path, *arguments: str) -> bytes | None:
     """What git prints for a folder; None where git is missing, fails or does not end. Starts nothing else."""
+    if not _is_own_repository(folder):
+        return None
     settings = [word for setting in _HARMLESS for word in ("-c", setting)]
     command = ["git", "--no-pager", *settings, "-C", str(folder), *arguments]
     try:
@@ -48,6 +56,32 @@ def git_output(folder: Path, *arguments: str) -> bytes | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def _is_own_repository(folder: Path) -> bool:
+    """Whether the repository that git would find for a folder is that of the folder.
+
+    A `.git` that leads elsewhere makes git read another repository of the user's, as if it were the stranger's. Work
+    trees and submodules have such a file too; what it names then names the folder in its turn.
+    """
+    if "GIT_DIR" in os.environ:
+        return True
+    here = folder.resolve()
+    top = next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+    if top is None:
+        return True
+    store = top / ".git"
+    if store.is_dir():
+        return all(is_inside(store / name, top) for name in _STORED) and not (store / "commondir").exists()
+    try:
+        named = (top / store.read_text(encoding="utf-8").removeprefix("gitdir:").strip()).resolve()
+        back = named / "gitdir"
+        if back.is_file():
+            return (named / back.read_text(encoding="utf-8").strip()).resolve() == store
+        work_tree = _WORK_TREE.search((named / "config").read_text(encoding="utf-8"))
+        return work_tree is not None and (named / work_tree[1].strip().strip('"')).resolve() == top
+    except (OSError, UnicodeDecodeError, ValueError):
+        return False
 
 
 def paths_in(output: bytes) -> list[str]:

@@ -193,9 +193,7 @@ class Plan:
 
     @property
     def has_findings(self) -> bool:
-        """Whether anything has to be changed for ROCm, or could not be read."""
-        return (
-            bool(self.broken)
-            or any(decision.is_finding for decision in self.decisions)
-            or any(option.action == "drop" for project in self.projects for option in project.options)
+        """Whether anything has to be changed for ROCm."""
+        return any(decision.is_finding for decision in self.decisions) or any(
+            option.action == "drop" for project in self.projects for option in project.options
         )

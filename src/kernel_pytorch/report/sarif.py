@@ -67,4 +67,4 @@ def _fingerprint(finding: Finding, seen: Counter[str]) -> str:
     """The same for the same finding when lines move: code, file, message, and which of several alike it is."""
     what = "\0".join((finding.code, finding.path, finding.message))
     seen[what] += 1
-    return hashlib.sha256(f"{what}\0{seen[what]}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{what}\0{seen[what]}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

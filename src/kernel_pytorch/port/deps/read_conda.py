@@ -26,9 +26,11 @@ def read_conda(path: Path, root: Path, shown: str, group: str) -> Reading:
     """Conda and pip requirements, channels and the Python pin of one environment file."""
     import yaml
 
+    from kernel_pytorch.core.yaml_text import compose_yaml
+
     text = read_text(path, shown)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = compose_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1

@@ -1,14 +1,12 @@
-"""YAML of a stranger's: thirty lines with aliases can stand for more entries than there are atoms.
-
-Imported where YAML is read, and not before: it takes a tenth of a second.
-"""
+"""YAML of a stranger's: thirty lines with aliases can stand for more entries than there are atoms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import yaml
+if TYPE_CHECKING:
+    import yaml
 
 MOST_ENTRIES = 100_000
 MOST_LEVELS = 200
@@ -16,11 +14,15 @@ MOST_LEVELS = 200
 
 def compose_yaml(text: str) -> yaml.Node | None:
     """The nodes of a document. Raises yaml.YAMLError for what is none, and for what is too much."""
+    import yaml
+
     return next(_nodes(yaml.SafeLoader(text)), None)
 
 
 def load_yaml(text: str) -> list[Any]:
     """The values of all documents. Raises as `compose_yaml` does."""
+    import yaml
+
     loader = yaml.SafeLoader(text)
     try:
         return [loader.construct_document(node) for node in _nodes(loader)]
@@ -29,6 +31,8 @@ def load_yaml(text: str) -> list[Any]:
 
 
 def _nodes(loader: yaml.SafeLoader) -> Iterator[yaml.Node]:
+    import yaml
+
     try:
         while loader.check_node():
             node = loader.get_node()
@@ -41,6 +45,8 @@ def _nodes(loader: yaml.SafeLoader) -> Iterator[yaml.Node]:
 
 def _entries(node: yaml.Node, known: dict[int, int], level: int) -> int:
     """How many nodes it is with every alias written out."""
+    import yaml
+
     if level > MOST_LEVELS or known.get(id(node)) == 0:  # 0: one that we are in
         raise yaml.YAMLError("nested too deeply")
     if id(node) not in known:

@@ -99,6 +99,22 @@ def test_a_name_cannot_forge_a_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not [line for line in capsys.readouterr().err.splitlines() if line.startswith("::")]
 
 
+def test_a_folder_cannot_forge_a_line_either(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "a\n::error::forged"
+    (folder / "third_party\n::notice::x").mkdir(parents=True)
+    (folder / "requirements.txt").write_text("torch\n")
+    (folder / "m.py").write_text("import torch\n")
+    (tmp_path / "old").mkdir()
+    for words in (
+        ("deps", tmp_path / "new"), ("scan", tmp_path / "new"), ("hipify", tmp_path / "new", "--examine"),
+        ("verify", tmp_path / "new", "--isolation", "--old", tmp_path / "old", "-v"),
+        ("verify", tmp_path / "new", "--level", "isolation,static", "--old", tmp_path / "old", "-v"),
+    ):  # fmt: skip
+        main([str(word) for word in words])
+        said = capsys.readouterr()
+        assert not [line for line in (said.out + said.err).splitlines() if line.startswith("::")], words
+
+
 def test_a_name_that_is_no_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / os.fsdecode(b"caf\xe9.py")).write_text('import torch\nm = torch.compile(f, mode="reduce-overhead")\n')
     for form in ((), ("--gcc",), ("--json",), ("--sarif",)):

@@ -12,6 +12,7 @@ import difflib
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
@@ -46,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         prepare_streams()
+        warnings.simplefilter("ignore", SyntaxWarning)  # of sources that we parse: they are not the user's to hear of
     shows_trace = bool(os.environ.get(TRACE_VARIABLE))
     if arguments[:1] == ["--traceback"]:
         shows_trace, arguments = True, arguments[1:]

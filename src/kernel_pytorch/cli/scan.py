@@ -174,13 +174,14 @@ def _plain(finding: Finding) -> dict[str, object]:
 def _summary(
     args: argparse.Namespace, count: int, findings: tuple[Finding, ...], steps: object, cost: object, skipped: list[str]
 ) -> None:
+    from kernel_pytorch.core.printable import on_one_line
     from kernel_pytorch.port.phases import Effort, Phase
 
     assert isinstance(steps, tuple) and isinstance(cost, Effort)
     out = sys.stderr
     print(f"\n{args.path}: {count} files looked at, {len(findings)} findings", file=out)
     if skipped:
-        print(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}", file=out)
+        print(on_one_line(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}"), file=out)
     for phase in steps:
         assert isinstance(phase, Phase)
         print(f"  phase {phase.number} {phase.title:<26}{'yes' if phase.applies else 'no':<5}{phase.reason}", file=out)

@@ -37,8 +37,8 @@ class Project:
     root: Path
     files: dict[str, tuple[str, ...]]
     skipped: tuple[Skipped, ...] = ()  # left alone on purpose: third-party code
-    unread: tuple[Skipped, ...] = ()  # would be looked at, and could not: each of them is a finding
     listed: tuple[str, ...] = ()  # every file, also those in no language we read; empty for a single file
+    unread: tuple[Skipped, ...] = ()  # would be looked at, and could not: each of them is a finding
 
     def of(self, *languages: str) -> tuple[str, ...]:
         """The files in any of these languages."""
@@ -85,8 +85,8 @@ def discover(root: Path) -> Project:
         root,
         {language: tuple(paths) for language, paths in files.items()},
         tuple(Skipped(path, reason) for path, reason in skipped.items()),
-        tuple(Skipped(path, reason) for path, reason in unread.items()),
         tuple(listed),
+        tuple(Skipped(path, reason) for path, reason in unread.items()),
     )
 
 

@@ -140,7 +140,7 @@ def without_excluded(project: Project, patterns: Sequence[str]) -> Project:
     skipped = tuple(Skipped(path, "excluded by a glob of the user's") for path in sorted(out))
     listed = tuple(path for path in project.listed if not matches.fullmatch(path))
     unread = tuple(one for one in project.unread if not matches.fullmatch(one.path))
-    return Project(project.root, files, (*project.skipped, *skipped), unread, listed)
+    return Project(project.root, files, (*project.skipped, *skipped), listed, unread)
 
 
 def _regex(pattern: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.inside import inside
+from kernel_pytorch.core.printable import has_controls, on_one_line
 from kernel_pytorch.port.deps.classify import decide, decide_option
 from kernel_pytorch.port.deps.discover import Found, find_files
 from kernel_pytorch.port.deps.environment import describe, inspect_python
@@ -101,6 +102,9 @@ def _read_all(found: list[Found], root: Path) -> tuple[list[tuple[Found, Reading
     is_ours = inside(root)
     for entry in found:
         shown = entry.path.relative_to(root).as_posix()
+        if has_controls(shown):
+            broken.append(NotRead(on_one_line(shown), 1, "its name holds control characters: not read"))
+            continue
         if not is_ours(entry.path):
             broken.append(NotRead(shown, 1, "a link that leads out of the project: not read"))
             continue

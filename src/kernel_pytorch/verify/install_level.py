@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import list_files
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
@@ -23,7 +24,7 @@ def setup_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """The setup.py files of a project that build extensions."""
     named = (path for path in paths if PurePosixPath(path).name == "setup.py")
     own = (path for path in named if not _FOREIGN.intersection(part.lower() for part in PurePosixPath(path).parts))
-    return tuple(sorted(path for path in own if b"xtension" in (root / path).read_bytes()))
+    return tuple(sorted(path for path in own if b"xtension" in (read_if_there(root / path, root) or b"")))
 
 
 def install_level(

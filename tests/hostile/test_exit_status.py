@@ -14,6 +14,7 @@ from kernel_pytorch.cli import main as command
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.pages import page
 from kernel_pytorch.port import project as port_project
+from kernel_pytorch.port.hipify import file as hipify
 from kernel_pytorch.port.rules import rules_for
 from tests.hostile.traps import kpt
 
@@ -141,7 +142,10 @@ def test_whatever_a_file_raises_is_said_at_that_file(
     def broken(*arguments: object, **more: object) -> object:
         raise problem
 
-    monkeypatch.setattr(port_project, "translate" if name == "a.cu" else "python_module", broken)
+    if name == "a.cu":
+        monkeypatch.setattr(hipify, "hipify_file", broken)
+    else:
+        monkeypatch.setattr(port_project, "python_module", broken)
     assert main(["scan", str(tmp_path), "--json", "-j", "1"]) == 1
     found = json.loads(capsys.readouterr().out)["findings"]
     assert name in {one["path"] for one in found if one["code"] in ("KP002", "KP005")}

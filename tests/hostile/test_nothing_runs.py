@@ -17,6 +17,7 @@ from kernel_pytorch.core.git import git_output
 from kernel_pytorch.core.inside import BOUND
 from kernel_pytorch.core.project_code import VARIABLE, project_code_forbidden
 from kernel_pytorch.core.python_child import child_environment, python_code, python_module
+from kernel_pytorch.verify.levels import RUNS_PROJECT_CODE
 from tests.hostile.traps import Traps, kpt, set_traps
 
 SOURCES = Path(kernel_pytorch.__file__).parent
@@ -129,10 +130,17 @@ def test_a_level_that_runs_code_is_reported_as_not_run(traps: Traps) -> None:
     words = ("verify", ".", "--no-run", "--arch", "gfx942", "--json")
     done = subprocess.run([*kpt(), *words], cwd=traps.root, capture_output=True, text=True, check=False)
     levels = {level["level"]: level for level in json.loads(done.stdout)["levels"]}
-    assert levels["run"]["status"] == levels["numerical"]["status"] == "not_run"
-    assert "--no-run" in levels["run"]["needs"]
+    for name in RUNS_PROJECT_CODE:
+        assert levels[name]["status"] == "not_run" and "--no-run" in levels[name]["needs"]
     (triton,) = (check for check in levels["build"]["checks"] if check["check"] == "Triton kernels")
     assert triton["status"] == "not_run" and "imports the project's modules" in triton["detail"]
+
+
+def test_the_install_level_runs_setup_py_and_takes_no_module_from_the_tree(traps: Traps) -> None:
+    pytest.importorskip("torch")
+    words = ("verify", ".", "--level", "install", "--arch", "gfx942")
+    subprocess.run([*kpt(), *words], cwd=traps.root, capture_output=True, text=True, check=False)
+    assert set(traps.names()) == {"setup.py"}
 
 
 def test_a_child_does_not_import_from_where_it_starts(tmp_path: Path) -> None:

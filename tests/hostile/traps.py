@@ -95,7 +95,8 @@ def set_traps(folder: Path, git: bool = True) -> Traps:
     for name in MODULES:
         (root / f"{name}.py").write_text(python.format(fired=str(fired), name=f"{name}.py"))
     setup = python.format(fired=str(fired), name="setup.py")
-    (root / "setup.py").write_text(setup + "from setuptools import setup\nsetup()\n")
+    build = 'from setuptools import Extension, setup\nsetup(name="x", ext_modules=[Extension("x", ["x.c"])])\n'
+    (root / "setup.py").write_text(setup + build)
     (root / "kernels.py").write_text(TRITON.format(fired=str(fired)))
     (root / "model.py").write_text('import torch\nm = torch.compile(f, mode="reduce-overhead")\n')
     (root / "pyproject.toml").write_text(

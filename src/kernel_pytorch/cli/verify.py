@@ -7,9 +7,9 @@
     kpt verify PATH --level static,build --arch gfx942,gfx1100
     kpt verify PATH --no-run --base main         a stranger's pull request: nothing of the project runs
 
-Code of the project runs in three places: `run` and `numerical` start its programs and entry points, and `build` imports
-the modules that launch Triton kernels. `--no-run` leaves out all three and says so; isolation, static and the build of
-CUDA and HIP sources never run it.
+Code of the project runs in four places: `install` runs its setup.py on a copy, `run` and `numerical` start its programs
+and entry points, `build` imports the modules that launch Triton kernels. `--no-run` leaves out all four and says so;
+isolation, static and the build of CUDA and HIP sources never run it.
 
 Programs to emulate, entry points to run on the CPU with ROCm stood in for, and golden records are named in
 `[tool.kernel_pytorch.verify]` of the project's pyproject.toml. `--nvcc` also compares what nvcc makes of every .cu file
@@ -44,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--level", metavar="LIST", help=f"only these of {', '.join(LEVELS)}")
     which.add_argument("--isolation", action="store_true", help="only the proof that the NVIDIA path is unchanged")
     which.add_argument(
-        "--no-run", action="store_true", help="run no code of the project: without run, numerical and Triton's kernels"
+        "--no-run",
+        action="store_true",
+        help="run no code of the project: no install, run, numerical or Triton kernels",
     )
     which.add_argument("--require", choices=LEVELS, help="exit 1 unless every level up to this one passes")
     which.add_argument("--arch", metavar="LIST", help="targets to build and emulate for (default gfx942,gfx1100)")

@@ -22,7 +22,7 @@ from kernel_pytorch.verify.install.record import InstallTrial
 from kernel_pytorch.verify.install_level import install_level
 from kernel_pytorch.verify.isolation import Isolation, IsolationReport, compare_trees
 from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree, Tree
-from kernel_pytorch.verify.levels import LEVELS, RUNS_PROJECT_CODE, LevelResult, Pyramid
+from kernel_pytorch.verify.levels import LEVELS, NEEDS_PROJECT_CODE, LevelResult, Pyramid
 from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
 from kernel_pytorch.verify.nvcc import compare_with_nvcc
 from kernel_pytorch.verify.run_level import emulated_gpu_for, run_level
@@ -114,14 +114,14 @@ def verify(
                 project, found, _ = find_all(root, Selection())
                 results[name] = static_level(project, found)
                 findings += found
-            elif name in RUNS_PROJECT_CODE and is_project_code_forbidden():
-                results[name] = LevelResult(name, (), "leave --no-run out: this level runs the project's own code")
             elif name == "install":
                 gpu = emulated_gpu_for(targets[0]) or gpu_by_alias(DEFAULT_GPUS[0])
                 results[name], seen, trials = install_level(root, gpu.alias, Path(scratch))
                 findings += seen
             elif name == "build":
                 results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec, trials)
+            elif is_project_code_forbidden():
+                results[name] = LevelResult(name, (), NEEDS_PROJECT_CODE)
             elif name == "run":
                 results[name] = run_level(root, settings, targets)
             else:

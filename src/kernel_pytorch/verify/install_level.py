@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
+from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import list_files
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
@@ -14,7 +15,7 @@ from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.run import InstallRequest, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
-from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
 # What a project brings along is not its own to install.
 _FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "submodules", "external", "extern", "vendor"})
@@ -36,6 +37,8 @@ def install_level(
     if not setups:
         check = CheckResult("setup.py", Status.PASS, "the project has no setup.py that builds an extension")
         return LevelResult("install", (check,)), (), ()
+    if is_project_code_forbidden():
+        return LevelResult("install", (), NEEDS_PROJECT_CODE), (), ()
     try:
         installed_torch()
     except TorchHeadersError as error:

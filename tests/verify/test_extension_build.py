@@ -101,11 +101,11 @@ def test_errors_are_on_the_users_lines(project: Path, with_stand_in: Path) -> No
 
 def test_a_header_that_is_not_here_is_not_a_fault_of_the_port(project: Path, with_stand_in: Path) -> None:
     context = with_stand_in / "include/ATen/cuda/CUDAContext.h"
-    context.write_text("#include <hipblas/hipblas.h>\n" + context.read_text())
+    context.write_text("#include <hipcub/hipcub.hpp>\n" + context.read_text())
     (project / "csrc/ext.cpp").write_text("#include <pybind11/pybind11.h>\n")
     said = {check.check: check for check in build_level(project, ["gfx942"])[0].checks}
     assert all(check.status is Status.NOT_RUN for check in said.values())
-    assert "torch's headers include <hipblas/hipblas.h>" in said["csrc/scale_cuda.cu for gfx942"].detail
+    assert "torch's headers include <hipcub/hipcub.hpp>" in said["csrc/scale_cuda.cu for gfx942"].detail
     assert "csrc/ext.cpp:1 includes pybind11/pybind11.h" in said["csrc/ext.cpp for the host"].detail
 
 

@@ -55,10 +55,10 @@ def test_a_required_level_needs_all_below_it() -> None:
         levels = [LevelResult(name, (check,)) for name, check in zip(LEVELS, checks, strict=True)]
         return Pyramid("p", ("gfx942",), tuple(levels), {})
 
-    assert pyramid(PASS, PASS, PASS, NOT_RUN, NOT_RUN).fulfils("build")
-    assert not pyramid(PASS, PASS, PASS, NOT_RUN, NOT_RUN).fulfils("run")
-    assert not pyramid(PASS, WARN, PASS, PASS, PASS).fulfils("build")
-    assert not pyramid(FAIL, PASS, PASS, PASS, PASS).fulfils("static")
+    assert pyramid(PASS, PASS, PASS, PASS, NOT_RUN, NOT_RUN).fulfils("build")
+    assert not pyramid(PASS, PASS, PASS, PASS, NOT_RUN, NOT_RUN).fulfils("run")
+    assert not pyramid(PASS, WARN, PASS, PASS, PASS, PASS).fulfils("build")
+    assert not pyramid(FAIL, PASS, PASS, PASS, PASS, PASS).fulfils("static")
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_levels_that_cannot_run_say_what_they_need(
     old, new = ported
     code, levels = verify(capsys, str(new), "--old", str(old))
     assert code == 0
-    assert [levels[name]["status"] for name in LEVELS] == ["pass", "pass", "pass", "not_run", "not_run"]
+    assert [levels[name]["status"] for name in LEVELS] == ["pass", "pass", "pass", "pass", "not_run", "not_run"]
     assert "pyproject.toml" in str(levels["run"]["needs"])
     assert "kpt golden record" in str(levels["numerical"]["needs"])
     assert main(["verify", str(new), "--old", str(old), "--require", "build"]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from kernel_pytorch.backends.launch import Dimensions
@@ -29,7 +29,7 @@ class KernelRunner(Protocol):
         *,
         shared_bytes: int = 0,
         assembly: str | None = None,
-    ) -> object:
+    ) -> Any:
         """Run a kernel to its end, and say what it reported."""
 
 
@@ -77,7 +77,7 @@ class CompiledKernel:
         kernel: str | None = None,
         device: int | None = None,
         on: KernelRunner | None = None,
-    ) -> object:
+    ) -> Any:
         """Queue a kernel on an AMD GPU; it has not run yet when this returns.
 
         `grid` counts blocks and `block` threads, as one to three numbers. `args` are GPU tensors, ints, floats,

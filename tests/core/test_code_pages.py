@@ -131,7 +131,7 @@ def test_a_family_by_its_prefix(prefix: str) -> None:
     assert list(family(prefix)) == ["KP701", "KP702", "KP703", "KP704"]
 
 
-@pytest.mark.parametrize("prefix", ["KP701", "KP", "KP8", "KP7xxx", "U1", ""])
+@pytest.mark.parametrize("prefix", ["KP701", "KP", "KP9", "KP7xxx", "U1", ""])
 def test_no_family(prefix: str) -> None:
     assert family(prefix) == {}
 

@@ -126,7 +126,7 @@ def test_a_full_disk_warns_once_keeps_old_entries_and_leaves_no_rubbish(small_di
     assert len(caught) == 1
     assert cache.get(key("small")) == b"s" * 1000
     assert cache.get(key("big")) is None
-    assert list(small_disk.rglob("*.tmp")) == []
+    assert list(small_disk.rglob("*.kpt-unfinished")) == []
     assert cache.put(key("fits"), b"f" * 1000), "the cache recovers as soon as there is room"
 
 

@@ -53,10 +53,10 @@ def test_a_crash_while_writing_leaves_the_old_one(tmp_path: Path, monkeypatch: p
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(UsageError, match="No space left"):
         save(replace(LEDGER, notes=()), path)
-    assert load(path) == LEDGER
+    assert load(path) == LEDGER and [one.name for one in tmp_path.iterdir()] == [FILE]
 
 
 class Counting:

@@ -31,7 +31,7 @@ def notebook(indent: int | None = 1, as_lines: bool = True) -> bytes:
 
 
 def test_python_is_what_is_left_without_magics_sketches_and_other_languages() -> None:
-    text, places = python_text(notebook_cells(notebook()))
+    text, places = python_text(notebook_cells(notebook()) or [])
     lines = text.decode().splitlines()
     assert lines == [
         "pass", "import torch", "pass", "name = 'größe'", "pass", "def f(x):", "    return x", "",
@@ -50,15 +50,20 @@ def test_findings_are_at_the_line_of_the_file_and_for_a_person(as_lines: bool) -
 
 
 def test_shell_lines_are_without_their_marks() -> None:
-    lines = [line.text for line in shell_lines(notebook_cells(notebook()))]
+    lines = [line.text for line in shell_lines(notebook_cells(notebook()) or [])]
     assert lines == ["pip install -q thing", "nvidia-smi", "time", "docker run --gpus all image", "writefile kernel.cu",
                      "matplotlib inline"]  # fmt: skip
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b"\xff\xfe", b'{"cells": [{"cell_type": "code"}, 4]}'])
-def test_what_is_no_notebook_has_no_cells(data: bytes) -> None:
-    assert notebook_cells(data) in ([], [[]])
-    assert notebook_findings("a.ipynb", data, ("KP601",)) == ()
+@pytest.mark.parametrize("data", [b"{}", b"[1]", b"\xff\xfe", b'{"cells": [{"cell_type": "code"}, 4]}', b"[" * 9000])
+def test_what_is_no_notebook_is_a_finding(data: bytes) -> None:
+    assert notebook_cells(data) is None
+    assert [one.code for one in notebook_findings("a.ipynb", data, ("KP601",))] == ["KP001"]
+
+
+def test_an_empty_notebook_is_none() -> None:
+    assert notebook_findings("a.ipynb", b"", ("KP601",)) == ()
+    assert notebook_findings("a.ipynb", b'{"cells": []}', ("KP601",)) == ()
 
 
 def test_a_scan_reads_notebooks_and_a_port_leaves_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

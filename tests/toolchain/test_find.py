@@ -149,9 +149,15 @@ def test_unpacked_debian_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     assert find_toolchain() == chosen
 
 
-def test_rocm_folder_in_the_current_directory(tmp_path: Path) -> None:
+def test_a_rocm_folder_in_the_current_directory_is_not_taken_unless_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The current folder is the project, which may be a stranger's: its compiler must not be started."""
     root = debian_tree(tmp_path / "here/.rocm")
     system_clang(root / "bin/clang", "22.1.8")
+    with pytest.raises(ToolchainNotFoundError):
+        find_toolchain()
+    monkeypatch.setenv("KPT_ROCM_ROOT", str(root))
     assert find_toolchain().headers == "debian"
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.cli.arguments.commands import keep_words_after_dashes
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.inside import bound_root
 
 if TYPE_CHECKING:
     from kernel_pytorch.jobs.build import KernelBuild
@@ -130,6 +131,7 @@ def _kernel_build(args: argparse.Namespace) -> KernelBuild:
             defines=tuple(args.defines),
             include_dirs=tuple(args.include_dirs),
             extra=tuple(args.extra),
+            bounds=bound_root(),
         ),
         std=args.std,
         compile_commands=args.compile_commands,
@@ -216,10 +218,11 @@ class _Progress:
     def __init__(self, shown: bool) -> None:
         self._bar: Any = None
         if shown and sys.stderr.isatty():
-            from rich.console import Console
             from rich.progress import Progress
 
-            self._bar = Progress(console=Console(stderr=True), transient=True)
+            from kernel_pytorch.core.standard_streams import rich_console
+
+            self._bar = Progress(console=rich_console(sys.stderr), transient=True)
             self._task = self._bar.add_task("compiling", total=None)
 
     def __enter__(self) -> _Progress:
@@ -233,7 +236,12 @@ class _Progress:
 
     def step(self, built: BuildOutcome, total: int) -> None:
         if self._bar is not None:
-            self._bar.update(self._task, total=total, advance=1, description=f"{built.name} {built.arch}")
+            from rich.markup import escape
+
+            from kernel_pytorch.core.printable import printable
+
+            shown = escape(printable(f"{built.name} {built.arch}"))
+            self._bar.update(self._task, total=total, advance=1, description=shown)
 
 
 def _split(texts: Sequence[str]) -> list[str]:

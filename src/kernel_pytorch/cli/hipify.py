@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs `kpt hipify`."""
     from kernel_pytorch.core.errors import UsageError
+    from kernel_pytorch.core.standard_streams import write_bytes
     from kernel_pytorch.jobs.hipify import hipify_file, hipify_tree, write_hipified
     from kernel_pytorch.port.hipify.file import HipifyOptions
 
@@ -83,8 +84,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         write_hipified(one, args.paths[0], args.output)
     elif not args.examine and one.data is not None:
-        sys.stdout.buffer.write(one.data)
-        sys.stdout.buffer.flush()
+        write_bytes(one.data)
     return _report(args, one)
 
 

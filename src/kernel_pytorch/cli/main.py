@@ -12,15 +12,21 @@ import difflib
 import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
+from kernel_pytorch.core.standard_streams import NO_ROOM, finish, not_arrived, prepare_streams, say
 from kernel_pytorch.version import VERSION
 
 EXIT_USAGE = 2
+EXIT_INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+TRACE_VARIABLE = "KPT_TRACEBACK"
+REPORT_TO = "the issues of the project's repository, with the trace"
 NOT_VERBS = {"__init__", "main"}
 
 # What a user brings, or not: we never install these by ourselves.
@@ -32,37 +38,65 @@ OPTIONAL = {
 
 EPILOG = """\
 where to start: `kpt doctor`, then `kpt scan PATH`, `kpt port PATH`, `kpt verify PATH`
-exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error
+exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error, 70 internal error (a fault of kpt),
+             74 the output could not be written, 141 its reader has gone
 `kpt VERB --help` tells more about a verb."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a verb and returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        prepare_streams()
+        warnings.simplefilter("ignore", SyntaxWarning)  # of sources that we parse: they are not the user's to hear of
+    shows_trace = bool(os.environ.get(TRACE_VARIABLE))
+    if arguments[:1] == ["--traceback"]:
+        shows_trace, arguments = True, arguments[1:]
     try:
         with ended_by_signals():
-            return _run(arguments)
+            return finish(_run(arguments))
     except (UsageError, AMDBackendError) as error:
-        print(f"kpt: {error}", file=sys.stderr)
+        say(f"kpt: {error}")
         return EXIT_USAGE
     except ModuleNotFoundError as error:
         if error.name not in OPTIONAL:
-            raise
-        print(f"kpt: {error.name} is not installed, and this needs it: {OPTIONAL[error.name]}", file=sys.stderr)
-        return EXIT_USAGE
-    except BrokenPipeError:
-        # `kpt ... | head`: the reader has gone, which is its right. Python would complain again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return _internal_error(error, shows_trace)
+        say(f"kpt: {error.name} is not installed, and this needs it: {OPTIONAL[error.name]}")
         return EXIT_USAGE
     except OSError as error:
-        # A file that cannot be read or written is the user's to mend; one without a name is a fault of ours.
-        if error.filename is None:
-            raise
-        print(f"kpt: {error.filename}: {error.strerror}", file=sys.stderr)
-        return EXIT_USAGE
+        if error.filename is not None:  # a file that cannot be read or written is the user's to look after
+            say(f"kpt: {error.filename}: {error.strerror}")
+            return EXIT_USAGE
+        if isinstance(error, BrokenPipeError) or error.errno in NO_ROOM:
+            return not_arrived(error)
+        return _internal_error(error, shows_trace)
     except KeyboardInterrupt as error:
-        print(f"kpt: {error or 'interrupted'}", file=sys.stderr)
+        say(f"kpt: {error or 'interrupted'}")
         return 128 + getattr(error, "number", 2)
+    except Exception as error:
+        return _internal_error(error, shows_trace)
+
+
+def _internal_error(error: Exception, shows_trace: bool) -> int:
+    """A fault of ours: never the status of findings, which a caller may accept."""
+    import traceback
+
+    if shows_trace:
+        say("".join(traceback.format_exception(error)))
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    words = (str(error).splitlines() or [""])[0][:200]
+    how = "" if shows_trace else f"; `kpt --traceback ...` or {TRACE_VARIABLE}=1 shows the trace"
+    say(f"kpt: internal error: {type(error).__name__}{place}: {words}{how}; please report it: {REPORT_TO}")
+    return EXIT_INTERNAL
+
+
+class _Parser(argparse.ArgumentParser):
+    """Help that does not arrive is an error too; argparse drops it in silence."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
 
 
 def _run(arguments: list[str]) -> int:
@@ -85,7 +119,7 @@ def _run(arguments: list[str]) -> int:
 def parser_for(verb: str) -> argparse.ArgumentParser:
     """The parser of a verb's own arguments."""
     module = _module(verb)
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"kpt {verb}",
         description=module.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -101,14 +135,15 @@ def _module(verb: str) -> ModuleType:
 def _top_parser(verbs: dict[str, str]) -> argparse.ArgumentParser:
     width = max(map(len, verbs), default=0)
     listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kpt",
         description=f"Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast.\n\nverbs:\n{listing}",
         epilog=EPILOG,
-        usage="kpt [-h] [--version] VERB ...",
+        usage="kpt [-h] [--version] [--traceback] VERB ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"kpt {VERSION}")
+    parser.add_argument("--traceback", action="store_true", help="show the trace of an internal error")
     return parser
 
 

@@ -2,8 +2,8 @@
 
     kpt mcp                       tools for the current folder
     kpt mcp --root ~/src/project  paths in calls may name things in that folder and nowhere else
-    kpt mcp --no-run              without what runs the project's code (emulate, bench, verify's run level)
-    kpt mcp --read-only           without the arguments that write files
+    kpt mcp --no-run              no code of the project runs: without emulate, bench, verify's run level and the like
+    kpt mcp --read-only           no file is written either: without the arguments that write
     kpt mcp --list                the tools and their schemas as JSON; serves nothing
 
 A call is a `kpt` process of its own and gives back that verb's JSON. `port` is a dry run unless a call says write.
@@ -28,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `kpt mcp`."""
     parser.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="where calls may look (default: here)")
     parser.add_argument("--no-run", action="store_true", help="leave out what runs the project's code")
-    parser.add_argument("--read-only", action="store_true", help="leave out what writes files")
+    parser.add_argument(
+        "--read-only", action="store_true", help="leave out what writes files, and what runs the project's code"
+    )
     parser.add_argument("--list", action="store_true", help="print the tools and their schemas as JSON, and end")
 
 
@@ -38,17 +40,20 @@ def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.cli.mcp_server.tools import offered
 
     root = Root.at(args.root)
-    tools = offered(no_run=args.no_run, read_only=args.read_only)
+    no_run = args.no_run or args.read_only  # code that runs can write
+    tools = offered(no_run=no_run, read_only=args.read_only)
     if args.list:
         listing = [{"name": tool.name, "description": tool.about, "input": tool.schema()} for tool in tools.values()]
         print(json.dumps(listing, indent=2))
         return 0
     _require_sdk()
     from kernel_pytorch.cli.mcp_server.server import serve
+    from kernel_pytorch.core.project_code import project_code_forbidden
 
     if sys.stdin.isatty():
         print(f"kpt mcp: serving {root.folder} to a client on standard input; Ctrl-C ends it", file=sys.stderr)
-    serve(tools, root)
+    with project_code_forbidden(no_run):  # every call is a process that inherits this
+        serve(tools, root)
     return 0
 
 

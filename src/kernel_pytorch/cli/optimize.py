@@ -160,9 +160,10 @@ def _go_on(args: argparse.Namespace, variables: dict[str, str]) -> int:
 
     from kernel_pytorch.core.children import KPT_GRACE_S
     from kernel_pytorch.core.process import run_in_terminal
+    from kernel_pytorch.core.python_child import python_module
 
     left = max(1.0, args.budget - (time.monotonic() - args.began))
-    command = [sys.executable, "-m", "kernel_pytorch", "optimize", args.target, "--resume", "--out", str(args.out)]
+    command = python_module("kernel_pytorch", "optimize", args.target, "--resume", "--out", str(args.out))
     command += ["--budget", f"{left:.0f}", "--measure", str(args.measure), "--levels", args.levels]
     for option, values in (("--only", args.only), ("--skip", args.skip), ("--allow", args.allow)):
         command += [word for value in values for word in (option, value)]
@@ -218,16 +219,18 @@ def _shown() -> Iterator[Callable[[Event], None]]:
 
         yield line
         return
-    from rich.console import Console
     from rich.markup import escape
 
-    console = Console(stderr=True)
+    from kernel_pytorch.core.printable import printable
+    from kernel_pytorch.core.standard_streams import rich_console
+
+    console = rich_console(sys.stderr)
     with console.status("profiling and checking the original") as status:
 
         def show(event: Event) -> None:
             if event.entry is not None and not event.entry.reason.startswith(LEFT_OUT):
-                console.print(event_line(event.entry), markup=False, highlight=False)
+                console.print(printable(event_line(event.entry)), markup=False, highlight=False)
             name = f"{event.number}/{event.rungs} {event.rung}: " if event.rung else ""
-            status.update(f"{escape(name + event.doing)} ({event.left_s:.0f} s left)")
+            status.update(f"{escape(printable(name + event.doing))} ({event.left_s:.0f} s left)")
 
         yield show

@@ -149,11 +149,12 @@ def _progress(path: Path) -> Iterator[Progress | None]:
     if not sys.stderr.isatty() or not path.is_file() or path.stat().st_size < BIG_FILE:
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from kernel_pytorch.core.standard_streams import rich_console
+
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=rich_console(sys.stderr), transient=True) as bar:
         task = bar.add_task("reading", total=path.stat().st_size)
 
         def show(done: int, total: int) -> None:

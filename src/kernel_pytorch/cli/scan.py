@@ -112,6 +112,7 @@ def _document(result: ScanResult) -> dict[str, object]:
 
 
 def _summary(result: ScanResult) -> None:
+    from kernel_pytorch.core.printable import on_one_line
     from kernel_pytorch.jobs.scan import unfit_dependencies
 
     out = sys.stderr
@@ -119,7 +120,7 @@ def _summary(result: ScanResult) -> None:
     cost = result.effort
     print(f"\n{result.root}: {sum(result.files.values())} files looked at, {len(result.findings)} findings", file=out)
     if skipped:
-        print(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}", file=out)
+        print(on_one_line(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}"), file=out)
     for phase in result.phases:
         print(f"  phase {phase.number} {phase.title:<26}{'yes' if phase.applies else 'no':<5}{phase.reason}", file=out)
     for code, number in sorted(Counter(finding.code for finding in result.findings).items()):

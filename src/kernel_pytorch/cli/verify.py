@@ -5,6 +5,11 @@
     kpt verify NEW --old OLD --html report.html  two folders, and a page to read
     kpt verify PATH --isolation --base A --head B     only the proof that the NVIDIA path did not change
     kpt verify PATH --level static,build --arch gfx942,gfx1100
+    kpt verify PATH --no-run --base main         a stranger's pull request: nothing of the project runs
+
+Code of the project runs in four places: `install` runs its setup.py on a copy, `run` and `numerical` start its programs
+and entry points, `build` imports the modules that launch Triton kernels. `--no-run` leaves out all four and says so;
+isolation, static and the build of CUDA and HIP sources never run it.
 
 Programs to emulate, entry points to run on the CPU with ROCm stood in for, and golden records are named in
 `[tool.kernel_pytorch.verify]` of the project's pyproject.toml. `--nvcc` also compares what nvcc makes of every .cu file
@@ -38,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_argument_group("what to check")
     which.add_argument("--level", metavar="LIST", help=f"only these of {', '.join(LEVELS)}")
     which.add_argument("--isolation", action="store_true", help="only the proof that the NVIDIA path is unchanged")
+    which.add_argument(
+        "--no-run",
+        action="store_true",
+        help="run no code of the project: no install, run, numerical or Triton kernels",
+    )
     which.add_argument("--require", choices=LEVELS, help="exit 1 unless every level up to this one passes")
     which.add_argument("--arch", metavar="LIST", help="targets to build and emulate for (default gfx942,gfx1100)")
     before = parser.add_argument_group("what to compare with")
@@ -66,7 +76,10 @@ def run(args: argparse.Namespace) -> int:
         return _isolation_only(args)
     if args.head or args.nvcc:
         raise UsageError("--head and --nvcc belong to --isolation: the other levels look at the work tree")
-    return _pyramid(args)
+    from kernel_pytorch.core.project_code import project_code_forbidden
+
+    with project_code_forbidden(args.no_run):
+        return _pyramid(args)
 
 
 def _pyramid(args: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
+from kernel_pytorch.core.project_code import require_project_code
 
 FORM = "module:function or path/to/file.py:function"
 
@@ -77,6 +78,7 @@ def load_function(text: str) -> Callable[..., Any]:
     place, colon, name = text.rpartition(":")
     if not colon or not place or not name:
         raise UsageError(f"{text!r} names no function: expected {FORM}")
+    require_project_code(text)
     module = _module(place)
     found: Any = module
     for part in name.split("."):

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import PurePath
 from typing import Any, TypeVar
 
+from kernel_pytorch.core.printable import on_one_line
+
 SCHEMA_VERSION = 1
 
 T = TypeVar("T")
@@ -72,7 +74,7 @@ class Finding:
     edits: tuple[Edit, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.col}: {self.code} {self.message}"
+        return on_one_line(f"{self.path}:{self.line}:{self.col}: {self.code} {self.message}")
 
 
 @dataclass(frozen=True)

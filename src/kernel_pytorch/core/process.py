@@ -13,6 +13,7 @@ from subprocess import DEVNULL, PIPE, CompletedProcess, Popen, TimeoutExpired
 from typing import Any
 
 from kernel_pytorch.core.children import GRACE_S, Child, check_not_stopped, end, register, signals_held
+from kernel_pytorch.core.python_child import child_environment
 
 Command = Sequence[str | os.PathLike[str]]
 
@@ -38,14 +39,15 @@ def start_child(
 ) -> ChildProcess:
     """Start a program whose end the caller looks after (`end_child`); a signal to this process ends it too.
 
-    `own_group` False is for what needs the terminal, such as a debugger. Text is UTF-8.
+    `own_group` False is for what needs the terminal, such as a debugger. Text is UTF-8. No child, however deep, finds
+    modules in the current folder by way of PYTHONPATH (see `python_child`).
     """
     check_not_stopped()
     with signals_held():
         process = ChildProcess(
             command,
             cwd=cwd,
-            env=env,
+            env=child_environment(env),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from errno import EFBIG, EINVAL, ELOOP
-from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
+
+from kernel_pytorch.core.inside import is_inside, lies_below
 
 MAX_BYTES = 50_000_000
 LARGE = 2_000_000_000
@@ -78,9 +79,9 @@ def why_refused(path: Path, root: Path, limit: int = MAX_BYTES) -> str:
         found = path.lstat()
     except OSError:
         return ""
+    if not is_inside(path, root):  # git can name a file behind a folder that is a link by now
+        return "a link that leads out of the project"
     if stat.S_ISLNK(found.st_mode):
-        if not _lies_below(os.path.realpath(path), root):
-            return "a link that leads out of the project"
         try:
             found = path.stat()
         except OSError:
@@ -105,14 +106,4 @@ def _is_below(descriptor: int, path: Path, root: Path) -> bool:
         real = os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 (a string is what is compared)
     except OSError:
         real = os.path.realpath(path)
-    return _lies_below(real, root)
-
-
-def _lies_below(real: str, root: Path) -> bool:
-    top = _real_root(str(root)) if root.is_absolute() else os.path.realpath(root)
-    return real == top or real.startswith(top.rstrip("/") + "/")
-
-
-@lru_cache(maxsize=64)
-def _real_root(root: str) -> str:
-    return os.path.realpath(root)
+    return lies_below(real, root)

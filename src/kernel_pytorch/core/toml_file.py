@@ -23,5 +23,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path}: not UTF-8 text, which TOML requires (byte {error.start})") from error
+    except RecursionError as error:
+        raise UsageError(f"{path}: nested too deeply to be read") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from error

@@ -13,6 +13,7 @@ from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.platform import Platform, current_probe, platform_from
 from kernel_pytorch.core.probe import Probe, TorchFacts
+from kernel_pytorch.core.python_child import python_code
 from kernel_pytorch.core.vendor_kfd import KFD_NODES, amd_gpus_on_pci, read_kfd
 from kernel_pytorch.core.vendor_tools import TIMEOUT_S, ToolReading, read_tools, tool_names
 from kernel_pytorch.doctor.caches import Cache, find_caches
@@ -126,7 +127,7 @@ def _aiter_folder(distributions: tuple[Distribution, ...]) -> Path | None:
 def for_python(probe: Probe, python: str) -> Probe:
     """The same machine, seen by another Python: its packages, its version."""
     source = "import json,sys;print(json.dumps([sys.executable,list(sys.version_info[:3]),[p for p in sys.path if p]]))"
-    result = probe.run((python, "-c", source), 20.0)
+    result = probe.run(python_code(source, python=python), 20.0)
     try:
         executable, version, path = json.loads(result.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
@@ -10,6 +11,8 @@ from textwrap import wrap
 from kernel_pytorch.core.devices import DeviceInfo
 from kernel_pytorch.core.findings import SCHEMA_VERSION, CheckResult, Status, to_plain
 from kernel_pytorch.core.hardware import GIB
+from kernel_pytorch.core.printable import printable
+from kernel_pytorch.core.standard_streams import rich_console
 from kernel_pytorch.doctor.check import is_not_applicable
 from kernel_pytorch.doctor.machine import Machine
 from kernel_pytorch.doctor.node import computing_devices, links_in_words
@@ -78,13 +81,12 @@ def as_text(machine: Machine, results: Sequence[CheckResult], *, verbose: bool, 
 
 def print_rich(machine: Machine, results: Sequence[CheckResult], *, verbose: bool) -> None:
     """The same on a terminal, with colours and a table."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console = rich_console(sys.stdout)
     for line in machine_lines(machine):
-        console.print(Text(line, style="bold"))
+        console.print(Text(printable(line), style="bold"))
     rows = shown(results, verbose)
     if rows:
         table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
@@ -93,7 +95,7 @@ def print_rich(machine: Machine, results: Sequence[CheckResult], *, verbose: boo
         table.add_column(overflow="fold")
         for result in rows:
             word = _word(result)
-            table.add_row(Text(word, style=STYLES[word]), Text(result.code or ""), Text(result.detail))
+            table.add_row(Text(word, style=STYLES[word]), Text(result.code or ""), Text(printable(result.detail)))
         console.print()
         console.print(table)
     console.print()

@@ -12,6 +12,7 @@ from typing import Any
 
 from kernel_pytorch.backends.amd.inductor_table import keys_of
 from kernel_pytorch.core.probe import Probe
+from kernel_pytorch.core.python_child import python_code
 
 TIMEOUT_S = 90.0  # a first import on a network file system takes this long; a healthy one takes seconds
 MARK = "KPT-TORCH-PROBE:"
@@ -77,7 +78,7 @@ def ask_torch(probe: Probe, timeout_s: float = TIMEOUT_S) -> TorchProbe:
         + inspect.getsource(collect)
         + f"print({MARK!r} + json.dumps(collect({inductor!r}, {dynamo!r})))\n"
     )
-    result = probe.run((probe.python or "python3", "-c", source), timeout_s)
+    result = probe.run(python_code(source, python=probe.python or "python3"), timeout_s)
     if result.outcome == "hangs":
         return TorchProbe("hangs", f"`import torch` did not finish within {timeout_s:g} s")
     line = next((line for line in result.stdout.splitlines() if line.startswith(MARK)), None)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target, gpu_by_alias
 from kernel_pytorch.core.process import ChildProcess, end_child, start_child
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.events import Events, Fault, read_events
 from kernel_pytorch.emulate.run import Settings, emulation_environment
 from kernel_pytorch.emulate.translate import translate_module
@@ -241,7 +241,7 @@ class EmulatedDevice:
         if self._process is None:
             environment = emulation_environment(self.gpu, self.settings, Path(self._scratch.name), self._report)
             self._process = start_child(
-                [sys.executable, "-m", "kernel_pytorch.emulate.device_worker"],
+                python_module("kernel_pytorch.emulate.device_worker"),
                 env=environment,
                 stdin=subprocess.PIPE,
                 stderr=None,

@@ -15,7 +15,6 @@ import importlib.util
 import os
 import re
 import shutil
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.core.whole_file import unfinished
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
 
@@ -120,7 +120,7 @@ def host_cxx() -> tuple[str, ...]:
         if found := shutil.which(name):
             return (found,)
     if importlib.util.find_spec("ziglang") is not None:
-        return (sys.executable, "-m", "ziglang", "c++")
+        return (*python_module("ziglang"), "c++")
     raise LibraryBuildError(
         "no C++ compiler for the emulator's libraries: install g++ or clang++, or pip install ziglang"
     )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,8 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child_bytes
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.device_properties import write_device_properties
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
@@ -111,14 +112,13 @@ def emulation_environment(
     write_device_properties(gpu, properties, devices=settings.devices)
     # Directories first: a ROCm of this machine must not be picked up by a program that is meant to be emulated.
     search = [str(runtime_directory()), str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
-    python = sys.executable
     environment = {
         **os.environ,
         "LD_LIBRARY_PATH": ":".join(part for part in search if part),
         "KPT_EMULATE_GPU": str(properties),
         "KPT_EMULATE_CACHE": str(module_cache()),
-        "KPT_EMULATE_TRANSLATE": f"{python} -m kernel_pytorch.emulate.translate",
-        "KPT_EMULATE_COMPILE": f"{python} -m kernel_pytorch.emulate.runtime_compile",
+        "KPT_EMULATE_TRANSLATE": " ".join(python_module("kernel_pytorch.emulate.translate")),
+        "KPT_EMULATE_COMPILE": " ".join(python_module("kernel_pytorch.emulate.runtime_compile")),
         "KPT_EMULATE_FLAGS": settings.flags,
         "KPT_EMULATE_WATCHDOG_S": f"{settings.watchdog_s:g}",
     }
@@ -135,6 +135,7 @@ def run_command(
     command: list[str], environment: Mapping[str, str], settings: Settings, directory: Path | None, echo: bool
 ) -> tuple[int | None, str, str]:
     """Exit status (None: stopped at the time limit), standard output and error. With `echo` both go to the terminal."""
+    require_project_code(command[0])
     pipe = None if echo else subprocess.PIPE
     try:
         done = run_child_bytes(

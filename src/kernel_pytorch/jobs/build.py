@@ -166,7 +166,8 @@ def _source(path: Path, how: KernelBuild, scratch: ExitStack, trees: dict[Path, 
         tree = scratch.enter_context(hipified_tree(path, options.include_dirs))
         trees[tree.main] = tree
         path = tree.main
-        options = replace(options, include_dirs=hipified_folders(tree, options.include_dirs))
+        bounds = (*options.bounds, tree.top) if options.bounds else ()
+        options = replace(options, include_dirs=hipified_folders(tree, options.include_dirs), bounds=bounds)
     if how.compile_commands is not None:
         flags = CompileCommands(how.compile_commands).flags_for(path)
         options = replace(

@@ -93,7 +93,7 @@ def hipify_tree(
 
     A file that is refused is written as it was: others of the tree include it.
     """
-    root, files, chosen = _sources(paths, output)
+    root, files, chosen, unread = _sources(paths, output)
     tasks = tasks_of(root, files, include_dirs, chosen)
     # Tasks end in any order; what is said and written must not depend on it.
     order = {path: number for number, path in enumerate(path for task in tasks for path in task.chosen)}
@@ -102,7 +102,7 @@ def hipify_tree(
         return sorted(run_tasks(tasks, options, target, workers), key=lambda item: order[item.stats.path])
 
     if output is None and layout_named(options.layout).writes_twins:
-        return HipifyResult(tuple(item.stats for item in run(None)))
+        return HipifyResult((*unread, *(item.stats for item in run(None))))
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
     # Everything is made beside the target first: a failure half-way leaves no half tree.
@@ -110,6 +110,7 @@ def hipify_tree(
     staging = Path(tempfile.mkdtemp(prefix=beside[0], dir=beside[1]))
     try:
         result = _staged(root, run(staging), options, staging)
+        result = replace(result, files=(*unread, *result.files))
         if output is None:
             return replace(result, files=tuple(replace(stats, written_as="") for stats in result.files))
         _put_in_place(staging, output)
@@ -118,21 +119,23 @@ def hipify_tree(
     return result
 
 
-def _sources(paths: Sequence[Path], output: Path | None) -> tuple[Path, list[Path], list[str]]:
-    """The folder that names are relative to, the files that are seen, and the names of those to translate."""
+def _sources(paths: Sequence[Path], output: Path | None) -> tuple[Path, list[Path], list[str], list[FileStats]]:
+    """The folder that names are relative to, the files that are seen, the names of those to translate, and files that
+    are not read."""
+    unread: list[FileStats] = []
     folders = [path for path in paths if path.is_dir()]
     if len(folders) > 1 or (folders and len(paths) > 1):
         raise UsageError("one folder at a time, or several files")
     if folders:
         root = folders[0]
-        files, chosen = find_sources(root, [output] if output else [])
+        files, chosen, unread = find_sources(root, [output] if output else [])
     else:
         root = Path(os.path.commonpath([path.resolve().parent for path in paths]))
         files = [path.resolve() for path in paths]
         chosen = [path.relative_to(root).as_posix() for path in files]
     if output is not None and output.resolve() == root.resolve():
         raise UsageError(f"{output} is the input: a translation never replaces its originals")
-    return root, files, chosen
+    return root, files, chosen, unread
 
 
 def _staged(root: Path, done: Sequence[Done], options: HipifyOptions, staging: Path) -> HipifyResult:

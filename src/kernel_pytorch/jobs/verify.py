@@ -13,6 +13,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.core.pages import page
+from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.scan import Selection, find_all
 from kernel_pytorch.port.settings import checked_targets
@@ -21,7 +22,7 @@ from kernel_pytorch.verify.install.record import InstallTrial
 from kernel_pytorch.verify.install_level import install_level
 from kernel_pytorch.verify.isolation import Isolation, IsolationReport, compare_trees
 from kernel_pytorch.verify.isolation.trees import FolderTree, GitTree, Tree
-from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid
+from kernel_pytorch.verify.levels import LEVELS, NEEDS_PROJECT_CODE, LevelResult, Pyramid
 from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
 from kernel_pytorch.verify.nvcc import compare_with_nvcc
 from kernel_pytorch.verify.run_level import emulated_gpu_for, run_level
@@ -119,6 +120,8 @@ def verify(
                 findings += seen
             elif name == "build":
                 results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec, trials)
+            elif is_project_code_forbidden():
+                results[name] = LevelResult(name, (), NEEDS_PROJECT_CODE)
             elif name == "run":
                 results[name] = run_level(root, settings, targets)
             else:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +12,7 @@ from kernel_pytorch.core.findings import Finding, Patch
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.deploy.install_plan import install_plan
 from kernel_pytorch.port.deploy.places import has_own_twin, is_for_another_vendor, twin_path
+from kernel_pytorch.port.file_failure import failure_finding
 from kernel_pytorch.port.rules.deploy.kp172_document_command import DOCUMENTS, document_findings
 from kernel_pytorch.port.rules.deploy.kp440_dockerfile import dockerfile_twin, is_dockerfile
 from kernel_pytorch.port.rules.deploy.kp441_compose import LIST, compose_twin, is_compose
@@ -34,20 +36,33 @@ def deploy_patches(root: Path, paths: Iterable[str]) -> tuple[list[Patch], list[
     plan = install_plan(root, listed)
     for path, text in texts.items():
         if is_dockerfile(path) and not has_own_twin(path, listed):
-            made.keep(path, dockerfile_twin(path, text, plan))
+            with _failure_at(path, findings):
+                made.keep(path, dockerfile_twin(path, text, plan))
     for path, text in texts.items():
-        if is_compose(path):
-            made.keep(path, compose_twin(path, text, made.dockerfiles))
-        elif is_script(path, text):
-            made.keep(path, script_twin(path, text, {source: twin for source, (twin, _) in made.dockerfiles.items()}))
-        for look in (batch_job_findings, workflow_findings, devcontainer_findings):
-            findings += look(path, text)
-        findings += document_findings(path, text, plan.names)
+        with _failure_at(path, findings):
+            if is_compose(path):
+                made.keep(path, compose_twin(path, text, made.dockerfiles))
+            elif is_script(path, text):
+                twins = {source: twin for source, (twin, _) in made.dockerfiles.items()}
+                made.keep(path, script_twin(path, text, twins))
+            for look in (batch_job_findings, workflow_findings, devcontainer_findings):
+                findings += look(path, text)
+            findings += document_findings(path, text, plan.names)
     manifests = {path: text for path, text in texts.items() if is_manifest(path, text)}
     new, said = overlays(manifests, set(texts))
-    patches += [Patch(path, None, text.encode()) for path, text in new.items() if not (root / path).exists()]
+    written = ((path, text.encode("utf-8", "surrogateescape")) for path, text in new.items())
+    patches += [Patch(path, None, data) for path, data in written if not (root / path).exists()]
     findings += said
     return patches, sorted(findings, key=lambda item: (item.path, item.line, item.code))
+
+
+@contextmanager
+def _failure_at(path: str, findings: list[Finding]) -> Iterator[None]:
+    """One file that cannot be handled is a finding on that file."""
+    try:
+        yield
+    except Exception as problem:
+        findings.append(failure_finding(path, problem))
 
 
 @dataclass

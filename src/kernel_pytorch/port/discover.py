@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.process import run_child_bytes
-from kernel_pytorch.core.read_file import read_bytes, why_refused
+from kernel_pytorch.core.git import git_output, paths_in
+from kernel_pytorch.core.inside import is_inside
+from kernel_pytorch.core.printable import has_controls
+from kernel_pytorch.core.read_file import MAX_BYTES, read_bytes, why_refused
 from kernel_pytorch.core.whole_file import SUFFIX as UNFINISHED
 from kernel_pytorch.port.cxx.includes import is_third_party, third_party_folder
 from kernel_pytorch.port.source import language_of
@@ -21,6 +22,7 @@ _SKIPPED_FOLDERS = frozenset({
     "__pycache__", "node_modules", "site-packages", ".venv", "venv", "build", "dist", ".git", ".hg", ".svn", ".tox",
     ".nox", ".eggs", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints", ".idea", ".vscode",
 })  # fmt: skip
+_MOST_STARS = 8
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,10 @@ class Project:
 
     root: Path
     files: dict[str, tuple[str, ...]]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Skipped, ...] = ()  # left alone on purpose: third-party code
     listed: tuple[str, ...] = ()  # every file, also those in no language we read; empty for a single file
     excluded: frozenset[str] = frozenset()  # by a glob of the user's: read where others include it, and no more
+    unread: tuple[Skipped, ...] = ()  # would be looked at, and could not: each of them is a finding
 
     def of(self, *languages: str) -> tuple[str, ...]:
         """The files in any of these languages."""
@@ -54,32 +57,60 @@ def discover(root: Path) -> Project:
     """Lists a project: what git tracks or would add in a work tree, else the folder. A single file is a project too."""
     if root.is_file():
         language = _language(root)
+        real = root.resolve()
+        reason = _reason_not_to_read(real, root.name, real.parent)
+        if reason:
+            return Project(root.parent, {}, unread=(Skipped(root.name, reason),))
         return Project(root.parent, {language: (root.name,)} if language else {})
     if not root.is_dir():
         raise UsageError(f"{root}: no such file or folder")
     files: dict[str, list[str]] = {}
     skipped: dict[str, str] = {}
+    unread: dict[str, str] = {}
     listed = sorted(list_files(root).names)
     for name in listed:
         path = Path(name)
         if is_third_party(path):
             skipped.setdefault(third_party_folder(path).as_posix(), "third-party code: left alone")
             continue
+        by_name = language_of(path.name)
         full = root / name
         if name.endswith(UNFINISHED):
             skipped[name] = "left by a kpt that was cut off while it wrote: remove it"
             continue
-        # A link below the root is left to the file it points to; a folder is a submodule, or the target of a link.
-        if full.is_dir() or (not full.is_symlink() and not full.exists()):
+        reason = _reason_not_to_read(full, name, root)
+        if reason:
+            (skipped if by_name == "other" else unread)[name] = reason
             continue
-        if reason := why_refused(full, root):
-            skipped[name] = reason
+        # The file that a link leads to is listed itself; a folder is a submodule, or the target of a link.
+        if by_name == "other" or full.is_symlink() or not full.is_file():
             continue
-        language = None if full.is_symlink() else _language(full)
+        language = _language(full)
         if language:
             files.setdefault(language, []).append(path.as_posix())
-    notes = tuple(Skipped(path, reason) for path, reason in skipped.items())
-    return Project(root, {language: tuple(paths) for language, paths in files.items()}, notes, tuple(listed))
+        else:
+            unread[name] = "cannot be read"
+    return Project(
+        root,
+        {language: tuple(paths) for language, paths in files.items()},
+        tuple(Skipped(path, reason) for path, reason in skipped.items()),
+        tuple(listed),
+        unread=tuple(Skipped(path, reason) for path, reason in unread.items()),
+    )
+
+
+def _reason_not_to_read(path: Path, name: str, root: Path) -> str:
+    """Why a file of the project is not looked at; empty where it is, and where there is nothing to look at."""
+    if has_controls(name):
+        return "its name holds control characters"
+    if not path.is_symlink() and (path.is_dir() or not path.exists()):
+        return ""
+    reason = why_refused(path, root, MAX_BYTES)
+    if path.is_dir() and is_inside(path, root):
+        return ""
+    if not reason and not os.access(path, os.R_OK):
+        return "cannot be read (Permission denied)"
+    return reason
 
 
 def _language(path: Path) -> str | None:
@@ -103,16 +134,10 @@ class Listing:
 
 def list_files(root: Path) -> Listing:
     """What git tracks or would add below a folder; outside git, every file that no tool has made."""
-    try:
-        done = run_child_bytes(
-            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"], timeout_s=60
-        )
-        names = [name for name in done.stdout.decode("utf-8", "surrogateescape").split("\0") if name]
-        # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.
-        if done.returncode == 0 and names:
-            return Listing(tuple(names))
-    except (OSError, subprocess.TimeoutExpired):
-        pass
+    listed = git_output(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    # Nothing at all: the folder is ignored by a repository around it, and still what the user pointed at.
+    if listed:
+        return Listing(tuple(paths_in(listed)))
     names, not_entered = [], []
     for folder, folders, files in os.walk(root):
         here = Path(folder)
@@ -131,6 +156,8 @@ def globs(patterns: Sequence[str]) -> re.Pattern[str]:
 
 def _regex(pattern: str) -> str:
     """A glob: `**` crosses folders, a name without a slash matches at any depth, a folder matches what is in it."""
+    if pattern.count("*") > _MOST_STARS:  # each one multiplies the time that a name takes
+        raise UsageError(f"exclude {pattern!r}: more than {_MOST_STARS} stars; write several patterns")
     anchored = "/" in pattern.rstrip("/")
     parts = []
     for part in PurePosixPath(pattern.strip("/")).parts:

@@ -26,14 +26,19 @@ class EditSet:
         return True
 
     def _overlaps(self, start: int, end: int) -> bool:
+        """Whether a span shares bytes with an edit, or one of the two is an insertion strictly inside the other.
+
+        An insertion at either end of a span composes with what replaces the span: it stands before or behind it.
+        """
         position = bisect_left(self._edits, (start,))
-        for other in self._edits[max(position - 1, 0) : position + 2]:
-            if start < other[1] and other[0] < end:
+        if position and self._edits[position - 1][1] > start:
+            return True
+        for other_start, other_end, *_ in self._edits[position:]:
+            if other_start >= end:
+                break
+            if other_end > other_start or other_start > start:
                 return True
-            # An insertion strictly inside a replaced span would be lost with it.
-            if start == end and other[0] < start < other[1]:
-                return True
-        return position < len(self._edits) and start < end and self._edits[position][0] < end
+        return False
 
     def covers(self, start: int, end: int) -> bool:
         """Whether a span is touched by an edit already taken."""

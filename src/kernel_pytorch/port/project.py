@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import Edit, Finding, Held, Patch, Safety
 from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.core.worker_pool import worker_pool
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
 from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.file_failure import failure_finding, not_looked_at
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import Task, hipify_task, tasks_of
 from kernel_pytorch.port.layouts import layout_named
@@ -24,7 +26,7 @@ from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, shim_h
 from kernel_pytorch.port.notebook import notebook_findings
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
-from kernel_pytorch.port.rules import rule_names, rules_for
+from kernel_pytorch.port.rules import rule_names, rules_for, run_rules
 from kernel_pytorch.port.source import SourceFile, source_file
 from kernel_pytorch.port.suppress import apply_suppressions
 from kernel_pytorch.port.templates import is_written_by_us, placed
@@ -114,7 +116,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
         (_port_others, project.root, tuple(others[at : at + _CHUNK]), options, own)
         for at in range(0, len(others), _CHUNK)
     ]
-    files = tuple(sorted(_run(jobs, workers), key=lambda item: item.path))
+    unread = [FilePort(one.path, (not_looked_at(one.path, one.reason),)) for one in project.unread]
+    files = tuple(sorted([*unread, *_run(jobs, workers)], key=lambda item: item.path))
     patches = [item.patch for item in files if item.patch is not None]
     if layout.has_one_header:
         needs = [item.needs for item in files if item.needs is not None]
@@ -143,9 +146,33 @@ def _run(jobs: Sequence[tuple[object, ...]], workers: int | None) -> Iterator[Fi
         for job in jobs:
             yield from _call(job)
         return
-    with ProcessPoolExecutor(workers) as pool:
-        for done in pool.map(_call, jobs):
-            yield from done
+    with worker_pool(workers) as pool:
+        waiting = [(job, pool.submit(_call, job)) for job in jobs]
+        for job, future in waiting:
+            try:
+                yield from future.result()
+            except BrokenProcessPool:  # a file on which the process itself died took all the others with it
+                yield from _one_by_one(job)
+
+
+def _one_by_one(job: tuple[object, ...]) -> Iterator[FilePort]:
+    """Every file of a job in a process of its own. One that dies is said at its file."""
+    for path, single in _files_of(job):
+        with worker_pool(1) as pool:
+            try:
+                yield from pool.submit(_call, single).result()
+            except BrokenProcessPool as problem:
+                yield FilePort(path, (failure_finding(path, problem),))
+
+
+def _files_of(job: tuple[object, ...]) -> Iterator[tuple[str, tuple[object, ...]]]:
+    function, first, *rest = job
+    if isinstance(first, Task):
+        yield from ((path, (function, replace(first, chosen=(path,)), *rest)) for path in first.chosen)
+    else:
+        paths, *others = rest
+        assert isinstance(paths, tuple)
+        yield from ((path, (function, first, (path,), *others)) for path in paths)
 
 
 def _call(job: tuple[object, ...]) -> list[FilePort]:
@@ -169,7 +196,7 @@ def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
                 result.path,
                 tuple(finding for finding in result.findings if options.wants(finding.code)),
                 result.held,
-                patch if result.changed or layout.writes_twins else None,
+                patch if result.changed or (layout.writes_twins and not result.is_failed) else None,
                 result.translated,
                 result.untranslated,
                 result.needs,
@@ -202,16 +229,17 @@ def _port_others(
     for path in paths:
         try:
             src = replace(source_file(path, read_bytes(root / path, root)), project_packages=own)
-        except OSError as error:
-            note = Finding("KP001", path, 1, 1, f"cannot be read ({error.strerror})", Safety.MANUAL)
-            done.append(FilePort(path, (note,)))
-            continue
-        done.append(FilePort(path) if is_written_by_us(src.data) else port_plain_file(src, options))
+            done.append(FilePort(path) if is_written_by_us(src.data) else port_plain_file(src, options))
+        except Exception as problem:
+            done.append(FilePort(path, (failure_finding(path, problem),)))
     return done
 
 
 def _notebook(root: Path, path: str, options: PortOptions, own: frozenset[str]) -> FilePort:
-    return FilePort(path, notebook_findings(path, read_bytes(root / path, root), options.rule_codes, own))
+    try:
+        return FilePort(path, notebook_findings(path, read_bytes(root / path, root), options.rule_codes, own))
+    except Exception as problem:
+        return FilePort(path, (failure_finding(path, problem),))
 
 
 def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:
@@ -235,9 +263,8 @@ def port_plain_file(src: SourceFile, options: PortOptions) -> FilePort:
 
 
 def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
-    found = [
-        finding for loaded in rules_for(src.language) if options.wants(loaded.rule.code) for finding in loaded.run(src)
-    ]
+    rules = [loaded for loaded in rules_for(src.language) if options.wants(loaded.rule.code)]
+    found = list(run_rules(rules, src))
     if src.language == "python" and options.user_rules:
         found += user_findings(src, [rule for rule in options.user_rules if options.wants(rule.code)])
     if src.language == "python" and python_module(src) is None and src.data.strip():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.port.discover import Listing, Project, Skipped, discover, globs, list_files
@@ -72,7 +73,8 @@ def listing_of(root: Path) -> Listing:
 
 def _pyproject(path: Path) -> Path | None:
     folders = [path] if path.is_dir() else path.resolve().parents
-    return next((found for folder in folders if (found := folder / "pyproject.toml").is_file()), None)
+    named = (folder / "pyproject.toml" for folder in folders)
+    return next((file for file in named if file.is_file() and is_inside(file, file.parent)), None)
 
 
 def _checked(file: Path, table: dict[str, Any]) -> PortSettings:
@@ -90,6 +92,9 @@ def _checked(file: Path, table: dict[str, Any]) -> PortSettings:
         settings = replace(settings, targets=checked_targets(_strings(where, "targets", table["targets"]), where))
     if "rules" in table:
         files = _strings(where, "rules", table["rules"])
+        for name in files:
+            if not is_inside(file.parent / name, file.parent):
+                raise UsageError(f"{where} rules: {name} is not a file of the project; name it with --rules")
         settings = replace(settings, rules=tuple(file.parent / name for name in files))
     if "layout" in table:
         # Imported here: most projects name no layout, and `kpt deps` must not wait for the C++ front end.
@@ -149,4 +154,5 @@ def without_excluded(project: Project, patterns: Sequence[str]) -> Project:
         files["c++"] = readable
     skipped = tuple(Skipped(path, "excluded by a glob of the user's") for path in sorted(out))
     listed = tuple(path for path in project.listed if not matches.fullmatch(path))
-    return Project(project.root, files, (*project.skipped, *skipped), listed, frozenset(out))
+    unread = tuple(one for one in project.unread if not matches.fullmatch(one.path))
+    return Project(project.root, files, (*project.skipped, *skipped), listed, frozenset(out), unread)

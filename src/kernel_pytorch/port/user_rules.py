@@ -107,9 +107,11 @@ def load_user_rules(paths: Iterable[Path]) -> tuple[UserRule, ...]:
 def _read(path: Path) -> Iterator[tuple[int, UserRule]]:
     import yaml
 
+    from kernel_pytorch.core.yaml_text import compose_yaml
+
     try:
         text = read_text(path)
-        document = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = compose_yaml(text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path, PurePath
 
 from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.core.printable import on_one_line
 
 
 def seen_from_here(findings: Iterable[Finding], scanned: Path) -> Iterator[Finding]:
@@ -24,4 +25,5 @@ def seen_from_here(findings: Iterable[Finding], scanned: Path) -> Iterator[Findi
 
 def problem_line(finding: Finding) -> str:
     """`path:line:column: warning: message [CODE]`. Always a warning: common matchers know no other word but error."""
-    return f"{finding.path}:{finding.line}:{finding.col}: warning: {' '.join(finding.message.split())} [{finding.code}]"
+    message = " ".join(finding.message.split())
+    return on_one_line(f"{finding.path}:{finding.line}:{finding.col}: warning: {message} [{finding.code}]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -63,7 +64,7 @@ def _shortened(text: str) -> str:
 
 def _result(finding: Finding, rule_index: int, seen: Counter[str]) -> dict[str, Any]:
     region = {"startLine": finding.line, "startColumn": finding.col}
-    location = {"artifactLocation": {"uri": quote(finding.path)}, "region": region}
+    location = {"artifactLocation": {"uri": quote(os.fsencode(finding.path))}, "region": region}
     return {
         "ruleId": finding.code,
         "ruleIndex": rule_index,
@@ -78,4 +79,4 @@ def _fingerprint(finding: Finding, seen: Counter[str]) -> str:
     """The same for the same finding when lines move: code, file, message, and which of several alike it is."""
     what = "\0".join((finding.code, finding.path, finding.message))
     seen[what] += 1
-    return hashlib.sha256(f"{what}\0{seen[what]}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{what}\0{seen[what]}".encode("utf-8", "surrogateescape")).hexdigest()[:32]

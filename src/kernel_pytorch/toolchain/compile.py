@@ -21,6 +21,7 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
+from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
 from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
@@ -29,7 +30,11 @@ _SHOWN_ERRORS = 20
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """How to compile. `defines` are NAME or NAME=VALUE; `extra` goes to the compiler as it is."""
+    """How to compile. `defines` are NAME or NAME=VALUE; `extra` goes to the compiler as it is.
+
+    `bounds`: the folders that files may come from, besides the toolchain's own; none: from anywhere. A build of a
+    stranger's source that reads another file fails, and nothing of that file is shown.
+    """
 
     optimization: str = "-O3"
     defines: tuple[str, ...] = ()
@@ -38,6 +43,7 @@ class CompileOptions:
     std: str = "c++17"
     debug: bool = False
     timeout_s: float = 600.0
+    bounds: tuple[Path, ...] = ()
 
 
 class CompileFailed(Exception):
@@ -118,7 +124,7 @@ def check_host(
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
     command = [*_common(toolchain, options, target_name), "--cuda-host-only", "-fsyntax-only", _argument(source)]
-    run_compiler(command, options.timeout_s, None, header_directories(toolchain))
+    run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
 
 
 def compile_host(
@@ -149,7 +155,8 @@ def compile_host(
                 unit_id(source.read_bytes()),
             ]
         command += ["-c", "-o", str(destination), _argument(source)]
-        said = run_compiler(command, options.timeout_s, None, header_directories(toolchain))
+        headers = header_directories(toolchain)
+        said = run_compiler(command, options.timeout_s, None, headers, _bounds(options, toolchain))
         if not destination.is_file():
             raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
         return destination.read_bytes()
@@ -237,7 +244,8 @@ def _compile(
     command = device_command(source, target_name, toolchain, options, output, destination, constants)
     # Without this clang makes the name of a symbol in the code object out of the path of the source.
     command.append(unit_id(payload))
-    said = run_compiler(command, options.timeout_s, directory, header_directories(toolchain))
+    headers = header_directories(toolchain)
+    said = run_compiler(command, options.timeout_s, directory, headers, _bounds(options, toolchain))
     if not destination.is_file():
         raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
     if output != "code-object":
@@ -309,8 +317,27 @@ def header_directories(toolchain: Toolchain) -> tuple[str, ...]:
     return (*own, str(compiler / "lib"), str(compiler.parent / "lib"))
 
 
-def run_compiler(command: list[str], timeout_s: float, directory: Path | None, headers: Sequence[str] = ()) -> str:
-    """Run a compiler or linker and return what it said. Raises CompileFailed with its own words."""
+def _bounds(options: CompileOptions, toolchain: Toolchain) -> tuple[Path, ...]:
+    """All folders that files may come from; none where that is not asked for."""
+    if not options.bounds:
+        return ()
+    own = [*header_directories(toolchain), *(word for word in toolchain.host_flags if word.startswith("/"))]
+    compiler = Path(toolchain.compiler[0]).resolve().parent.parent
+    return (*options.bounds, *map(Path, own), FALLBACK_INCLUDE, compiler)
+
+
+def run_compiler(
+    command: list[str],
+    timeout_s: float,
+    directory: Path | None,
+    headers: Sequence[str] = (),
+    bounds: Sequence[Path] = (),
+) -> str:
+    """Run a compiler or linker and return what it said. Raises CompileFailed with its own words.
+
+    With `bounds` it may read files in these folders only: see CompileOptions.
+    """
+    command = [*command, LIST_FILES] if bounds else command
     try:
         done = run_child(
             command, cwd=directory, env={**os.environ, "LC_ALL": "C"}, stdout=subprocess.DEVNULL, timeout_s=timeout_s
@@ -322,6 +349,11 @@ def run_compiler(command: list[str], timeout_s: float, directory: Path | None, h
         text = f"the compiler did not finish within {timeout_s:g} s and was stopped"
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
     said = done.stderr
+    outside = first_outside(said, directory, bounds) if bounds else None
+    if outside is not None:
+        text = f"{outside} is read, which lies outside the project: nothing of this build is shown"
+        raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), f"error: {text}", tuple(command))
+    said = without_list(said) if bounds else said
     if done.returncode != 0:
         messages = parse_messages(said, headers)
         if not errors(messages):

@@ -33,14 +33,17 @@ class CompileCommands:
             entries = json.loads(read_text(self.path))
         except OSError as error:
             raise UsageError(f"{self.path}: cannot be read ({error.strerror})") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{self.path}: not a JSON file ({error})") from error
         if not isinstance(entries, list) or not all(isinstance(e, dict) and "file" in e for e in entries):
             raise UsageError(f"{self.path}: not a compilation database (a list of entries with `file` and `command`)")
         self._entries: dict[Path, dict[str, object]] = {}
         for entry in entries:
             directory = self._directory(entry)
-            self._entries.setdefault((directory / str(entry["file"])).resolve(), entry)
+            try:
+                self._entries.setdefault((directory / str(entry["file"])).resolve(), entry)
+            except (OSError, RuntimeError, ValueError) as error:
+                raise UsageError(f"{self.path}: {entry['file']!r} is not the name of a file") from error
 
     def _directory(self, entry: dict[str, object]) -> Path:
         return self.path.parent / str(entry.get("directory", "."))

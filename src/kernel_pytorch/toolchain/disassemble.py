@@ -72,9 +72,6 @@ def find_readelf() -> Path | None:
 
 def _objdumps() -> Iterator[Path]:
     roots: list[Path] = []
-    # A tree with tools only has no HIP headers, so it is not found as a ROCm root: name it here too.
-    named = os.environ.get("KPT_ROCM_ROOT")
-    roots += [Path(named)] if named else [Path.cwd() / ".rocm"]
     unpacked = unpacked_root()
     roots += [unpacked] if unpacked is not None else []
     roots += list(rocm_roots())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
 from kernel_pytorch.core.hardware import target
+from kernel_pytorch.core.printable import printable
+from kernel_pytorch.core.standard_streams import rich_console
 from kernel_pytorch.toolchain.build import BuildOutcome, known_target
 from kernel_pytorch.toolchain.code_object import KernelResources, descriptor_mismatches
 from kernel_pytorch.toolchain.demangle import short_name
@@ -108,13 +111,14 @@ def plain_table(rows: Sequence[ResourceRow]) -> str:
 def print_rich_table(rows: Sequence[ResourceRow], title: str) -> None:
     """The same table for a terminal: spills marked, no column for AGPRs where none are used, long names folded."""
     from rich import box
-    from rich.console import Console
     from rich.markup import escape
     from rich.measure import Measurement
     from rich.table import Table
 
     shown = [c for c in range(len(HEADINGS)) if HEADINGS[c] != "AGPR" or any(row.kernel.agprs for row in rows)]
-    table = Table(title=escape(title), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(
+        title=escape(printable(title)), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0)
+    )
     for column in shown:
         justify: Literal["left", "right"] = "left" if column in _LEFT_ALIGNED else "right"
         heading = HEADINGS[column].replace(" ", "\n").replace("/SIMD", "/\nSIMD")
@@ -123,8 +127,10 @@ def print_rich_table(rows: Sequence[ResourceRow], title: str) -> None:
         )
     for row in rows:
         cells = row.cells()
-        table.add_row(*(escape(cells[column]) for column in shown), style="yellow" if row.kernel.has_spills else None)
-    console = Console()
+        table.add_row(
+            *(escape(printable(cells[column])) for column in shown), style="yellow" if row.kernel.has_spills else None
+        )
+    console = rich_console(sys.stdout)
     if Measurement.get(console, console.options.update(max_width=1000), table).minimum > console.width:
         print(f"{title}\n{plain_table(rows)}")  # a squeezed table loses columns; lines that wrap lose nothing
         return

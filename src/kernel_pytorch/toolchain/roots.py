@@ -55,14 +55,14 @@ def rocm_roots() -> Iterator[Path]:
 
 
 def unpacked_root(explicit: Path | None = None) -> Path | None:
-    """The tree named by the caller, by KPT_ROCM_ROOT, or `.rocm` in the current directory; None if there is none."""
+    """The tree named by the caller or by KPT_ROCM_ROOT; None if neither does.
+
+    Never one that lies in the current folder: that is the project, and a compiler in it would be the project's.
+    """
     if explicit is not None:
         return explicit
     named = os.environ.get("KPT_ROCM_ROOT")
-    if named:
-        return Path(named)
-    local = Path.cwd() / ".rocm"
-    return local if header_root(local) is not None else None
+    return Path(named) if named else None
 
 
 def triton_root() -> HeaderRoot | None:

@@ -13,7 +13,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from pathlib import Path
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.python_child import python_code
 from kernel_pytorch.toolchain.compile import CompileOptions
 
 HIPIFY_TIMEOUT_S = 600.0
@@ -136,7 +136,7 @@ def hipify(
     torch: InstalledTorch, folder: Path, kind: str, includes: Sequence[str], header_dirs: Sequence[Path] = ()
 ) -> dict[Path, Path]:
     """torch.utils.hipify over a folder, in place. `kind` is "extension" or "torch". Returns old path to new."""
-    command = [sys.executable, "-I", "-c", _HIPIFY, str(torch.folder / "utils/hipify"), str(folder), kind]
+    command = python_code(_HIPIFY, str(torch.folder / "utils/hipify"), str(folder), kind, isolated=True)
     command += [json.dumps(list(includes)), json.dumps([str(one) for one in header_dirs])]
     try:
         done = run_child(command, timeout_s=HIPIFY_TIMEOUT_S)

@@ -10,16 +10,16 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernel_pytorch
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import target
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 
 SCALARS = (
@@ -111,6 +111,7 @@ def build_triton(request: TritonRequest, architectures: Sequence[str]) -> tuple[
 
 
 def _ask(request: TritonRequest, architectures: Sequence[str], directory: Path) -> dict[str, object]:
+    require_project_code(f"{request.file}::{request.kernel}")
     question = {
         "file": str(request.file),
         "kernel": request.kernel,
@@ -120,19 +121,8 @@ def _ask(request: TritonRequest, architectures: Sequence[str], directory: Path) 
         "targets": [{"arch": name, "wave_size": target(name).wave_size} for name in architectures],
     }
     (directory / "request.json").write_text(json.dumps(question), encoding="utf-8")
-    package_parent = str(Path(kernel_pytorch.__file__).resolve().parent.parent)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, (package_parent, os.environ.get("PYTHONPATH")))),
-        "TRITON_CACHE_DIR": str(directory / "cache"),
-    }
-    command = [
-        sys.executable,
-        "-m",
-        "kernel_pytorch.toolchain.triton_worker",
-        str(directory / "request.json"),
-        str(directory),
-    ]
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(directory / "cache")}
+    command = python_module("kernel_pytorch.toolchain.triton_worker", str(directory / "request.json"), str(directory))
     try:
         done = run_child(command, env=environment, timeout_s=_TIMEOUT_S)
     except subprocess.TimeoutExpired as error:

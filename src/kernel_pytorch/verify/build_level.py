@@ -126,7 +126,9 @@ def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tu
     with ExitStack() as stack:
         tree = stack.enter_context(hipified_tree(root / path, folders)) if path.endswith(".cu") else None
         source = tree.main if tree is not None else root / path
-        options = CompileOptions(include_dirs=hipified_folders(tree, folders) if tree is not None else folders)
+        searched = hipified_folders(tree, folders) if tree is not None else folders
+        bounds = (root, tree.top) if tree is not None else (root,)
+        options = CompileOptions(include_dirs=searched, bounds=bounds)
         try:
             payload = check_unit(source, target, toolchain, options)
         except CompileFailed as failure:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
+from kernel_pytorch.core.project_code import is_project_code_forbidden
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import list_files
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
@@ -13,7 +15,7 @@ from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.run import InstallRequest, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
-from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
 # What a project brings along is not its own to install.
 _FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "submodules", "external", "extern", "vendor"})
@@ -23,7 +25,7 @@ def setup_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """The setup.py files of a project that build extensions."""
     named = (path for path in paths if PurePosixPath(path).name == "setup.py")
     own = (path for path in named if not _FOREIGN.intersection(part.lower() for part in PurePosixPath(path).parts))
-    return tuple(sorted(path for path in own if b"xtension" in (root / path).read_bytes()))
+    return tuple(sorted(path for path in own if b"xtension" in (read_if_there(root / path, root) or b"")))
 
 
 def install_level(
@@ -35,6 +37,8 @@ def install_level(
     if not setups:
         check = CheckResult("setup.py", Status.PASS, "the project has no setup.py that builds an extension")
         return LevelResult("install", (check,)), (), ()
+    if is_project_code_forbidden():
+        return LevelResult("install", (), NEEDS_PROJECT_CODE), (), ()
     try:
         installed_torch()
     except TorchHeadersError as error:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from kernel_pytorch.core.findings import CheckResult, Status
 
 LEVELS = ("isolation", "static", "install", "build", "run", "numerical")
+# The build level runs it for Triton kernels only, and leaves them out if asked.
+RUNS_PROJECT_CODE = ("install", "run", "numerical")
+NEEDS_PROJECT_CODE = "leave --no-run out: this level runs the project's own code"
 
 MEANING = {
     "isolation": "the NVIDIA path is unchanged",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status, from_json
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
@@ -107,8 +107,8 @@ def _program(
 
 def _check(root: Path, name: str, words: Sequence[str], timeout_s: float) -> Any:
     """The JSON that `kpt golden check` prints; a CheckResult where it printed none."""
-    command = [sys.executable, "-m", "kernel_pytorch", "golden", "check", *words, "--json"]
-    paths = [str(root), os.environ.get("PYTHONPATH", "")]
+    command = python_module("kernel_pytorch", "golden", "check", *words, "--json")
+    paths = [str(root), os.environ.get("PYTHONPATH", "")]  # the level runs the project's code
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)}
     try:
         done = run_child(command, cwd=root, env=environment, timeout_s=timeout_s, grace_s=KPT_GRACE_S)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.hardware import GPU, gpus
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.port.cxx.includes import search_folders
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.settings import VerifySettings
@@ -71,16 +71,7 @@ def _programs(root: Path, program: str, targets: Sequence[str], timeout_s: float
 
 def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResult:
     name = f"{program} emulated at wave {gpu.target.wave_size} ({gpu.target.name})"
-    command = [
-        sys.executable,
-        "-m",
-        "kernel_pytorch",
-        "emulate",
-        str(root / program),
-        "--gpu",
-        gpu.alias,
-        "--json",
-    ]
+    command = python_module("kernel_pytorch", "emulate", str(root / program), "--gpu", gpu.alias, "--json")
     command += [word for folder in search_folders(root) if folder.is_dir() for word in ("-I", str(folder))]
     try:
         done = run_child(command, timeout_s=timeout_s, grace_s=KPT_GRACE_S)
@@ -146,7 +137,7 @@ def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout
         paths = [str(root), os.environ.get("PYTHONPATH", "")]
         try:
             done = run_child(
-                [sys.executable, "-m", "kernel_pytorch.verify.stand_in_worker", json.dumps(request)],
+                python_module("kernel_pytorch.verify.stand_in_worker", json.dumps(request)),
                 cwd=root,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)},
                 timeout_s=timeout_s,

@@ -48,7 +48,7 @@ def _python_compiles(project: Project) -> CheckResult:
     for path in paths:
         try:
             ast.parse(read_bytes(project.root / path, project.root), filename=path)
-        except (SyntaxError, ValueError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             broken.append(f"{path}:{getattr(error, 'lineno', 0) or 0}: {error}")
     if broken:
         return CheckResult("Python compiles", Status.FAIL, "; ".join(broken[:_LISTED]))
@@ -61,7 +61,7 @@ def _own_imports(project: Project) -> CheckResult:
     for path in project.of("python"):
         try:
             tree = ast.parse(read_bytes(project.root / path, project.root))
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         missing += [f"{path}:{line}: {name}" for line, name in _unresolved(project.root, Path(path), tree)]
     if missing:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.project_code import is_project_code_forbidden
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
 
@@ -29,6 +30,9 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     command = f"kpt inspect . --triton --arch {','.join(targets)}"
     if not count:
         return []
+    if is_project_code_forbidden():
+        detail = f"{count} functions; compiling them imports the project's modules, which --no-run forbids: {command}"
+        return [CheckResult("Triton kernels", Status.NOT_RUN, detail)]
     if importlib.util.find_spec("triton") is None:
         return [
             CheckResult("Triton kernels", Status.NOT_RUN, f"{count} functions; needs the package triton: {command}")
@@ -38,7 +42,7 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     arguments = ["inspect", str(project.root), "--triton", "--arch", ",".join(targets), "--json"]
     arguments += ["--spec", str(project.root / spec)] if spec else []
     try:
-        done = run_child([sys.executable, "-m", "kernel_pytorch", *arguments], timeout_s=LIMIT_S, grace_s=KPT_GRACE_S)
+        done = run_child(python_module("kernel_pytorch", *arguments), timeout_s=LIMIT_S, grace_s=KPT_GRACE_S)
     except subprocess.TimeoutExpired:
         return [CheckResult("Triton kernels", Status.NOT_RUN, f"did not end within {LIMIT_S:g} s: {command}")]
     if "no @triton.jit kernel that is launched" in done.stderr:

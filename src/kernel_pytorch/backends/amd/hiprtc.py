@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.backends.shared_library import library_candidates, open_library
+from kernel_pytorch.core.python_child import python_code
 from kernel_pytorch.toolchain.identity import ToolchainIdentity, stamp
 from kernel_pytorch.toolchain.roots import unpacked_root
 
@@ -197,7 +198,7 @@ def _ask(loader: tuple[str, ...], request: Mapping[str, Any]) -> HiprtcResult:
 def _reply(loader: tuple[str, ...], request: Mapping[str, Any]) -> dict[str, Any]:
     code = "import sys; sys.path[:0] = [sys.argv[1]]; from kernel_pytorch.backends.amd.hiprtc import serve; serve()"
     ours = str(Path(__file__).parents[3])
-    command = [*loader, str(Path(sys.executable).resolve()), "-I", "-c", code, ours]
+    command = [*loader, *python_code(code, ours, python=str(Path(sys.executable).resolve()), isolated=True)]
     import subprocess  # a kernel that is in the cache needs no process
 
     from kernel_pytorch.core.process import run_child

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +9,10 @@ from subprocess import DEVNULL
 from typing import Any
 
 from kernel_pytorch.core.children import KPT_GRACE_S, Child, end, register
+from kernel_pytorch.core.inside import BOUND
+from kernel_pytorch.core.python_child import child_environment, python_module
 
 MAX_OUTPUT = 64 << 20
-# Not `-m`: Python would put the working directory, which is the project, in front of our own modules.
-RUN_KPT = (
-    "import sys; sys.path[:] = [p for p in sys.path if p]; from kernel_pytorch.cli.main import main; sys.exit(main())"
-)
 
 Tell = Callable[[str], Awaitable[None]]
 
@@ -35,7 +32,11 @@ async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) ->
     import anyio
 
     process = await anyio.open_process(
-        [sys.executable, "-c", RUN_KPT, *words], stdin=DEVNULL, cwd=folder, start_new_session=True
+        python_module("kernel_pytorch", *words),
+        env={**child_environment(), BOUND: str(folder)},
+        stdin=DEVNULL,
+        cwd=folder,
+        start_new_session=True,
     )
     register(Child(process.pid, grace_s=KPT_GRACE_S))
     output = bytearray()

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kernel_pytorch.cli.mcp_server.arguments import Argument
-from kernel_pytorch.verify.levels import LEVELS
+from kernel_pytorch.verify.levels import LEVELS, RUNS_PROJECT_CODE
 
 TARGETS = r"^gfx[0-9a-f]{3,4}$"
 CODES = r"^[A-Za-z]{1,2}[0-9]{1,3}$"
-NO_RUN_LEVELS = ("isolation", "static", "build")
+NO_RUN_LEVELS = tuple(level for level in LEVELS if level not in RUNS_PROJECT_CODE)
 
 PROJECT = Argument("path", "path", "a project folder or one file, relative to the server's root", required=True)
 FOLDER = Argument("path", "path", "the project folder, relative to the server's root", required=True)

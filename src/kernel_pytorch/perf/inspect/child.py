@@ -10,6 +10,8 @@ from subprocess import TimeoutExpired
 from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import stream_child
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import python_module
 
 LIMIT_S = 1800
 NEWS = "kpt-news: "
@@ -29,7 +31,8 @@ def run_child(
     tell: Callable[[str], None] = lambda text: None,
 ) -> None:
     """Run a worker to its end. What the user's code prints is kept back. Raises UsageError where it fails."""
-    command = [sys.executable, "-W", "ignore", "-m", module]
+    require_project_code(what)
+    command = python_module(module, options=("-W", "ignore"))
     said: list[str] = []
 
     def hear(line: str) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.process import end_child, start_child
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.models.clock.device import Sample
 from kernel_pytorch.models.clock.in_turns import Comparison, compare_in_turns
 from kernel_pytorch.models.clock.rounds import Contender
@@ -29,10 +30,11 @@ class _ChildFailed(Exception):
 
 class _Child:
     def __init__(self, target: str, variables: Mapping[str, str], folder: Path) -> None:
+        require_project_code(target)
         self.variables = dict(variables)
         self._errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = start_child(
-            [sys.executable, "-m", "kernel_pytorch.perf.ladder.worker", target],
+            python_module("kernel_pytorch.perf.ladder.worker", target),
             env={**os.environ, **self.variables},
             stdin=subprocess.PIPE,
             stderr=self._errors,

@@ -101,7 +101,7 @@ def _taker(recording: Recording) -> Callable[[dict[str, Any]], None]:
                 end,
                 name=string(event["name"]),
                 kind=ACTIVITY_KINDS[category],
-                device=_integer(arguments.get("device", event.get("pid", 0))),
+                device=_integer(arguments.get("device", event.get("pid", 0)), 31),
                 stream=_integer(arguments.get("stream", event.get("tid", 0))),
                 correlation=_integer(arguments.get("correlation", NONE)),
                 external=_integer(arguments.get("External id", arguments.get("external id", NONE))),
@@ -113,12 +113,15 @@ def _taker(recording: Recording) -> Callable[[dict[str, Any]], None]:
     return take
 
 
-def _integer(value: Any) -> int:
+def _integer(value: Any, bits: int = 63) -> int:
     try:
-        return int(value)
-    except (TypeError, ValueError):
-        # Streams and devices of odd exporters are names: any stable small number will do.
-        return zlib.crc32(str(value).encode()) & 0x3FFFFFFF
+        number = int(value)
+        if -(1 << bits) <= number < 1 << bits:
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    # Streams and devices of odd exporters are names or pointers: any stable small number will do.
+    return zlib.crc32(str(value).encode("utf-8", "surrogatepass")) & 0x3FFFFFFF
 
 
 def _signature(recording: Recording, name: str, arguments: dict[str, Any]) -> int:

@@ -19,6 +19,23 @@ _PEEK = 4096
 
 def open_recording(path: Path, *, progress: Progress | None = None, allow_truncated: bool = False) -> Recording:
     """A torch trace, or what rocprof or rocprofv3 wrote. Raises UsageError for anything else."""
+    try:
+        recording = _opened(path, progress, allow_truncated)
+    except RecursionError as error:
+        raise UsageError(f"{path}: nested too deeply for a recording") from error
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{path}: not what a profiler writes ({type(error).__name__}: {error})") from error
+    if recording.left_out:
+        what = "have times that are no numbers, or end before they begin: left out"
+        recording.notes.append(f"{recording.left_out} events {what}")
+        if not recording.activities:
+            raise UsageError(f"{path}: {recording.left_out} events {what}, and nothing else is in it")
+    return recording
+
+
+def _opened(path: Path, progress: Progress | None, allow_truncated: bool) -> Recording:
     if path.is_dir():
         return read_rocprof_csv(path)
     try:

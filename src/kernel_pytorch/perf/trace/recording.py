@@ -11,6 +11,12 @@ from dataclasses import dataclass, field
 
 KERNEL, MEMCPY, MEMSET = 0, 1, 2
 NONE = -1
+_LATEST_US = 1e18  # thirty thousand years: later than any clock, and small enough to calculate with
+
+
+def is_time(start: float, end: float) -> bool:
+    """Whether something can have taken from one time to the other. NaN is neither before nor behind anything."""
+    return -_LATEST_US < start <= end < _LATEST_US
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class Activities:
     stream: array[int] = field(default_factory=lambda: array("q"))
     correlation: array[int] = field(default_factory=lambda: array("q"))
     external: array[int] = field(default_factory=lambda: array("q"))
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.start)
@@ -43,7 +50,10 @@ class Activities:
     def add(
         self, start: float, end: float, name: int, kind: int, device: int, stream: int, correlation: int, external: int
     ) -> None:
-        """One more."""
+        """One more, if its times are: see `is_time`."""
+        if not is_time(start, end):
+            self.left_out += 1
+            return
         self.start.append(start)
         self.end.append(end)
         self.name.append(name)
@@ -63,12 +73,16 @@ class HostSpans:
     thread: array[int] = field(default_factory=lambda: array("i"))
     label: array[int] = field(default_factory=lambda: array("i"))  # of a string or of a signature
     key: array[int] = field(default_factory=lambda: array("q"))  # external id or correlation
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.start)
 
     def add(self, start: float, end: float, thread: int, label: int, key: int) -> None:
-        """One more."""
+        """One more, if its times are: see `is_time`."""
+        if not is_time(start, end):
+            self.left_out += 1
+            return
         self.start.append(start)
         self.end.append(end)
         self.thread.append(thread)
@@ -100,12 +114,20 @@ class Recording:
     _thread_numbers: dict[Hashable, int] = field(default_factory=dict)
 
     def string(self, text: str) -> int:
-        """The number of a string."""
+        """The number of a string. Raises ValueError for what is none."""
+        if not isinstance(text, str):
+            raise ValueError(f"{text!r} is not a name")
         number = self._string_numbers.get(text)
         if number is None:
             number = self._string_numbers[text] = len(self.strings)
             self.strings.append(text)
         return number
+
+    @property
+    def left_out(self) -> int:
+        """How many events had times that are none."""
+        spans = (self.operators, self.calls, self.modules, self.annotations)
+        return self.activities.left_out + sum(one.left_out for one in spans)
 
     def thread(self, key: Hashable) -> int:
         """The number of a host thread."""

@@ -21,6 +21,7 @@ from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 class HipifiedTree:
     """The ported main file, and for every file written where it came from and which line became which."""
 
+    top: Path
     main: Path
     original: Path
     origins: dict[Path, Path]
@@ -63,7 +64,8 @@ def hipified_tree(
                 twin = written.with_suffix(".hip")
                 twin.write_bytes(result.after)
                 origins[twin], lines[twin] = origins[written], lines[written]
-        yield HipifiedTree(top / path.resolve().relative_to(root), path, origins, lines, tuple(findings))
+        main = top / path.resolve().relative_to(root)
+        yield HipifiedTree(top, main, path, origins, lines, tuple(findings))
 
 
 def hipified_folders(tree: HipifiedTree, folders: Sequence[Path]) -> tuple[Path, ...]:

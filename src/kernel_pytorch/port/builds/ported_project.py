@@ -58,7 +58,7 @@ def build_ported(
             macros = declared_macros(project.root / "setup.py")
             build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target, macros)
         else:
-            options = CompileOptions(include_dirs=folders)
+            options = CompileOptions(include_dirs=folders, bounds=(root, project.root, *include_dirs))
             made = {
                 PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
             }

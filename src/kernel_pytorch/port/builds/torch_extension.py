@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.build_files.setup_macros import declared_macros
 from kernel_pytorch.port.builds.hipified_tree import line_map
@@ -91,7 +93,9 @@ class TorchExtension:
         if path in self.units:
             return self.units[path]
         kernels = not path.endswith(HOST_SUFFIXES)
-        options = CompileOptions(include_dirs=self.folders, defines=self.macros)
+        python = Path(sysconfig.get_paths()["include"])
+        bounds = (self.top, self.original, self.headers, self.torch.folder, python, *self.folders)
+        options = CompileOptions(include_dirs=self.folders, defines=self.macros, bounds=bounds)
         return extension_options(options, self.torch, self.headers, kernels)
 
     def outcome(self, path: str, failure: CompileFailed, toolchain: Toolchain) -> tuple[Status, str]:
@@ -166,14 +170,10 @@ def torch_extension(root: Path, paths: Sequence[str], folders: Sequence[Path] = 
         for path in paths:
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_bytes(read_bytes(root / path, root))
-        search = [top / one.resolve().relative_to(root.resolve()) for one in folders if _is_inside(one, root)]
+        search = [top / one.resolve().relative_to(root.resolve()) for one in folders if is_inside(one, root)]
         translated = Path(scratch) / "translated"
         tasks = tasks_of(top, [top / path for path in paths], [one for one in search if one.is_dir()])
         for _ in run_tasks(tasks, HipifyOptions("torch-extension"), translated):
             pass
         shutil.copytree(translated, top, dirs_exist_ok=True)
         yield renamed_extension(top, root, folders, declared_macros(root / "setup.py"))
-
-
-def _is_inside(folder: Path, root: Path) -> bool:
-    return folder.resolve().is_relative_to(root.resolve())

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.cxx.includes import includes_of, resolve_include, search_folders
 
@@ -34,7 +35,7 @@ def compile_folders(root: Path, files: Iterable[Path], named: Sequence[str] = ()
     includes are otherwise meant to be looked up in."""
     brought = [folder for place in ("third_party", "external", "extern") for folder in sorted((root / place).glob("*"))]
     every = [*search_folders(root, [root / name for name in named]), *brought, *(one / "include" for one in brought)]
-    folders = tuple(dict.fromkeys(folder for folder in every if folder.is_dir()))
+    folders = tuple(dict.fromkeys(folder for folder in every if folder.is_dir() and is_inside(folder, root)))
     inferred = inferred_folders(root, files, folders)
     return (*folders, *(root / folder.relative_to(root.resolve()) for folder in inferred))
 

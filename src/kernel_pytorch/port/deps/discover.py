@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from kernel_pytorch.core.read_file import why_refused
 from kernel_pytorch.port.cxx.includes import is_third_party, third_party_folder
 from kernel_pytorch.port.settings import listing_of
 
@@ -51,10 +50,7 @@ def find_files(root: Path) -> tuple[list[Found], list[str]]:
         elif path.suffix == ".in" and path.with_suffix(".txt").exists() and _REQUIREMENTS.match(path.name):
             skipped[f"{name} (its compiled .txt is read)"] = None
         elif found := identify(path):
-            if reason := why_refused(path, root):
-                skipped[f"{name} ({reason})"] = None
-            else:
-                found_files.append(found)
+            found_files.append(found)
     return found_files, list(skipped)
 
 

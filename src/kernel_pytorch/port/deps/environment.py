@@ -12,6 +12,7 @@ from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.python_child import python_code
 from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.port.deps.model import Environment, TorchBuild
 from kernel_pytorch.port.deps.packages import classify, normalize
@@ -63,7 +64,7 @@ class Interpreter:
 def inspect_python(executable: str) -> Interpreter:
     """Ask an interpreter for its paths and markers. Raises UsageError if it is none."""
     try:
-        run = run_child([executable, "-I", "-c", _PROBE], timeout_s=60)
+        run = run_child(python_code(_PROBE, python=executable, isolated=True), timeout_s=60)
         run.check_returncode()
         answer: dict[str, Any] = json.loads(run.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:

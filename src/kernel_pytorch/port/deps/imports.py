@@ -28,7 +28,9 @@ def python_files(root: Path) -> Iterator[Path]:
         return
     for name in sorted(listing_of(root).names, key=lambda one: (PurePosixPath(one).parent.parts, one)):
         if name.endswith(".py") and not is_third_party(PurePosixPath(name)):
-            yield root / name
+            path = root / name
+            if not path.is_symlink():  # what it leads to is listed itself
+                yield path
 
 
 def scan_imports(root: Path) -> JaxUse:

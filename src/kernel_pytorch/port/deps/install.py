@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -18,6 +17,7 @@ from packaging.specifiers import SpecifierSet
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.port.deps.classify import decide
 from kernel_pytorch.port.deps.environment import Interpreter
 from kernel_pytorch.port.deps.model import Decision, Declared, Project
@@ -270,7 +270,7 @@ def pip_command(interpreter: Interpreter) -> list[str]:
     """The interpreter's own pip, or this one's pip pointed at it."""
     if interpreter.has_pip:
         return [interpreter.executable, "-m", "pip"]
-    return [sys.executable, "-m", "pip", "--python", interpreter.executable]
+    return python_module("pip", "--python", interpreter.executable)
 
 
 def _one(

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.printable import has_controls, on_one_line
+from kernel_pytorch.core.read_file import why_refused
 from kernel_pytorch.port.deps.classify import decide, decide_option
 from kernel_pytorch.port.deps.discover import Found, find_files
 from kernel_pytorch.port.deps.environment import describe, inspect_python
@@ -99,6 +101,12 @@ def _read_all(found: list[Found], root: Path) -> tuple[list[tuple[Found, Reading
     broken: list[NotRead] = []
     for entry in found:
         shown = entry.path.relative_to(root).as_posix()
+        if has_controls(shown):
+            broken.append(NotRead(on_one_line(shown), 1, "its name holds control characters: not read"))
+            continue
+        if reason := why_refused(entry.path, root):
+            broken.append(NotRead(shown, 1, f"{reason}: not read"))
+            continue
         try:
             reading = _read(entry, root, shown, known)
         except DependencyFileError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.port.deps.model import Declared, DependencyFileError, IndexOption, NotRead, PythonRange, Reading
 from kernel_pytorch.port.deps.packages import normalize
-from kernel_pytorch.port.deps.read_requirements import read_requirements, read_text
+from kernel_pytorch.port.deps.read_requirements import named_file, read_requirements, read_text
 from kernel_pytorch.port.deps.requirement_text import parse
 
 if TYPE_CHECKING:
@@ -26,9 +26,11 @@ def read_conda(path: Path, root: Path, shown: str, group: str) -> Reading:
     """Conda and pip requirements, channels and the Python pin of one environment file."""
     import yaml
 
+    from kernel_pytorch.core.yaml_text import compose_yaml
+
     text = read_text(path, shown)
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = compose_yaml(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
@@ -122,9 +124,9 @@ def _pip_lines(
         option = re.match(r"^(?:--(index-url|extra-index-url|find-links)|-(i|f))[=\s]+(\S+)$", text)
         editable = re.match(r"^(?:-e|--editable)\s+(\S.*)$", text)
         if include:
-            other = path.parent / include[1]
-            if not other.is_file():
-                not_read.append(NotRead(shown, line, f"included file does not exist: {include[1]}"))
+            other = named_file(include[1], path, root)
+            if isinstance(other, str):
+                not_read.append(NotRead(shown, line, other))
                 continue
             inner = read_requirements(other, root, group=group)
             declared += inner.declared

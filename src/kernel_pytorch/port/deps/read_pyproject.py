@@ -10,7 +10,7 @@ from typing import Any
 from kernel_pytorch.port.deps.model import Declared, IndexOption, NotRead, PythonRange, Reading
 from kernel_pytorch.port.deps.packages import normalize
 from kernel_pytorch.port.deps.read_poetry import read_poetry
-from kernel_pytorch.port.deps.read_requirements import read_requirements
+from kernel_pytorch.port.deps.read_requirements import named_file, read_requirements
 from kernel_pytorch.port.deps.requirement_text import parse
 from kernel_pytorch.port.deps.toml_text import TomlText
 
@@ -109,9 +109,9 @@ def _files(
     found: _Collector, names: Any, group: str, line: int, path: Path, root: Path, known: dict[Path, str]
 ) -> None:
     for name in [names] if isinstance(names, str) else names or []:
-        other = (path.parent / str(name)).resolve()
-        if not other.is_file():
-            found.not_read.append(NotRead(found.toml.shown, line, f"dependency file does not exist: {name}"))
+        other = named_file(str(name), path, root)
+        if isinstance(other, str):
+            found.not_read.append(NotRead(found.toml.shown, line, other))
         elif known.get(other) != normalize(group):
             inner = read_requirements(other, root, group=normalize(group), known=known)
             found.declared += inner.declared

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.deps.model import Declared, DependencyFileError, IndexOption, NotRead, Reading
 from kernel_pytorch.port.deps.requirement_text import parse, strip_comment
@@ -55,6 +56,18 @@ def read_text(path: Path, shown: str) -> str:
     except UnicodeDecodeError:
         # Old files in a Western code page are common and pip reads them with the locale's encoding.
         return data.decode("latin-1")
+
+
+def named_file(name: str, path: Path, root: Path) -> Path | str:
+    """The file that the file at `path` names; a text says why it is not read. Nothing outside the root is."""
+    base = root if root.is_dir() else root.parent
+    try:
+        other = (path.parent / name.strip().strip("\"'")).resolve()
+        if not is_inside(other, base):
+            return f"outside {base}, so not read: {name.strip()}"
+        return other if other.is_file() else f"dependency file does not exist: {name.strip()}"
+    except (OSError, RuntimeError, ValueError):  # a loop of links, a name too long, a NUL in it
+        return f"not the name of a file: {name.strip()!r}"
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -143,11 +156,11 @@ def _included(
     """The included file's reading; _MAIN if the main list already covers it; None if nothing to add."""
     if "://" in target:
         return f"an include from the network is not fetched: {target}"
-    other = (path.parent / target.strip("\"'")).resolve()
+    other = named_file(target, path, root)
+    if isinstance(other, str):
+        return other
     if other in seen or other == path.resolve():
         return f"included in a circle: {target}"
-    if not other.is_file():
-        return f"included file does not exist: {target}"
     if role != "constraint" and known is not None and other in known:
         if known[other] == group:
             return None

@@ -15,7 +15,7 @@ from kernel_pytorch.port.deps.model import (
     Reading,
 )
 from kernel_pytorch.port.deps.packages import normalize
-from kernel_pytorch.port.deps.read_requirements import read_requirements, read_text
+from kernel_pytorch.port.deps.read_requirements import named_file, read_requirements, read_text
 from kernel_pytorch.port.deps.requirement_text import parse
 from kernel_pytorch.port.deps.toml_text import TomlText
 
@@ -46,9 +46,9 @@ def read_setup_cfg(path: Path, root: Path, shown: str, known: dict[Path, str]) -
         start = _line(lines, key)
         if value.strip().startswith("file:"):
             for name in value.strip().removeprefix("file:").split(","):
-                other = (path.parent / name.strip()).resolve()
-                if not other.is_file():
-                    not_read.append(NotRead(shown, start, f"dependency file does not exist: {name.strip()}"))
+                other = named_file(name, path, root)
+                if isinstance(other, str):
+                    not_read.append(NotRead(shown, start, other))
                 elif known.get(other) != group:
                     inner = read_requirements(other, root, group=group, known=known)
                     declared += inner.declared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
@@ -14,6 +14,7 @@ from kernel_pytorch.port.cxx.includes import Include
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit, unit_of
 from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.file_failure import failure_finding
 from kernel_pytorch.port.hipify.large import rename_large
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.layout import Draft, Layout
@@ -31,11 +32,13 @@ from kernel_pytorch.port.names.rename import (
 )
 from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_needed, shims
 from kernel_pytorch.port.names.table import Name, project_names
-from kernel_pytorch.port.rules import rules_for
+from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.suppress import apply_suppressions
 
 WAVES = ("logical32", "native")
 WAVE_CALL = b"kpt_wave("
+MAX_PASSES = 4
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class HipifiedFile:
     """What became of one file. `names` are table names it uses; `translated` and `untranslated` count references.
 
     `shims` and `implicit` (C headers) are what the file needs and HIP does not give by itself.
+    `is_failed`: kpt failed on the file; a finding says so, and the bytes are as they were.
     """
 
     path: str
@@ -76,6 +80,7 @@ class HipifiedFile:
     applied: tuple[str, ...] = ()
     shims: tuple[Shim, ...] = ()
     implicit: tuple[str, ...] = ()
+    is_failed: bool = False
 
     @property
     def changed(self) -> bool:
@@ -96,6 +101,43 @@ def hipify_file(
     """Ports one file as part of its unit. The same input gives the same bytes; a second run changes nothing."""
     options = options or HipifyOptions()
     unit = unit or unit_of(src)
+    if any(file.data.startswith(BOM) for file in unit.files):
+        # A byte order mark is no part of the first line, and stays in front of whatever is put there.
+        bare = {id(file): _without_mark(file) for file in unit.files}
+        inner = bare.get(id(src)) or _without_mark(src)
+        made = hipify_file(inner, Unit(tuple(bare[id(file)] for file in unit.files), unit.wave), options, is_local)
+        mark = BOM if src.data.startswith(BOM) else b""
+        return replace(made, before=src.data, after=mark + made.after)
+    first = _one_pass(src, unit, options, is_local)
+    if not first.changed or not src.is_parsable or not src.tree.root_node.has_error:
+        return first
+    # What a parser makes of broken code depends on what stands around it, which the edits changed.
+    last = first
+    for _ in range(MAX_PASSES):
+        again = replace(src, data=last.after)
+        seen = Unit(tuple(again if file is src else file for file in unit.files), unit.wave)
+        last = _one_pass(again, seen, options, is_local)
+        if not last.changed:
+            more = tuple(shim for shim in last.shims if shim not in first.shims)
+            return replace(first, after=last.after, shims=(*first.shims, *more))
+    message = "broken C++ that reads otherwise after every change: left as it is"
+    note = Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+    return HipifiedFile(src.path, src.data, src.data, (note, *first.findings), untranslated=first.untranslated)
+
+
+def hipify_or_say(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None = None) -> HipifiedFile:
+    """The same for files of a stranger's: one that kpt fails on stays as it is, with a finding."""
+    try:
+        return hipify_file(src, unit, options, is_local)
+    except Exception as problem:
+        return HipifiedFile(src.path, src.data, src.data, (failure_finding(src.path, problem),), is_failed=True)
+
+
+def _without_mark(file: CxxFile) -> CxxFile:
+    return replace(file, data=file.data[len(BOM) :]) if file.data.startswith(BOM) else file
+
+
+def _one_pass(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None) -> HipifiedFile:
     layout = layout_named(options.layout)
     if src.data.find(b"\0", 0, 8192) >= 0:
         # Binary, or UTF-16: neither is C++ as a compiler would read it.
@@ -161,7 +203,7 @@ def _apply(
     found: Iterable[Finding], edits: EditSet, own: frozenset[bytes], options: HipifyOptions
 ) -> tuple[tuple[str, ...], tuple[Held, ...]]:
     """Adds the edits of findings that may be applied. Gives their codes, and those that were held back."""
-    writes_twins = layout_named(options.layout).writes_twins
+    renames = layout_named(options.layout).renames
     applied: list[str] = []
     held: list[Held] = []
     for finding in found:
@@ -170,10 +212,7 @@ def _apply(
         if finding.safety is Safety.REVIEW and not options.unsafe:
             held.append(Held(finding, "needs a review: applied only when asked for"))
             continue
-        group = finding.edits
-        if writes_twins:
-            group = tuple(Edit(edit.span, rename_text(edit.text, own)) for edit in group)
-        if edits.add(group):
+        if edits.add([Edit(edit.span, rename_text(edit.text, own, renames)) for edit in finding.edits]):
             applied.append(finding.code)
         else:
             held.append(Held(finding, "overlaps an edit already made"))
@@ -205,17 +244,7 @@ def _names_only(src: CxxFile, own: frozenset[bytes], is_local: IsLocal, layout: 
 
 def rule_findings(src: CxxFile, unit: Unit, options: HipifyOptions) -> Iterable[Finding]:
     """What the rules find in a file. One nested too deeply to analyse says so."""
-    for loaded in rules_for(src.language, options.rules):
-        try:
-            yield from loaded.run(src, unit)
-        except RecursionError:
-            message = f"nested too deeply to analyse for {loaded.rule.code}"
-            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
-        except Exception as problem:
-            # One rule's fault must not cost the user the other rules, nor be silent.
-            what = f"{type(problem).__name__}: {problem}"
-            message = f"{loaded.rule.code} could not read this file and says nothing about it (a fault of kpt: {what})"
-            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+    return run_rules(rules_for(src.language, options.rules), src, unit)
 
 
 def _within(unit: Unit, src: CxxFile) -> IsLocal:

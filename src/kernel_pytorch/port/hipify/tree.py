@@ -14,11 +14,13 @@ from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, resolve_include, search_folders
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_file
+from kernel_pytorch.port.file_failure import not_looked_at
+from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_or_say
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.names.compat_header import Needs
 from kernel_pytorch.port.settings import project_of
+from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 
 # A unit whose files go beyond this is analysed file by file, each with the headers it reaches.
 MAX_UNIT_BYTES = 3_000_000
@@ -56,7 +58,7 @@ def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
     chosen = set(task.chosen)
     for path, src in zip(task.members, unit.files, strict=True):
         if path in chosen:
-            yield hipify_file(src, unit, options, partial(is_local_to, root / path, folders))
+            yield hipify_or_say(src, unit, options, partial(is_local_to, root / path, folders))
 
 
 def is_local_to(path: Path, folders: Sequence[Path], include: Include) -> bool:
@@ -74,15 +76,23 @@ def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
     return Task(main.parent, tuple(members), (main.name,), tuple(search), tuple(shown))
 
 
-def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], list[str]]:
-    """The C, C++ and CUDA files of a folder, and those of them to port: not excluded, and not below `leave`."""
+def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], list[str], list[FileStats]]:
+    """The C, C++ and CUDA files of a folder, and those of them to port: not excluded, and not below `leave`.
+
+    The third list has what looks like a source and is not read, with the reason.
+    """
     project = project_of(root)
     left = [path.resolve() for path in leave]
     names = sorted(project.of("cuda", "c++"), key=lambda name: (PurePosixPath(name).parent.parts, name))
     files = [root / name for name in names]
     files = [path for path in files if not any(path.resolve().is_relative_to(folder) for folder in left)]
     seen = [path.relative_to(root).as_posix() for path in files]
-    return files, [name for name in seen if name not in project.excluded]
+    unread = [
+        file_stats(HipifiedFile(one.path, b"", b"", (not_looked_at(one.path, one.reason),), is_failed=True))
+        for one in project.unread
+        if PurePosixPath(one.path).suffix.lower() in CUDA_SUFFIXES | C_SUFFIXES
+    ]
+    return files, [name for name in seen if name not in project.excluded], unread
 
 
 def tasks_of(
@@ -162,9 +172,11 @@ def run_tasks(
             yield from run_task(task, options, target)
         return
     # Imported here: it takes a tenth of the time one small file needs.
-    from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+    from concurrent.futures import FIRST_COMPLETED, wait
 
-    with ProcessPoolExecutor(workers, initializer=_quiet_worker) as pool:
+    from kernel_pytorch.core.worker_pool import worker_pool
+
+    with worker_pool(workers, _quiet_worker) as pool:
         waiting = iter(tasks)
         running = set()
         for task in waiting:

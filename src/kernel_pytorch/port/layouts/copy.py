@@ -20,7 +20,7 @@ def copy(draft: Draft) -> LaidOut:
         edits.add([Edit(Span(place, place), top)])
     edits.add(half_blas(src, draft.unit, draft.naming))
     for _, group in draft.naming.groups:
-        edits.add(group)
+        draft.rename(group)
     edits.add(_local_cuda_includes(draft))
     return LaidOut(edits.apply(src.data))
 

@@ -22,6 +22,7 @@ _IMPLIES_ROCM = re.compile(rb"defined\((?:__HIPCC__|__HIP_DEVICE_COMPILE__|__HIP
 _NVIDIA_ONLY = rb"(?:defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?|__CUDA_ARCH__\s*>=?\s*[1-9]\d*)"
 _FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&[^|]*)?")
 
+_NO_CONDITION = re.compile(rb'[;{}"]')  # a statement that broken code has on the line of an #if
 _NEVER_NVIDIA = re.compile(rb"!\s*" + _IMPLIES_ROCM.pattern)
 _NEVER_ROCM = re.compile(rb"!\s*defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?")
 
@@ -95,7 +96,7 @@ def _both_questions(old: bytes, new: bytes, newline: bytes) -> bytes | None:
         return None
     head = b"elif" if before.group(2).startswith(b"el") else b"if"
     elsewhere, rocm = _as_expression(before), _as_expression(after)
-    if b"?" in elsewhere:
+    if b"?" in elsewhere or _NO_CONDITION.search(elsewhere + rocm):
         return None
     if _NEVER_NVIDIA.fullmatch(rocm) and _NEVER_ROCM.fullmatch(elsewhere):
         # Each is a matter of course on the other side: `!defined(__NVCC__) && !defined(__HIPCC__)`.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from kernel_pytorch.core.findings import Edit
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.edits import EditSet
@@ -25,6 +26,14 @@ class Draft:
     is_local: IsLocal
     shims_beside: bool = False
 
+    def rename(self, group: Sequence[Edit]) -> None:
+        """Takes a name's edits: the name, and what its call needs around an argument.
+
+        A rule that rewrote the argument leaves the name to us.
+        """
+        if not self.edits.add(group):
+            self.edits.add(group[:1])
+
 
 @dataclass(frozen=True)
 class LaidOut:
@@ -41,6 +50,7 @@ class Layout:
     `writes_twins`: the result has HIP's names and stands in files of its own; the original is untouched.
     `has_one_header`: a header of ours gives CUDA's names to every file.
     `is_built_by_torch`: torch's own build renames most names.
+    `renames`: which of CUDA's names the layout renames itself.
     """
 
     name: str
@@ -48,6 +58,7 @@ class Layout:
     writes_twins: bool = False
     has_one_header: bool = False
     is_built_by_torch: bool = False
+    renames: Callable[[str], bool] = lambda name: False
 
     def written_name(self, path: str) -> str:
         """The name a file is written under: a .cu has a .hip as its twin, everything else keeps its name."""

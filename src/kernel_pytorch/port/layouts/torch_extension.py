@@ -17,13 +17,17 @@ def torch_extension(draft: Draft) -> LaidOut:
     """The file with the names that torch leaves, and every changed line behind a gate."""
     src, edits = draft.src, draft.edits
     for name, group in draft.naming.groups:
-        is_ours = name in torch_gaps() or is_cub_header_left_by_torch(name)
-        if is_ours and all(is_compiled(src, edit.span.start) for edit in group):
-            edits.add(group)
+        if is_renamed_here(name) and all(is_compiled(src, edit.span.start) for edit in group):
+            draft.rename(group)
     top = _top(draft)
     if top:
         edits.add([Edit(Span(top_of_file(src), top_of_file(src)), top)])
     return behind_gates(src, edits)
+
+
+def is_renamed_here(name: str) -> bool:
+    """Whether a name is ours to rename: torch's build renames what its own table knows."""
+    return name in torch_gaps() or is_cub_header_left_by_torch(name)
 
 
 def _top(draft: Draft) -> bytes:

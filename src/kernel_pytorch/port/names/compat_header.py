@@ -97,7 +97,7 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
         given = {**kept, **wanted}
         lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]
         lines += [given[guard].guarded(beside_host_compiler=True) for guard in sorted(given)]
-        made[path] = (before, "".join([*lines, "#endif\n"]).encode())
+        made[path] = (before, "".join([*lines, "#endif\n"]).encode("utf-8", "surrogateescape"))
     return made
 
 

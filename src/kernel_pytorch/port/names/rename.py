@@ -83,12 +83,12 @@ def _beside_own(src: CxxFile, own: frozenset[bytes]) -> list[Shim]:
     return found
 
 
-def rename_text(text: bytes, own: frozenset[bytes]) -> bytes:
+def rename_text(text: bytes, own: frozenset[bytes], wanted: Callable[[str], bool] = lambda name: True) -> bytes:
     """A rule's replacement text with its names renamed: it takes the place of source that was not looked at here."""
     snippet = CxxFile("", text, "cuda")
     uses, _ = names_used(snippet, own)
     for use in reversed(uses):
-        if use.name.hip and use.name.cuda not in _LEFT_TO_RULES:
+        if use.name.hip and use.name.cuda not in _LEFT_TO_RULES and wanted(use.name.cuda):
             text = text[: use.token.start] + use.name.hip.encode() + text[use.token.end :]
     return text
 

@@ -6,6 +6,7 @@ namespace and names the project declares itself are left alone.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -201,7 +202,7 @@ def _project_names(files: tuple[CxxFile, ...]) -> tuple[frozenset[bytes], dict[s
     for file in files:
         own = own_names(file)
         name = file.path.rsplit("/", 1)[-1]
-        if not own or not name.endswith(_SOURCE_SUFFIXES) or name.encode() in included:
+        if not own or not name.endswith(_SOURCE_SUFFIXES) or os.fsencode(name) in included:
             shared |= own
             continue
         # A type or macro of one source is unknown to the next; a function may be declared there and linked.

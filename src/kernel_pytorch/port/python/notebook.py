@@ -22,14 +22,14 @@ class NotebookLine:
     cell: int
 
 
-def notebook_cells(data: bytes) -> list[list[NotebookLine]]:
-    """The code cells of a notebook; none where the file is no notebook."""
+def notebook_cells(data: bytes) -> list[list[NotebookLine]] | None:
+    """The code cells of a notebook; None where the file is no notebook."""
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8-sig")
         cells = json.loads(text)["cells"]
         sources = [cell.get("source", "") for cell in cells if cell.get("cell_type") == "code"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return []
+        return None
     found: list[list[NotebookLine]] = []
     at, number = 0, 1
     for index, source in enumerate(sources, 1):

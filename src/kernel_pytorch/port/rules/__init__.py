@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.core.pages import SECTIONS
 from kernel_pytorch.core.pages import page as page  # the page of a code, beside its rule
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings
@@ -113,6 +113,20 @@ def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[Loaded
         if folder in folders and (wanted is None or name[:5].upper() in wanted)
     )
     return tuple(loaded for loaded in map(_load, names) if language in loaded.rule.languages)
+
+
+def run_rules(rules: Iterable[LoadedRule], src: SourceFile, unit: Unit | None = None) -> Iterator[Finding]:
+    """What rules find in one file. A rule that fails on it costs the user neither the others nor the knowledge."""
+    for loaded in rules:
+        try:
+            yield from loaded.run(src, unit)
+        except RecursionError:
+            message = f"nested too deeply to analyse for {loaded.rule.code}"
+            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+        except Exception as problem:
+            what = f"{type(problem).__name__}: {problem}"
+            message = f"{loaded.rule.code} could not read this file and says nothing about it (a fault of kpt: {what})"
+            yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
 
 
 def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,10 @@ from typing import TypedDict
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.tool_folder import cuda_folder, rocm_folder
@@ -40,6 +42,7 @@ class InstallRequest:
 
 def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Path) -> tuple[InstallTrial, ...]:
     """Run each setup.py on copies below `scratch`, in one start of Python. This runs the projects' code."""
+    require_project_code("setup.py")
     requests = []
     for number, project in enumerate(projects):
         for platform, gpu in (("cuda", CUDA_GPU), ("rocm", rocm_gpu)):
@@ -48,7 +51,7 @@ def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Pat
             requests.append(_request(place, project.folder, platform, gpu_by_alias(gpu)))
     listing = scratch / "requests.json"
     listing.write_text(json.dumps(requests))
-    command = [sys.executable, "-m", "kernel_pytorch.verify.install.worker", str(listing)]
+    command = python_module("kernel_pytorch.verify.install.worker", str(listing))
     try:
         last = (run_child(command, cwd=scratch, timeout_s=TIMEOUT_S * len(requests) + 60).stderr.strip()).splitlines()
     except subprocess.TimeoutExpired:
@@ -70,11 +73,10 @@ def _record(request: _Request, last_line: str) -> InstallRecord:
 
 
 def _copy(root: Path, paths: Iterable[str], destination: Path) -> Path:
-    top = root.resolve()
     for path in paths:
         source = root / path
         # A link is followed only where it stays inside the project.
-        if source.is_file() and source.resolve().is_relative_to(top):
+        if source.is_file() and is_inside(source, root):
             (destination / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, destination / path)
     return destination
@@ -94,7 +96,7 @@ class _Request(TypedDict):
 def _request(place: Path, folder: str, platform: str, gpu: GPU) -> _Request:
     tools, home = place / "tools", place / "home"
     home.mkdir(parents=True)
-    environment = {name: value for name, value in os.environ.items() if name not in _UNSET}
+    environment = {name: value for name, value in child_environment().items() if name not in _UNSET}
     if platform == "rocm":
         rocm_folder(tools, gpu)
         environment |= {"ROCM_HOME": str(tools), "ROCM_PATH": str(tools)}

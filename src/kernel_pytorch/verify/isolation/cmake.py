@@ -146,8 +146,8 @@ def _is_gate_definition(command: Command) -> bool:
 
 def compare_cmake(path: str, old: bytes, new: bytes) -> FileVerdict:
     """Whether both files run the same commands with the HIP options off."""
-    before = read_commands(old.decode("utf-8", errors="replace"))
-    after = read_commands(new.decode("utf-8", errors="replace"))
+    before = read_commands(old.decode("utf-8-sig", errors="replace"))
+    after = read_commands(new.decode("utf-8-sig", errors="replace"))
     if before is None or after is None:
         return FileVerdict(path, Isolation.NOT_PROVEN, "brackets do not match: not read as CMake")
     left, right = fold_commands(before), fold_commands(after)

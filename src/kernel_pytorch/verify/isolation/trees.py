@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.process import run_child_bytes
+from kernel_pytorch.core.git import git_output, paths_in
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes, why_refused
 
 _SKIPPED = {".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
@@ -41,17 +43,19 @@ class FolderTree:
         self.name = str(root)
 
     def paths(self) -> frozenset[str]:
-        listed = _git(self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+        listed = git_output(self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         if listed:  # empty for a folder that a repository around it ignores: then the folder itself is looked at
-            names = [name for name in listed.decode("utf-8", "surrogateescape").split("\0") if name]
-            return frozenset(name for name in names if self._is_readable(self.root / name))
+            return frozenset(name for name in paths_in(listed) if self._has(self.root / name))
         return frozenset(
             path.relative_to(self.root).as_posix()
             for path in self.root.rglob("*")
-            if self._is_readable(path) and not _SKIPPED & set(path.relative_to(self.root).parts)
+            if self._has(path) and not _SKIPPED & set(path.relative_to(self.root).parts)
         )
 
-    def _is_readable(self, path: Path) -> bool:
+    def _has(self, path: Path) -> bool:
+        """Whether a path is a file or a link of the tree, and no folder on the way leads out of it."""
+        if path.is_symlink():
+            return is_inside(path.parent, self.root)
         return path.is_file() and not why_refused(path, self.root)
 
     def identity(self, path: str) -> str:
@@ -59,7 +63,9 @@ class FolderTree:
         return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
     def read(self, path: str) -> bytes:
-        return read_bytes(self.root / path, self.root)
+        place = self.root / path
+        # A link is what it says, as in git: what it leads to is another file, of the tree or not.
+        return os.fsencode(place.readlink()) if place.is_symlink() else read_bytes(place, self.root)
 
     def mentioning(self, word: str) -> frozenset[str]:
         pattern = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
@@ -72,7 +78,7 @@ class GitTree:
     def __init__(self, repository: Path, revision: str) -> None:
         if (
             revision.startswith("-")
-            or _git(repository, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") is None
+            or git_output(repository, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") is None
         ):
             raise UsageError(f"{revision!r} is not a revision of the git repository at {repository}")
         self.repository = repository
@@ -82,7 +88,7 @@ class GitTree:
     @cached_property
     def _entries(self) -> dict[str, str]:
         # Without --full-tree git lists what lies under the folder it is asked from, by names relative to it.
-        listed = _git(self.repository, "ls-tree", "-r", "-z", self.revision) or b""
+        listed = git_output(self.repository, "ls-tree", "-r", "-z", self.revision) or b""
         entries = {}
         for row in listed.decode("utf-8", "surrogateescape").split("\0"):
             facts, _, path = row.partition("\t")
@@ -97,20 +103,14 @@ class GitTree:
         return self._entries[path]
 
     def read(self, path: str) -> bytes:
-        content = _git(self.repository, "cat-file", "blob", self._entries[path])
+        content = git_output(self.repository, "cat-file", "blob", self._entries[path])
         if content is None:
             raise UsageError(f"{path}: git cannot read it at {self.revision}")
         return content
 
     def mentioning(self, word: str) -> frozenset[str]:
-        found = _git(self.repository, "grep", "-l", "-z", "-w", "-F", "-e", word, self.revision) or b""
-        names = found.decode("utf-8", "surrogateescape").split("\0")
-        return frozenset(name.partition(":")[2] for name in names if name)
-
-
-def _git(folder: Path, *arguments: str) -> bytes | None:
-    try:
-        done = run_child_bytes(["git", "-C", str(folder), *arguments], timeout_s=120)
-    except FileNotFoundError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+        found = (
+            git_output(self.repository, "grep", "--no-textconv", "-l", "-z", "-w", "-F", "-e", word, self.revision)
+            or b""
+        )
+        return frozenset(name.partition(":")[2] for name in paths_in(found))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from kernel_pytorch.core.printable import on_one_line
+
 
 class Isolation(Enum):
     """From best to worst. The report's own verdict is the worst of its files."""
@@ -37,7 +39,7 @@ class FileVerdict:
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}" if self.line else self.path
         taken = f" (assuming {'; '.join(self.assumptions)})" if self.assumptions else ""
-        return f"{place}: {self.verdict.value}: {self.reason}{taken}"
+        return on_one_line(f"{place}: {self.verdict.value}: {self.reason}{taken}")
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child_bytes
+from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.verify.kernels.collect import read_launches
 from kernel_pytorch.verify.kernels.noise import with_noise
 from kernel_pytorch.verify.kernels.record import KernelRecord, write_kernel_record
@@ -66,6 +67,7 @@ def record_executable(how: ProgramRun, out: Path, progress: Callable[[str], None
 
 def _one_run(how: ProgramRun, raw: Path) -> KernelRecord:
     environment = {**_environment(how, raw), **_recording(how, raw)}
+    require_project_code(str(how.named))
     command = [str(how.program.absolute()), *how.arguments]
     try:
         done = run_child_bytes(command, env=environment, cwd=how.directory, timeout_s=how.timeout_s)

@@ -48,7 +48,7 @@ def _commands(suffix: str, text: str) -> Iterator[tuple[int, str]]:
     """Lines that are typed, a line that ends in a backslash joined with the next."""
     lines: Iterable[tuple[int, str]]
     if suffix == ".ipynb":
-        cells = notebook_cells(text.encode("utf-8", "surrogateescape"))
+        cells = notebook_cells(text.encode("utf-8", "surrogateescape")) or []
         lines = [(line.number, line.text) for line in shell_lines(cells)]
     else:
         lines = _fenced(text) if suffix == ".md" else _indented(text)

@@ -34,10 +34,12 @@ def compose_twin(path: str, text: str, dockerfiles: Twins) -> tuple[str | None, 
     """The overlay, or None where no service asks for NVIDIA's devices."""
     import yaml
 
+    from kernel_pytorch.core.yaml_text import load_yaml
+
     try:
-        data = yaml.safe_load(text)
+        data = next(iter(load_yaml(text)), None)
     except yaml.YAMLError as error:
-        problem = getattr(error, "problem", None) or "not YAML"
+        problem = getattr(error, "problem", None) or str(error)
         return None, [Finding(CODE, path, 1, 1, f"cannot be read ({problem}): not looked at", Safety.MANUAL)]
     services = data.get("services") if isinstance(data, dict) else None
     if not isinstance(services, dict):

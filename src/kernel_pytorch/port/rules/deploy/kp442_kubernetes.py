@@ -32,12 +32,14 @@ def overlays(manifests: dict[str, str], existing: set[str]) -> tuple[dict[str, s
     """One overlay folder `rocm` per folder of manifests: its files by path, and what a person must decide."""
     import yaml
 
+    from kernel_pytorch.core.yaml_text import load_yaml
+
     files: dict[str, str] = {}
     findings: list[Finding] = []
     folders: dict[str, list[tuple[str, str]]] = {}
     for path, text in manifests.items():
         try:
-            documents = [item for item in yaml.safe_load_all(text) if isinstance(item, dict)]
+            documents = [item for item in load_yaml(text) if isinstance(item, dict)]
         except yaml.YAMLError:
             message = "a template, or not YAML: a person puts amd.com/gpu in the place of nvidia.com/gpu"
             findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 
 from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues, dotted
 
+# What Python raises for a source that it, or we, cannot take in: nothing can be ruled out about such a file.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
 
 def fold_module(tree: ast.Module, gates: GateValues | None = None) -> ast.Module:
     """The tree on the NVIDIA path. The given tree is changed in place."""

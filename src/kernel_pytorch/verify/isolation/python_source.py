@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from kernel_pytorch.verify.isolation.python_fold import fold_module
+from kernel_pytorch.verify.isolation.python_fold import UNREADABLE, fold_module
 from kernel_pytorch.verify.isolation.python_gates import UNKNOWN, GateValues, gate_name_value, looks_like_gate
 from kernel_pytorch.verify.isolation.python_unused import drop_imports_that_only_ask, drop_unused_definitions
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation
@@ -45,7 +45,7 @@ def _compare(
     for source, which in ((old, "old"), (new, "new")):
         try:
             trees.append(ast.parse(source))
-        except (SyntaxError, ValueError) as error:
+        except UNREADABLE as error:
             line = getattr(error, "lineno", None)
             reason = f"the {which} file does not parse ({error.msg if isinstance(error, SyntaxError) else error})"
             return FileVerdict(path, Isolation.NOT_PROVEN, reason, line if which == "new" else None)

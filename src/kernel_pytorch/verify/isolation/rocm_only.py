@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from kernel_pytorch.verify.isolation.cmake import fold_commands, read_commands
 from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
 from kernel_pytorch.verify.isolation.cxx import fold_source
-from kernel_pytorch.verify.isolation.python_fold import fold_module
+from kernel_pytorch.verify.isolation.python_fold import UNREADABLE, fold_module
 from kernel_pytorch.verify.isolation.python_gates import GateValues
 from kernel_pytorch.verify.isolation.python_unused import is_rocm_function, is_used, uses
 from kernel_pytorch.verify.isolation.trees import Tree
@@ -60,7 +60,7 @@ def _imports(data: bytes, importer: PurePosixPath, module: PurePosixPath) -> boo
     """Whether a file, once folded, imports a module: by a dotted name that ends like its path, or from beside it."""
     try:
         tree = _folded(data)
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return True  # cannot be read, so it cannot be ruled out
     return any(_means(name, importer, module) for node in ast.walk(tree) for name in _dotted(node, importer))
 
@@ -74,7 +74,7 @@ def changed_functions(old: bytes, new: bytes) -> frozenset[str]:
     """The module-level functions of both sides that differ and are named for ROCm."""
     try:
         before, after = (_functions(ast.parse(data)) for data in (old, new))
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return frozenset()
     return frozenset(name for name in before.keys() & after.keys() if ast.dump(before[name]) != ast.dump(after[name]))
 
@@ -91,7 +91,7 @@ def unreached_functions(path: str, data: bytes, tree: Tree, wanted: frozenset[st
     """
     try:
         module = _folded(data)
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return frozenset()
     functions = {name: item for name, item in _functions(module).items() if name in wanted}
     left = {name for name in functions if not _named_elsewhere(name, path, tree)}
@@ -112,7 +112,7 @@ def _named_elsewhere(name: str, path: str, tree: Tree) -> bool:
             continue
         try:
             folded = _folded(tree.read(other))
-        except (SyntaxError, ValueError):
+        except UNREADABLE:
             return True
         if uses(folded, name):
             return True

@@ -10,7 +10,7 @@ from kernel_pytorch.verify.isolation.cmake import compare_cmake
 from kernel_pytorch.verify.isolation.cxx import SUFFIXES as CXX_SUFFIXES
 from kernel_pytorch.verify.isolation.cxx import compare_cxx, fold_source
 from kernel_pytorch.verify.isolation.pyproject import compare_pyproject
-from kernel_pytorch.verify.isolation.python_fold import fold_module
+from kernel_pytorch.verify.isolation.python_fold import UNREADABLE, fold_module
 from kernel_pytorch.verify.isolation.python_source import compare_python
 from kernel_pytorch.verify.isolation.rocm_only import (
     changed_functions,
@@ -63,7 +63,20 @@ def _own_packages(paths: frozenset[str]) -> frozenset[str]:
 
 
 def compare_file(path: str, old: bytes, new: bytes, own: frozenset[str] = frozenset()) -> FileVerdict:
-    """The verdict on one file that both sides have, by its kind. `own` are the project's own Python packages."""
+    """The verdict on one file that both sides have, by its kind. `own` are the project's own Python packages.
+
+    A file that the check itself fails on is not proven: that is no reason to fail on the others.
+    """
+    try:
+        return _by_kind(path, old, new, own)
+    except RecursionError:
+        return FileVerdict(path, Verdict.NOT_PROVEN, "nested too deeply to compare")
+    except Exception as problem:
+        what = f"{type(problem).__name__}: {problem}"
+        return FileVerdict(path, Verdict.NOT_PROVEN, f"the check failed on it (a fault of kpt: {what})")
+
+
+def _by_kind(path: str, old: bytes, new: bytes, own: frozenset[str]) -> FileVerdict:
     name = PurePosixPath(path)
     if name.suffix in (".py", ".pyi"):
         return compare_python(path, old, new, own)
@@ -96,12 +109,15 @@ def _without_rocm_functions(item: FileVerdict, old: Tree, new: Tree, own: frozen
         return item
     before, after = old.read(item.path), new.read(item.path)
     names = changed_functions(before, after)
-    # The question that costs nothing comes first: would it help?
-    if not names or compare_python(item.path, before, after, own, names).verdict is not Isolation.PROVEN:
+    try:
+        # The question that costs nothing comes first: would it help?
+        if not names or compare_python(item.path, before, after, own, names).verdict is not Isolation.PROVEN:
+            return item
+        names = unreached_functions(item.path, after, new, names)
+        names = unreached_functions(item.path, before, old, names) if names else names
+        again = compare_python(item.path, before, after, own, names)
+    except UNREADABLE:
         return item
-    names = unreached_functions(item.path, after, new, names)
-    names = unreached_functions(item.path, before, old, names) if names else names
-    again = compare_python(item.path, before, after, own, names)
     if again.verdict is not Isolation.PROVEN:
         return item
     taken = f"{', '.join(sorted(names))}: not called by a name put together at run time"
@@ -152,7 +168,7 @@ def _named_by(path: str, data: bytes) -> set[str]:
 def _python_names(data: bytes) -> set[str]:
     try:
         tree = fold_module(ast.parse(data))
-    except (SyntaxError, ValueError):
+    except UNREADABLE:
         return set()
     names: set[str] = set()
     for node in ast.walk(tree):

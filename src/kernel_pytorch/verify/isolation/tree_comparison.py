@@ -70,10 +70,10 @@ def compare_file(path: str, old: bytes, new: bytes, own: frozenset[str] = frozen
     try:
         return _by_kind(path, old, new, own)
     except RecursionError:
-        return FileVerdict(path, Verdict.NOT_PROVEN, "nested too deeply to compare")
+        return FileVerdict(path, Isolation.NOT_PROVEN, "nested too deeply to compare")
     except Exception as problem:
         what = f"{type(problem).__name__}: {problem}"
-        return FileVerdict(path, Verdict.NOT_PROVEN, f"the check failed on it (a fault of kpt: {what})")
+        return FileVerdict(path, Isolation.NOT_PROVEN, f"the check failed on it (a fault of kpt: {what})")
 
 
 def _by_kind(path: str, old: bytes, new: bytes, own: frozenset[str]) -> FileVerdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -76,4 +77,4 @@ def language_of(path: str, data: bytes = b"") -> str:
 
 def source_file(path: str, data: bytes) -> SourceFile:
     """A SourceFile with its language worked out."""
-    return SourceFile(path.replace("\\", "/"), data, language_of(path, data))
+    return SourceFile(path.replace(os.sep, "/"), data, language_of(path, data))

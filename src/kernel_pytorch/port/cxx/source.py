@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -53,7 +54,7 @@ class CxxFile(SourceFile):
 
 def cxx_file(path: str, data: bytes) -> CxxFile:
     """A C, C++ or CUDA file of that path, which of them by its name and what it holds."""
-    return CxxFile(path.replace("\\", "/"), data, language_of(path, data))
+    return CxxFile(path.replace(os.sep, "/"), data, language_of(path, data))
 
 
 def pieces(src: CxxFile) -> Iterator[CxxFile]:

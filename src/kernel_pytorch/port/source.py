@@ -8,20 +8,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-<<<<<<< HEAD
-=======
-from typing import TYPE_CHECKING
-
-from kernel_pytorch.port.cxx.lexer import Token, tokenize
-
-if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree
-
-# A tree takes about 25 times the bytes of its source: larger files are machine-made tables, and get names only.
-MAX_PARSED_BYTES = 8_000_000
-# The parser tries every reading of `a<b>::c<d>::`: its time grows with the third power of how long that goes on.
-MAX_ANGLES = 300
->>>>>>> w-hostile
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 C_SUFFIXES = frozenset({
@@ -44,40 +30,6 @@ class SourceFile:
     project_packages: frozenset[str] = frozenset()  # the project's own top-level Python packages
 
     @cached_property
-<<<<<<< HEAD
-=======
-    def tokens(self) -> tuple[Token, ...]:
-        """Tokens of C, C++ or CUDA source, comments included."""
-        return tokenize(self.data)
-
-    @cached_property
-    def code(self) -> tuple[Token, ...]:
-        """The tokens without comments."""
-        return tuple(token for token in self.tokens if token.kind != "comment")
-
-    @cached_property
-    def tree(self) -> Tree:
-        """The tree-sitter tree, CUDA grammar. Broken code gives a tree with ERROR nodes, never an exception."""
-        if not self.is_parsable:
-            raise ValueError(f"{self.path}: {self.why_not_parsed}: not to be parsed")
-        return _parser().parse(self.data)
-
-    @property
-    def is_parsable(self) -> bool:
-        """Whether `tree` may be asked for."""
-        return not self.why_not_parsed
-
-    @cached_property
-    def why_not_parsed(self) -> str:
-        """Why `tree` must not be asked for; empty where it may."""
-        if len(self.data) > MAX_PARSED_BYTES:
-            return f"{len(self.data)} bytes"
-        if self.data.count(b"<") > MAX_ANGLES and _most_angles(self) > MAX_ANGLES:
-            return f"more than {MAX_ANGLES} template brackets in one statement"
-        return ""
-
-    @cached_property
->>>>>>> w-hostile
     def _line_starts(self) -> list[int]:
         starts = [0]
         find = self.data.find
@@ -125,29 +77,4 @@ def language_of(path: str, data: bytes = b"") -> str:
 
 def source_file(path: str, data: bytes) -> SourceFile:
     """A SourceFile with its language worked out."""
-<<<<<<< HEAD
     return SourceFile(path.replace(os.sep, "/"), data, language_of(path, data))
-=======
-    return SourceFile(path.replace("\\", "/"), data, language_of(path, data))
-
-
-def _most_angles(src: SourceFile) -> int:
-    """The most `<` in one statement. A directive is none: a header may consist of includes."""
-    most = count = 0
-    for token in src.code:
-        text = src.data[token.start : token.end]
-        if text in (b";", b"{", b"}") or text.startswith(b"#"):
-            most, count = max(most, count), 0
-        elif text == b"<":
-            count += 1
-    return max(most, count)
-
-
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    # Imported on first use: a plain rename of one file must not pay for it.
-    import tree_sitter
-    import tree_sitter_cuda
-
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
->>>>>>> w-hostile

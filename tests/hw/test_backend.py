@@ -22,6 +22,7 @@ from kernel_pytorch.backends.amd import AMDBackend, AMDMemoryManager, HIPUtiliti
 from kernel_pytorch.backends.amd.libraries import LibrarySetting, apply_settings
 from kernel_pytorch.backends.cpu import CPUBackend
 from kernel_pytorch.backends.nvidia import NVIDIABackend
+from kernel_pytorch.core.cache_folder import own_name
 from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.core.errors import (
     AMDBackendError,
@@ -291,7 +292,7 @@ def test_streams_and_events(vendor: Vendor) -> None:
 def test_library_switches_are_set_and_undone(vendor: Vendor) -> None:
     tunable, cudnn = torch.cuda.tunable, torch.backends.cudnn
     with tempfile.TemporaryDirectory() as folder:
-        name = str(Path(folder) / "tuned_%d.csv")
+        name = str(Path(folder) / own_name("tunableop") / "tuned_%d.csv")
         before = (cudnn.enabled, tunable.is_enabled(), tunable.tuning_is_enabled(), tunable.get_filename())
         undo = apply_settings(
             (

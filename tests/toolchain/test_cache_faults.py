@@ -67,7 +67,7 @@ def test_a_writer_killed_between_write_and_rename_leaves_only_a_temporary(tmp_pa
     writer.send_signal(signal.SIGKILL)
     writer.communicate()
 
-    temporaries = list(tmp_path.rglob("*.tmp"))
+    temporaries = list(tmp_path.rglob("*.kpt-unfinished"))
     assert len(temporaries) == 1
     assert cache.get(key("a")) == (b"old" if stored_before else None)
     finish(start(STOPS_BEFORE_RENAME, tmp_path, "go", key("a")))
@@ -75,7 +75,7 @@ def test_a_writer_killed_between_write_and_rename_leaves_only_a_temporary(tmp_pa
 
     os.utime(temporaries[0], (1, 1))
     cache.put(key("b"), b"x")
-    assert list(tmp_path.rglob("*.tmp")) == []
+    assert list(tmp_path.rglob("*.kpt-unfinished")) == []
 
 
 def test_a_writer_killed_at_random_moments_never_leaves_a_wrong_entry(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_full_disk_warns_once_keeps_old_entries_and_leaves_no_rubbish(small_di
     assert len(caught) == 1
     assert cache.get(key("small")) == b"s" * 1000
     assert cache.get(key("big")) is None
-    assert list(small_disk.rglob("*.tmp")) == []
+    assert list(small_disk.rglob("*.kpt-unfinished")) == []
     assert cache.put(key("fits"), b"f" * 1000), "the cache recovers as soon as there is room"
 
 
@@ -145,7 +145,7 @@ def test_a_file_size_limit_is_met_like_a_full_disk(tmp_path: Path) -> None:
     assert errors.count("KernelCacheWarning") == 1
     assert "File too large" in errors
     assert KernelCache(tmp_path).get(key("small")) == b"x" * 100
-    assert list(tmp_path.rglob("*.tmp")) == []
+    assert list(tmp_path.rglob("*.kpt-unfinished")) == []
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_eight_processes_at_once_lose_nothing(tmp_path: Path) -> None:
             name = key(f"{owner}/{number}")
             assert cache.get(name) == name.encode() * 200
     assert cache.stats().entries == 9 * 60
-    assert list(tmp_path.rglob("*.tmp")) == []
+    assert list(tmp_path.rglob("*.kpt-unfinished")) == []
 
 
 def test_eight_processes_at_once_evict_without_harm(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_eight_processes_at_once_evict_without_harm(tmp_path: Path) -> None:
     cache = KernelCache(tmp_path, max_entries=20)
     cache.put(key("last"), b"x")
     assert cache.stats().entries == 20
-    assert list(tmp_path.rglob("*.tmp")) == []
+    assert list(tmp_path.rglob("*.kpt-unfinished")) == []
 
 
 def test_clearing_while_others_write_loses_no_write_for_good(tmp_path: Path) -> None:

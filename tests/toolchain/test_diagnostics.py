@@ -49,7 +49,7 @@ CAUSES = {
     "CUDA cooperative groups header": ("#include <cooperative_groups.h>\n", "KP201", 1),
     "cuBLAS header": ('#include "cublas_v2.h"\n', "KP210", 1),
     "CUB header": ("#include <cub/cub.cuh>\n", "KP210", 1),
-    "hipBLAS header": ("#include <hipblas/hipblas.h>\n", "KP210", 1),
+    "hipCUB header": ("#include <hipcub/hipcub.hpp>\n", "KP210", 1),
     "builtin that HIP lacks": (
         "#include <hip/hip_runtime.h>\n__global__ void k(int* p) { p[0] = __dp4a(p[0], p[1], 0); }\n",
         "KP202",

@@ -33,7 +33,8 @@ class EditSet:
         position = bisect_left(self._edits, (start,))
         if position and self._edits[position - 1][1] > start:
             return True
-        for other_start, other_end, *_ in self._edits[position:]:
+        for at in range(position, len(self._edits)):
+            other_start, other_end = self._edits[at][:2]
             if other_start >= end:
                 break
             if other_end > other_start or other_start > start:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 # A tree takes about 25 times the bytes of its source: larger files are machine-made tables, and get names only.
 MAX_PARSED_BYTES = 8_000_000
+# The parser tries every reading of `a<b>::c<d>::`: its time grows with the third power of how long that goes on.
+MAX_ANGLES = 300
 PIECE_BYTES = 1_000_000
 
 
@@ -37,13 +39,22 @@ class CxxFile(SourceFile):
     def tree(self) -> Tree:
         """The tree-sitter tree, CUDA grammar. Broken code gives a tree with ERROR nodes, never an exception."""
         if not self.is_parsable:
-            raise ValueError(f"{self.path}: {len(self.data)} bytes are too many to parse (limit {MAX_PARSED_BYTES})")
+            raise ValueError(f"{self.path}: {self.why_not_parsed}: not to be parsed")
         return _parser().parse(self.data)
 
     @property
     def is_parsable(self) -> bool:
         """Whether `tree` may be asked for."""
-        return len(self.data) <= MAX_PARSED_BYTES
+        return not self.why_not_parsed
+
+    @cached_property
+    def why_not_parsed(self) -> str:
+        """Why `tree` must not be asked for; empty where it may."""
+        if len(self.data) > MAX_PARSED_BYTES:
+            return f"{len(self.data)} bytes"
+        if self.data.count(b"<") > MAX_ANGLES and _most_angles(self) > MAX_ANGLES:
+            return f"more than {MAX_ANGLES} template brackets in one statement"
+        return ""
 
     def text(self, token: Token | Node) -> bytes:
         """The bytes of a token or tree node."""
@@ -64,6 +75,18 @@ def pieces(src: CxxFile) -> Iterator[CxxFile]:
         end = safe_cut(src.data, start, start + PIECE_BYTES)
         yield CxxFile(src.path, src.data[start:end], src.language)
         start = end
+
+
+def _most_angles(src: CxxFile) -> int:
+    """The most `<` in one statement. A directive is none: a header may consist of includes."""
+    most = count = 0
+    for token in src.code:
+        text = src.data[token.start : token.end]
+        if text in (b";", b"{", b"}") or text.startswith(b"#"):
+            most, count = max(most, count), 0
+        elif text == b"<":
+            count += 1
+    return max(most, count)
 
 
 @lru_cache(maxsize=1)

@@ -223,7 +223,7 @@ def _names_only(src: CxxFile, own: frozenset[bytes], is_local: IsLocal, layout: 
     """A file too large to analyse. Where lines would stand behind gates it stays as it is."""
     after, naming = rename_large(src, own, is_local)
     what = "names and headers only" if layout.writes_twins else "left as it is"
-    message = f"{len(src.data)} bytes: too large to analyse, {what}"
+    message = f"{src.why_not_parsed}: too large to analyse, {what}"
     note = Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
     if layout.writes_twins and src.path.endswith(".cu"):
         head = CxxFile(src.path, src.data[:4096], src.language)

@@ -101,7 +101,7 @@ def fold_commands(commands: list[Command]) -> list[Command]:
     # Per open if(): (the text around it runs, a branch is certainly taken, the current one runs, one was written)
     stack: list[list[bool]] = []
     for command in commands:
-        live = all(frame[2] for frame in stack)
+        live = not stack or (stack[-1][0] and stack[-1][2])
         if command.name == "if":
             known = _value(command.arguments)
             stack.append([live, known is True, known is not False, live and known is None])

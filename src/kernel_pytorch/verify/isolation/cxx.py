@@ -51,6 +51,11 @@ class _Frame:
     emitted: bool = False  # a branch that stays conditional was written
     here: bool = True  # the current branch is on the NVIDIA path
     unsure: bool = False
+    unsure_around: bool = False
+
+    @property
+    def is_unsure(self) -> bool:
+        return self.unsure or self.unsure_around
 
 
 def fold_source(source: bytes) -> list[FoldedToken]:
@@ -58,8 +63,8 @@ def fold_source(source: bytes) -> list[FoldedToken]:
     out: list[FoldedToken] = []
     stack: list[_Frame] = []
     for item in read_items(source):
-        live = all(frame.here for frame in stack)
-        unsure = any(frame.unsure for frame in stack)
+        live = not stack or stack[-1].here
+        unsure = bool(stack) and stack[-1].is_unsure
         if isinstance(item, Directive) and item.name in _HANDLERS:
             _HANDLERS[item.name](item, stack, live, out)
         elif live:
@@ -88,7 +93,7 @@ def _condition(directive: Directive) -> Condition:
 
 
 def _open(directive: Directive, stack: list[_Frame], live: bool, out: list[FoldedToken]) -> None:
-    frame = _Frame(live=live)
+    frame = _Frame(live=live, unsure_around=bool(stack) and stack[-1].is_unsure)
     stack.append(frame)
     _branch(directive, frame, out)
 

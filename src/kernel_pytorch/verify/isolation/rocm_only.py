@@ -7,6 +7,7 @@ file after folding keeps it on the NVIDIA path.
 from __future__ import annotations
 
 import ast
+import os
 import re
 from pathlib import PurePosixPath
 
@@ -47,7 +48,10 @@ def _names(other: str, data: bytes, path: PurePosixPath, word: str) -> bool:
     if suffix == ".py" and path.suffix == ".py":
         return _imports(data, PurePosixPath(other), path.parent if path.name == "__init__.py" else path.with_suffix(""))
     if suffix in CXX_SUFFIXES and path.suffix in CXX_SUFFIXES:
-        return any(path.name.encode() in token.text for token in fold_source(data))
+        try:
+            return any(os.fsencode(path.name) in token.text for token in fold_source(data))
+        except UNREADABLE:
+            return True  # cannot be read, so it cannot be ruled out
     if other.endswith(("CMakeLists.txt", ".cmake")):
         commands = read_commands(data.decode("utf-8", errors="replace"))
         return commands is None or any(

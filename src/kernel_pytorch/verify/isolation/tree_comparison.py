@@ -158,7 +158,10 @@ def _named_by(path: str, data: bytes) -> set[str]:
     if suffix == ".py":
         return _python_names(data)
     if suffix in CXX_SUFFIXES:
-        return _included(data)
+        try:
+            return _included(data)
+        except UNREADABLE:
+            return set()
     if _is_prose(PurePosixPath(path)):
         return set()
     # A new build or deployment file speaks of what it builds; it is reached only if something names it.

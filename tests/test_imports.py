@@ -30,7 +30,7 @@ LEVELS = {
 # above it. What a room does not name here is only held to have no cycle.
 FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "port": (
-        ("source", "edits", "suppress", "tables", "templates", "line_limit", "apply", "user_rules"),
+        ("source", "edits", "suppress", "tables", "templates", "line_limit", "apply", "user_rules", "file_failure"),
         ("cxx", "rule"),
         ("names", "wave", "ptx", "python", "build_files", "discover"),
         ("layouts", "phases", "user_rule_edits"),

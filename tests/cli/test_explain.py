@@ -85,7 +85,7 @@ def test_a_family(given: str, capsys: pytest.CaptureFixture[str]) -> None:
     ("given", "hint"),
     [
         ("KP399", "KP3xx (wave width, lane masks, warp collectives) has 23 codes, KP301 to KP324; `kpt explain KP3`"),
-        ("KP850", "codes begin with KP0, KP1"),
+        ("KP950", "codes begin with KP0, KP1"),
         ("mask", "no page for 'mask': codes begin with KP0, KP1"),
     ],
 )

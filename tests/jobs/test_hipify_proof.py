@@ -28,7 +28,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         return replace(result, after=result.after.replace(b"int wrong() { return", b"int wrong() { return 1 +"))
 
     original = rewriter.hipify_file
-    monkeypatch.setattr("kernel_pytorch.port.hipify.tree.hipify_file", faulty)
+    monkeypatch.setattr("kernel_pytorch.port.hipify.tree.hipify_or_say", faulty)
     (tmp_path / "in").mkdir()
     (tmp_path / "in/bad.cu").write_text(BAD)
     (tmp_path / "in/good.cu").write_text(GOOD)

@@ -32,9 +32,9 @@ def test_a_folder_is_listed_by_gits_rules_and_exclude(tmp_path: Path) -> None:
         },
     )
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    files, chosen = find_sources(tmp_path, [tmp_path / "out"])
+    files, chosen, unread = find_sources(tmp_path, [tmp_path / "out"])
     assert [path.relative_to(tmp_path).as_posix() for path in files] == ["a.cu", "old/b.h"]
-    assert chosen == ["a.cu"]
+    assert chosen == ["a.cu"] and unread == []
     (task,) = tasks_of(tmp_path, files, chosen=chosen)
     assert set(task.members) == {"a.cu", "old/b.h"}
     assert task.chosen == ("a.cu",)

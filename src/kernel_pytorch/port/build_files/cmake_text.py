@@ -33,9 +33,12 @@ class Command:
         return tuple(argument.text for argument in self.arguments)
 
 
-_SKIP = re.compile(r"(?:\s|#\[(=*)\[.*?\]\1\]|#[^\n]*)+", re.DOTALL)
-_NAME = re.compile(r"([A-Za-z_]\w*)[ \t]*\(")
-_BRACKET = re.compile(r"\[(=*)\[\n?(.*?)\]\1\]", re.DOTALL)
+# Every pattern takes time in proportion to what it takes in, also where it fails: a text may be a megabyte of anything.
+_SPACE = re.compile(r"\s+")
+_COMMENT = re.compile(r"#[^\n]*")
+_OPENING = re.compile(r"\[(=*)\[\n?")
+_NAME = re.compile(r"([A-Za-z_]\w*)([ \t]*\()?")
+_MOST_CONDITIONS = 200
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _UNQUOTED = re.compile(r"(?:[^\s()#\"\\]|\\.|\"(?:[^\"\\]|\\.)*\"|\$\([^()]*\))+", re.DOTALL)
 
@@ -48,13 +51,13 @@ def commands(text: str) -> tuple[Command, ...]:
     functions = 0
     position = 0
     while position < len(text):
-        skipped = _SKIP.match(text, position)
-        if skipped:
-            position = skipped.end()
+        behind = _skipped(text, position)
+        if behind > position:
+            position = behind
             continue
         name = _NAME.match(text, position)
-        if not name:
-            position += 1
+        if name is None or name.group(2) is None:
+            position = name.end() if name is not None else position + 1
             continue
         arguments, end = _arguments(text, name.end())
         command = name.group(1).lower()
@@ -64,11 +67,43 @@ def commands(text: str) -> tuple[Command, ...]:
         if command in ("else", "elseif") and stack:
             stack[-1] = f"{stack[-1]} | {command} {condition}"
         functions += (command == "function") - (command == "endfunction")
-        found.append(Command(command, name.start(), end, tuple(arguments), tuple(stack), functions > 0))
+        found.append(
+            Command(command, name.start(), end, tuple(arguments), tuple(stack[:_MOST_CONDITIONS]), functions > 0)
+        )
         if command == "if":
             stack.append(condition)
         position = end
     return tuple(found)
+
+
+def _skipped(text: str, position: int) -> int:
+    """Where the white space or comment at a position ends; the position itself where there is none."""
+    space = _SPACE.match(text, position)
+    if space is not None:
+        return space.end()
+    if text[position] != "#":
+        return position
+    bracket = _bracket(text, position + 1)
+    comment = _COMMENT.match(text, position)
+    return bracket[1] if bracket is not None else comment.end() if comment is not None else position
+
+
+def _bracket(text: str, position: int) -> tuple[str, int] | None:
+    """What stands between `[==[` and `]==]`, and where that ends."""
+    opening = _OPENING.match(text, position)
+    if opening is None:
+        return None
+    closing = f"]{opening.group(1)}]"
+    if _last(text, closing) < opening.end():
+        return None
+    end = text.index(closing, opening.end())
+    return text[opening.end() : end], end + len(closing)
+
+
+@lru_cache(maxsize=64)
+def _last(text: str, mark: str) -> int:
+    """Where a mark stands last. Kept: thousands of brackets that nothing closes must not be looked for one by one."""
+    return text.rfind(mark)
 
 
 def _arguments(text: str, position: int) -> tuple[list[Argument], int]:
@@ -76,9 +111,9 @@ def _arguments(text: str, position: int) -> tuple[list[Argument], int]:
     found: list[Argument] = []
     depth = 1
     while position < len(text):
-        skipped = _SKIP.match(text, position)
-        if skipped:
-            position = skipped.end()
+        behind = _skipped(text, position)
+        if behind > position:
+            position = behind
             continue
         char = text[position]
         if char == "(":
@@ -90,14 +125,18 @@ def _arguments(text: str, position: int) -> tuple[list[Argument], int]:
             if depth == 0:
                 return found, position
         else:
-            bracket = _BRACKET.match(text, position)
+            bracket = _bracket(text, position)
+            if bracket is not None:
+                found.append(Argument(bracket[0], position, bracket[1], True))
+                position = bracket[1]
+                continue
             quoted = _QUOTED.match(text, position)
-            match = bracket or quoted or _UNQUOTED.match(text, position)
+            match = quoted or _UNQUOTED.match(text, position)
             if match is None:
                 position += 1
                 continue
-            value = bracket.group(2) if bracket else quoted.group(1) if quoted else match.group()
-            found.append(Argument(value, match.start(), match.end(), bool(bracket or quoted)))
+            value = quoted.group(1) if quoted else match.group()
+            found.append(Argument(value, match.start(), match.end(), bool(quoted)))
             position = match.end()
     return found, len(text)
 

@@ -17,6 +17,9 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
+_OPENINGS, _CLOSINGS = re.compile(r"\[=*\["), re.compile(r"\]=*\]")
+_MOST_UNCLOSED = 100
+
 
 @dataclass(frozen=True)
 class Command:
@@ -30,6 +33,8 @@ class Command:
 
 def read_commands(source: str) -> list[Command] | None:
     """All commands, or None where the text is not CMake as we read it."""
+    if len(_OPENINGS.findall(source)) > len(_CLOSINGS.findall(source)) + _MOST_UNCLOSED:
+        return None  # each would be looked for to the end of the text
     commands: list[Command] = []
     name, line, depth = "", 1, 0
     arguments: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Journals of ports that tests write go where tests write, not to the user's home."""
     os.environ["KPT_STATE_DIR"] = str(tmp_path_factory.mktemp("state"))
 
+
+# Under nohup, or in the background of a script, some signals come in ignored, and children inherit that: the tests of
+# signals would wait for ever.
+for _number, _handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 STAND_IN_TORCH = {
     "version.py": "__version__ = '9.9.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import nodes_of
-from kernel_pytorch.port.python.settings import bindings
+from kernel_pytorch.port.python.per_module import per_module
 
 QUERY = "torch.cuda.get_device_capability"
 PROPERTIES = "torch.cuda.get_device_properties"
@@ -61,7 +61,7 @@ def _unpacked_first(module: PythonModule, name: ast.Name) -> bool:
     return (scope.node, name.id) in _first_names(module)
 
 
-@lru_cache(maxsize=1)
+@per_module
 def _first_names(module: PythonModule) -> frozenset[tuple[ast.AST, str]]:
     found = set()
     for node in nodes_of(module, ast.Assign):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.module import PythonModule
-from kernel_pytorch.port.python.settings import bindings
 
 
 def is_arch_name(module: PythonModule, node: ast.expr) -> bool:

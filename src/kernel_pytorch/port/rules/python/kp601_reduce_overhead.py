@@ -18,11 +18,12 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
 from kernel_pytorch.port.python.edits import is_editable
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bindings, constant
+from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP601", "reduce-overhead", ("python",), Safety.SAFE, (b"reduce-overhead", b"max-autotune"))

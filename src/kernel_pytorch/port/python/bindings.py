@@ -47,18 +47,19 @@ def _binding_index(module: PythonModule) -> dict[tuple[ast.AST, str], list[ast.e
             for argument in ast.walk(node.args):
                 if isinstance(argument, ast.arg):
                     index.setdefault((node, argument.arg), []).append(None)
-        for target, value in _targets(node):
+        for target, value in assigned_names(node):
             index.setdefault((module.scope(target).node, target.id), []).append(value)
     return index
 
 
-def _targets(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr | None]]:
+def assigned_names(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr | None]]:
+    """The names that a statement or a walrus binds, each with its value; None where it shows none."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 yield target, node.value
             else:
-                yield from ((item, None) for item in _stored(target))
+                yield from _unpacked(target, node.value)
     elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
         if isinstance(node.target, ast.Name):
             yield node.target, node.value
@@ -70,3 +71,15 @@ def _targets(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr | None]]:
 
 def _stored(target: ast.expr) -> Iterator[ast.Name]:
     yield from (item for item in ast.walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
+
+
+def _unpacked(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.Name, ast.expr | None]]:
+    """`a, b = 1, 2` pairs names and values; of anything else the parts are not seen."""
+    both = (ast.Tuple, ast.List)
+    pairs = isinstance(target, both) and isinstance(value, both) and len(target.elts) == len(value.elts)
+    if not pairs or not isinstance(target, both) or not isinstance(value, both):
+        yield from ((item, None) for item in _stored(target))
+        return
+    is_starred = any(isinstance(item, ast.Starred) for item in (*target.elts, *value.elts))
+    for one, part in zip(target.elts, value.elts, strict=True):
+        yield from ((item, part if item is one and not is_starred else None) for item in _stored(one))

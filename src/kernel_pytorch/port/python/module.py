@@ -314,6 +314,11 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
 @lru_cache(maxsize=1)
 def python_module(src: SourceFile) -> PythonModule | None:
     """The parsed file, or None where Python itself cannot parse it (or it is not UTF-8)."""
+    return parse_module(src)
+
+
+def parse_module(src: SourceFile) -> PythonModule | None:
+    """Like `python_module`, for a file beside the one at hand, which stays the one that is kept."""
     try:
         src.data.decode("utf-8")
         tree = ast.parse(src.data)

@@ -85,7 +85,7 @@ def _behind_name(module: PythonModule, node: ast.Name) -> Iterator[Place]:
     for value in bindings(module, node):
         if value is not None:
             yield Place(module, value)
-    function = _parameter_owner(module, node)
+    function = parameter_owner(module, node)
     if function is not None:
         default = default_values(function).get(node.id)
         if default is not None:
@@ -96,7 +96,7 @@ def _behind_name(module: PythonModule, node: ast.Name) -> Iterator[Place]:
                 yield from (Place(module, item) for item in arguments if parameter_of(one, call, item) == node.id)
 
 
-def _parameter_owner(module: PythonModule, node: ast.Name) -> FunctionNode | None:
+def parameter_owner(module: PythonModule, node: ast.Name) -> FunctionNode | None:
     """The function whose parameter a name is."""
     scope = module.scope(node)
     while node.id not in scope.others and scope.parent is not None:

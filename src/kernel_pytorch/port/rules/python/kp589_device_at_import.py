@@ -1,6 +1,8 @@
 """The GPU asked for at import
 
-What: `torch.cuda.get_device_properties(...)`, `get_device_capability()` or `get_device_name()` at module level.
+What: `torch.cuda.get_device_properties(...)`, `get_device_capability()`, `get_device_name()`, `current_device()`,
+    `mem_get_info()` or Triton's `get_current_target()` while a module is imported: at its top level, in a class body,
+    a decorator or a default, also in a function of the project that is called there.
 Why: The call starts HIP when the module is imported, before a worker process has chosen its device by
     HIP_VISIBLE_DEVICES. A process that has started HIP cannot be forked. vLLM asks amdsmi for that reason.
 Fix: Ask inside a function, behind `functools.cache`, at first use. kpt does not report a script's own top level, nor
@@ -15,23 +17,44 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.python.fp8 import is_deferred
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
 from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.python.running import import_time, running
 from kernel_pytorch.port.rule import Rule
 
-RULE = Rule("KP589", "device-at-import", ("python",), Safety.MANUAL, (b"get_device_",))
+# A function that is called at import may stand in another module, so the names of the queries need not be here.
+RULE = Rule("KP589", "device-at-import", ("python",), Safety.MANUAL, (b"torch", b"triton"))
 
-_QUERIES = ("get_device_properties", "get_device_capability", "get_device_name")
+_QUERIES = frozenset(
+    f"torch.cuda.{name}"
+    for name in ("get_device_properties", "get_device_capability", "get_device_name", "current_device", "mem_get_info")
+)
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
     if _is_script(module) or is_for_other_hardware(module):
         return
-    for call in module.calls(*(f"torch.cuda.{name}" for name in _QUERIES)):
-        if not is_deferred(module, call):
-            name = call.func.attr if isinstance(call.func, ast.Attribute) else "the query"
-            yield RULE.finding(module.src, module.span(call), f"{name} starts HIP while the module is imported")
+    seen: set[int] = set()
+    for step in running(module, import_time(module)):
+        name = _query(step.module, step.node)
+        place = step.node if step.via is None else step.via
+        if name is None or id(place) in seen or not isinstance(place, ast.Call):
+            continue
+        if not step.module.reached_on_rocm(step.node) or not module.reached_on_rocm(place):
+            continue
+        seen.add(id(place))
+        through = f", called by {ast.unparse(place.func)}()," if place is not step.node else ""
+        yield RULE.finding(module.src, module.span(place), f"{name}{through} starts HIP while the module is imported")
+
+
+def _query(module: PythonModule, node: ast.AST) -> str | None:
+    if not isinstance(node, ast.Call):
+        return None
+    name = module.qualified(node.func) or ""
+    if name in _QUERIES:
+        return name.rsplit(".", 1)[-1]
+    is_target = isinstance(node.func, ast.Attribute) and node.func.attr == "get_current_target"
+    return "get_current_target" if is_target else None
 
 
 def _is_script(module: PythonModule) -> bool:

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Span
-from kernel_pytorch.port.python.gates import rocm_value
+from kernel_pytorch.port.python.gates import both_ways, rocm_value
 from kernel_pytorch.port.python.scopes import Scope, build_scopes
 from kernel_pytorch.port.source import SourceFile
 
@@ -192,6 +192,8 @@ class PythonModule:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.gate_value(test.operand)
             return None if inner is None else not inner
+        if isinstance(test, ast.BoolOp):
+            return both_ways([self.gate_value(item) for item in test.values], isinstance(test.op, ast.Or))
         if isinstance(test, ast.Name) and test.id in self._own_gates:
             return self._own_gates[test.id]
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -208,14 +210,36 @@ class PythonModule:
                 orelse = parent.orelse if isinstance(parent.orelse, list) else [parent.orelse]
                 if value is not None and (child in orelse) is value:
                     return False
-            if isinstance(parent, ast.BoolOp) and _shut_off(parent, child):
+            if isinstance(parent, ast.BoolOp) and self._shut_off(parent, child):
                 return False
-            if _after_early_exit(parent, child):
+            if self._after_early_exit(parent, child):
                 return False
             if isinstance(parent, ast.FunctionDef) and parent.name.startswith("_") and self._is_never_called(parent):
                 return False
             child = parent
         return True
+
+    def _shut_off(self, node: ast.BoolOp, child: ast.AST) -> bool:
+        """`not is_rocm and X`: X is not evaluated on ROCm."""
+        stops = isinstance(node.op, ast.Or)
+        for item in node.values:
+            if item is child:
+                return False
+            if self.gate_value(item) is stops:
+                return True
+        return False
+
+    def _after_early_exit(self, parent: ast.AST, child: ast.AST) -> bool:
+        """Behind `if is_rocm: return ...` in the same block."""
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(parent, name, None)
+            if not isinstance(block, list) or child not in block:
+                continue
+            for statement in block[: block.index(child)]:
+                leaves = isinstance(statement, ast.If) and isinstance(statement.body[-1], _EXITS)
+                if leaves and isinstance(statement, ast.If) and self.gate_value(statement.test) is True:
+                    return True
+        return False
 
     @cached_property
     def _uses_of_functions(self) -> dict[str, list[ast.AST]]:
@@ -244,6 +268,7 @@ class PythonModule:
         return known[function.name]
 
 
+_EXITS = (ast.Return, ast.Raise, ast.Continue)
 _VENDOR_WORDS = {
     "nvidia": "nvidia", "geforce": "nvidia", "tesla": "nvidia", "quadro": "nvidia",
     "amd": "amd", "advanced micro devices": "amd", "radeon": "amd", "instinct": "amd",
@@ -274,32 +299,6 @@ def _vendor_by_name(test: ast.Compare) -> bool | None:
     if not isinstance(test.ops[0], (ast.Eq, ast.NotEq)) or not (on_rocm or other):
         return None
     return on_rocm is isinstance(test.ops[0], ast.Eq)
-
-
-def _shut_off(node: ast.BoolOp, child: ast.AST) -> bool:
-    """`not is_rocm and X`: X is not evaluated on ROCm."""
-    stops = isinstance(node.op, ast.Or)
-    for item in node.values:
-        if item is child:
-            return False
-        if rocm_value(item) is stops:
-            return True
-    return False
-
-
-def _after_early_exit(parent: ast.AST, child: ast.AST) -> bool:
-    """Behind `if is_rocm: return ...` in the same block."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if not isinstance(block, list) or child not in block:
-            continue
-        for statement in block[: block.index(child)]:
-            leaves = isinstance(statement, ast.If) and isinstance(
-                statement.body[-1], (ast.Return, ast.Raise, ast.Continue)
-            )
-            if leaves and isinstance(statement, ast.If) and rocm_value(statement.test) is True:
-                return True
-    return False
 
 
 def _catches_import_error(handler: ast.ExceptHandler) -> bool:

@@ -145,11 +145,7 @@ class PythonModule:
         """Inside the body of a `try` that catches ImportError (or everything)."""
         child = node
         for parent in self.parents(node):
-            if (
-                isinstance(parent, ast.Try)
-                and child in parent.body
-                and any(map(_catches_import_error, parent.handlers))
-            ):
+            if isinstance(parent, ast.Try) and child in parent.body and any(map(catches_import_error, parent.handlers)):
                 return True
             if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 return False
@@ -301,7 +297,8 @@ def _vendor_by_name(test: ast.Compare) -> bool | None:
     return on_rocm is isinstance(test.ops[0], ast.Eq)
 
 
-def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+def catches_import_error(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for a failed import, by name or because it takes everything."""
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

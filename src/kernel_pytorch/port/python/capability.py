@@ -65,7 +65,7 @@ def is_capability(module: PythonModule, node: ast.expr, depth: int = 0) -> str |
         return _one_kind(module, field_values(module, node), depth)
     if isinstance(node, ast.Name):
         kind = _one_kind(module, [value for value in bindings(module, node) if value is not None], depth)
-        return kind or _unpacked_part(module, node)
+        return kind or _unpacked_part(module, node, depth)
     if isinstance(node, ast.Tuple) and len(node.elts) == 2:
         parts = [is_capability(module, item, depth + 1) for item in node.elts]
         return "pair" if parts == ["major", "minor"] else None
@@ -145,24 +145,26 @@ def _is_properties(module: PythonModule, node: ast.expr, depth: int = 0) -> bool
     return isinstance(node, ast.Call) and module.qualified(node.func) == PROPERTIES
 
 
-def _unpacked_part(module: PythonModule, name: ast.Name) -> str | None:
+def _unpacked_part(module: PythonModule, name: ast.Name, depth: int) -> str | None:
     """`major, minor = torch.cuda.get_device_capability()`, also of a wrapper of it."""
     scope = module.scope(name)
     while name.id not in scope.others and scope.parent is not None:
         scope = scope.parent
-    return _unpacked_names(module).get((scope.node, name.id))
+    given = _unpacked_names(module).get((scope.node, name.id), [])
+    parts = {part for part, value in given if is_capability(module, value, depth + 1) == "pair"}
+    return parts.pop() if len(parts) == 1 else None
 
 
 @per_module
-def _unpacked_names(module: PythonModule) -> dict[tuple[ast.AST, str], str]:
-    found = {}
+def _unpacked_names(module: PythonModule) -> dict[tuple[ast.AST, str], list[tuple[str, ast.expr]]]:
+    """Names that are one of two of something: which of them, and of what."""
+    found: dict[tuple[ast.AST, str], list[tuple[str, ast.expr]]] = {}
     for node in nodes_of(module, ast.Assign):
         target = node.targets[0]
         names = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == 2 else []
-        if names and isinstance(node.value, (ast.Call, ast.Name)) and is_capability(module, node.value) == "pair":
-            for part, item in zip(("major", "minor"), names, strict=True):
-                if isinstance(item, ast.Name):
-                    found[(module.scope(node).node, item.id)] = part
+        for part, item in zip(("major", "minor"), names, strict=False):
+            if isinstance(item, ast.Name) and isinstance(node.value, (ast.Call, ast.Name)):
+                found.setdefault((module.scope(node).node, item.id), []).append((part, node.value))
     return found
 
 

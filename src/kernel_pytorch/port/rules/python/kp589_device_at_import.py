@@ -30,6 +30,8 @@ _QUERIES = frozenset(
     for name in ("get_device_properties", "get_device_capability", "get_device_name", "current_device", "mem_get_info")
 )
 
+_OF_SCRIPTS = frozenset({"tests", "test", "examples", "benchmarks", "benchmark", "scripts", "docs", ".github"})
+
 
 def check(module: PythonModule) -> Iterator[Finding]:
     if _is_script(module) or is_for_other_hardware(module):
@@ -60,7 +62,7 @@ def _query(module: PythonModule, node: ast.AST) -> str | None:
 def _is_script(module: PythonModule) -> bool:
     """Nothing imports it: a test, a setup file, or a file that runs by itself."""
     path = PurePosixPath(module.src.path)
-    if path.name in ("setup.py", "conftest.py") or path.name.startswith("test_") or "tests" in path.parts:
+    if path.name in ("setup.py", "conftest.py") or path.name.startswith("test_") or _OF_SCRIPTS & set(path.parts):
         return True
     if module.src.data.startswith(b"#!"):
         return True

@@ -53,8 +53,8 @@ def casts_by_name(module: PythonModule) -> tuple[tuple[ast.expr, str, Place], ..
 
 
 def is_of_nvidia_alone(module: PythonModule) -> bool:
-    """A file about NVFP4, whose scales are e4m3fn by definition, or in CUTLASS's language, which KP510 names."""
-    if "nvfp4" in module.src.path.lower():
+    """A file about a format that is e4m3fn by definition (NVFP4's scales, OCP's MX), or in CUTLASS's language."""
+    if any(name in module.src.path.lower() for name in ("nvfp4", "mxfp", "mx_format")):
         return True
     return any(name.split(".")[0] == "cutlass" for _, names in module.import_statements for name in names)
 

@@ -144,7 +144,7 @@ def is_own_package(module: PythonModule, *names: str) -> bool:
     return any(name in module.src.project_packages or name in module.package.split(".") for name in names)
 
 
-_OTHER_HARDWARE = re.compile(r"(?:^|[_-])(?:rocm|hip|amd|gaudi|hpu|neuron|tpu|xpu|npu|ascend|ipex|mps)(?:[_-]|$)")
+_OTHER_HARDWARE = re.compile(r"(?:^|[_-])(?:rocm|hip|amd|gaudi|hpu|neuron|tpu|xpu|npu|ascend|ipex|mps|x86)(?:[_-]|$)")
 
 
 def is_for_other_hardware(module: PythonModule) -> bool:

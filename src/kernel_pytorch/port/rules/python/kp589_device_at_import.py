@@ -13,10 +13,12 @@ Source: https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.running import import_time, running
@@ -30,6 +32,7 @@ _QUERIES = frozenset(
     for name in ("get_device_properties", "get_device_capability", "get_device_name", "current_device", "mem_get_info")
 )
 
+_MAX_BESIDE = 100
 _OF_SCRIPTS = frozenset({"tests", "test", "examples", "benchmarks", "benchmark", "scripts", "docs", ".github"})
 
 
@@ -64,9 +67,25 @@ def _is_script(module: PythonModule) -> bool:
     path = PurePosixPath(module.src.path)
     if path.name in ("setup.py", "conftest.py") or path.name.startswith("test_") or _OF_SCRIPTS & set(path.parts):
         return True
-    if module.src.data.startswith(b"#!"):
+    if module.src.data.startswith(b"#!") or not _is_imported(module, path):
         return True
     return any(
         isinstance(node, ast.If) and "__name__" in ast.unparse(node.test) and "__main__" in ast.unparse(node.test)
         for node in module.tree.body
     )
+
+
+def _is_imported(module: PythonModule, path: PurePosixPath) -> bool:
+    """Whether a file is part of a package, or a file beside it imports it; unknown counts as imported."""
+    root = module.src.project_root
+    folder = root / path.parent if root is not None else None
+    if folder is None or path.stem == "__init__" or (folder / "__init__.py").exists():
+        return True
+    statement = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(path.stem.encode()) + rb"\b", re.MULTILINE)
+    for other in sorted(folder.glob("*.py"))[:_MAX_BESIDE]:
+        try:
+            if other.name != path.name and statement.search(read_bytes(other, root)):
+                return True
+        except OSError:
+            continue
+    return False

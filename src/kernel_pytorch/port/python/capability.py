@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.definitions import arguments_of, definitions, returned
 from kernel_pytorch.port.python.flow import ends, field_values
+from kernel_pytorch.port.python.gated_import import is_rocm_branch
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import nodes_of
 from kernel_pytorch.port.python.per_module import per_module
@@ -212,7 +213,9 @@ def _asked_inside(module: PythonModule, call: ast.Call) -> Iterator[_Question]:
         given = {name: item for name, item in arguments_of(one, call).items() if _is_plain(item)}
         for value in returned(function):
             for compare in (item for item in ast.walk(value) if isinstance(item, ast.Compare)):
-                for question in _questions(one.module, compare) if one.module.reached_on_rocm(compare) else ():
+                if not one.module.reached_on_rocm(compare) or is_rocm_branch(one.module, compare):
+                    continue
+                for question in _questions(one.module, compare):
                     used = {item.id for item in ast.walk(question.right) if isinstance(item, ast.Name)}
                     if used and used <= set(given):
                         yield _Question(question.operator, question.kind, question.right, given)
@@ -232,7 +235,7 @@ def _questions(module: PythonModule, node: ast.Compare) -> Iterator[_Question]:
 def _judged(module: PythonModule, node: ast.expr, questions: list[_Question]) -> Iterator[CapabilityTest]:
     answers = [(question, _answer(question)) for question in questions if question.kind not in ("minor", "tenth")]
     known = [(question, answer) for question, answer in answers if answer is not None]
-    if not known or len(known) < len(answers) or not module.reached_on_rocm(node):
+    if not known or len(known) < len(answers) or not module.reached_on_rocm(node) or is_rocm_branch(module, node):
         return
     misleads = all(answer.misleads for _, answer in known)
     absent = all(answer.feature_absent for _, answer in known)

@@ -107,6 +107,10 @@ def is_rocm_branch(module: PythonModule, node: ast.AST) -> bool:
             body = parent.body if isinstance(parent.body, list) else [parent.body]
             if module.gate_value(parent.test) is (child in body):
                 return True
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And) and child in parent.values:
+            before = parent.values[: [item is child for item in parent.values].index(True)]
+            if any(module.gate_value(item) is True for item in before):
+                return True
         child = parent
     return False
 

@@ -39,3 +39,12 @@ def compute_name():
 
 def is_turing():
     return compute_name() == "sm75"
+
+
+def has_rocm_capability(major, minor):
+    on_rocm = torch.version.hip is not None
+    return torch.cuda.is_available() and on_rocm and torch.cuda.get_device_capability() >= (major, minor)
+
+
+def is_mi300():
+    return has_rocm_capability(9, 4) or (torch.version.hip is not None and torch.cuda.get_device_capability() == (9, 4))

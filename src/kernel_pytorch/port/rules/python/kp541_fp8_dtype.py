@@ -48,7 +48,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         name = module.qualified(node)
         if name not in FNUZ or not module.reached_on_rocm(node) or _knows_fnuz(module, node):
             continue
-        if compiler_of(module, node) == "torchscript":
+        if compiler_of(module, node) == "torchscript" or _is_of_block_format(module, node):
             continue
         if is_deferred(module, node) and (reaches_cast(module, node) or _is_the_answer(module, node)):
             edits = [Edit(module.span(node), _by_gpu(module, node, name))] if is_editable(module, node) else []
@@ -134,6 +134,12 @@ def _is_asked(module: PythonModule, node: ast.expr) -> bool:
     call = next(item for item in module.parents(node) if isinstance(item, ast.Call))
     name = ast.unparse(call.func).rsplit(".", 1)[-1]
     return name in ("hasattr", "isinstance", "print", "view") or name.startswith("assert")
+
+
+def _is_of_block_format(module: PythonModule, node: ast.expr) -> bool:
+    """In a function about FP4 or OCP's MX formats, whose scales or parts are e4m3fn by definition."""
+    functions = (item for item in module.parents(node) if isinstance(item, (ast.FunctionDef, ast.AsyncFunctionDef)))
+    return any(name in module.text(item).lower() for item in functions for name in (b"fp4", b"mxfp"))
 
 
 def _knows_fnuz(module: PythonModule, node: ast.expr) -> bool:

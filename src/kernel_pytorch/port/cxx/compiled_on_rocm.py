@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Finding, Span
+from kernel_pytorch.port.cxx.absent_kits import absent_kit
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals, directives
 from kernel_pytorch.port.cxx.source import CxxFile
@@ -64,6 +65,10 @@ def is_within(offset: int, spans: tuple[Span, ...]) -> bool:
 
 def compiled_findings(src: CxxFile, findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings at places that a ROCm build compiles: the others are about code that it never sees."""
+    kit = absent_kit(src)
+    if kit is not None:
+        place = src.line_col(kit[1].start)
+        return (one for one in findings if (one.line, one.col) == place)
     return (one for one in findings if is_compiled(src, src.offset(one.line, one.col)))
 
 

@@ -52,11 +52,9 @@ def casts_by_name(module: PythonModule) -> tuple[tuple[ast.expr, str, Place], ..
     return tuple(found)
 
 
-def is_of_nvidia_alone(module: PythonModule) -> bool:
-    """A file about a format that is e4m3fn by definition (NVFP4's scales, OCP's MX), or in CUTLASS's language."""
-    if any(name in module.src.path.lower() for name in ("nvfp4", "mxfp", "mx_format")):
-        return True
-    return any(name.split(".")[0] == "cutlass" for _, names in module.import_statements for name in names)
+def is_ocp_by_definition(module: PythonModule) -> bool:
+    """A file about a format that is e4m3fn by definition: NVFP4's scales, OCP's MX."""
+    return any(name in module.src.path.lower() for name in ("nvfp4", "mxfp", "mx_format"))
 
 
 def is_deferred(module: PythonModule, node: ast.AST) -> bool:

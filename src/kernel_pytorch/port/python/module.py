@@ -152,6 +152,20 @@ class PythonModule:
             child = parent
         return False
 
+    @cached_property
+    def is_for_nvidia_alone(self) -> bool:
+        """A file in a language or for an engine of NVIDIA's: it is imported at the top, without a way around.
+
+        KP510 says so; nothing else about the file matters on ROCm.
+        """
+        top = (node for node in self.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+        named = (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            for node in top
+            if isinstance(node, ast.Import) or not node.level
+        )
+        return any(name.split(".")[0] in _NVIDIA_LANGUAGES for names in named for name in names)
+
     def is_type_checking_only(self, node: ast.AST) -> bool:
         """Under `if TYPE_CHECKING:`, which never runs."""
         return any(
@@ -264,6 +278,7 @@ class PythonModule:
         return known[function.name]
 
 
+_NVIDIA_LANGUAGES = frozenset({"cutlass", "tensorrt", "tensorrt_llm"})
 _EXITS = (ast.Return, ast.Raise, ast.Continue)
 _VENDOR_WORDS = {
     "nvidia": "nvidia", "geforce": "nvidia", "tesla": "nvidia", "quadro": "nvidia",

@@ -26,7 +26,7 @@ from kernel_pytorch.port.python.fp8 import (
     casts_by_name,
     casts_to,
     is_deferred,
-    is_of_nvidia_alone,
+    is_ocp_by_definition,
     reaches_cast,
 )
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
@@ -38,7 +38,7 @@ RULE = Rule("KP541", "fp8-dtype", ("python",), Safety.REVIEW, (b"float8", b"fp8"
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
-    if is_for_other_hardware(module) or is_of_nvidia_alone(module):
+    if is_for_other_hardware(module) or is_ocp_by_definition(module):
         return
     answered = {id(place.node) for _, _, place in casts_by_name(module)}
     named: list[ast.expr] = []

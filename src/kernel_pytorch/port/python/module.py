@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Span
@@ -321,15 +322,25 @@ def catches_import_error(handler: ast.ExceptHandler) -> bool:
     return bool(names & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
-# Only the file at hand is kept: a tree is some fifty times its source, and memory must not grow with the project.
-@lru_cache(maxsize=1)
+# A tree is some fifty times its source, and memory must not grow with the project: of the files looked at last, and of
+# those that their values were followed into, as many are kept as have this much source together.
+_KEPT_BYTES = 400_000
+_kept: OrderedDict[SourceFile, PythonModule | None] = OrderedDict()
+
+
 def python_module(src: SourceFile) -> PythonModule | None:
     """The parsed file, or None where Python itself cannot parse it (or it is not UTF-8)."""
-    return parse_module(src)
+    if src in _kept:
+        _kept.move_to_end(src)
+        return _kept[src]
+    _kept[src] = parse_module(src)
+    while len(_kept) > 1 and sum(len(one.data) for one in _kept) > _KEPT_BYTES:
+        _kept.popitem(last=False)
+    return _kept[src]
 
 
 def parse_module(src: SourceFile) -> PythonModule | None:
-    """Like `python_module`, for a file beside the one at hand, which stays the one that is kept."""
+    """Like `python_module`, and nothing is kept."""
     try:
         src.data.decode("utf-8")
         tree = ast.parse(src.data)

@@ -8,13 +8,18 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_bytes
-from kernel_pytorch.port.python.module import PythonModule, parse_module
+from kernel_pytorch.port.python.module import PythonModule, python_module
 from kernel_pytorch.port.source import SourceFile
 
 # A folder of the project may be called like one of these; an import of the name means the library.
 _LIBRARIES = frozenset(sys.stdlib_module_names) | {"torch", "triton", "numpy", "transformers", "flash_attn", "aiter"}
 _MAX_BYTES = 2_000_000
-_KEPT = 24  # parsed files beside the one at hand: a bound on memory
+_KEPT = 64  # files whose text is kept, so that it is not read again for every name
+
+
+def is_library(name: str) -> bool:
+    """Whether the first word of an import surely means a library, whatever the project calls its folders."""
+    return name in _LIBRARIES
 
 
 def find_module(module: PythonModule, dotted: str) -> tuple[PythonModule, tuple[str, ...]] | None:
@@ -48,10 +53,14 @@ def _is_there(root: Path, path: str) -> bool:
         return False
 
 
-@lru_cache(maxsize=_KEPT)
 def _parsed(root: Path, path: str, packages: frozenset[str]) -> PythonModule | None:
+    source = _source(root, path, packages)
+    return None if source is None else python_module(source)
+
+
+@lru_cache(maxsize=_KEPT)
+def _source(root: Path, path: str, packages: frozenset[str]) -> SourceFile | None:
     try:
-        data = read_bytes(root / path, root, _MAX_BYTES)
+        return SourceFile(path, read_bytes(root / path, root, _MAX_BYTES), "python", packages, root)
     except OSError:
         return None
-    return parse_module(SourceFile(path, data, "python", packages, root))

@@ -24,7 +24,7 @@ from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.rule import Rule
 
 # A wrapper of the query may stand in another module: its name speaks of what it asks.
-TRIGGERS = (b"get_device_capability", b"get_device_properties", b"capability", b"sm", b"arch")
+TRIGGERS = (b"get_device_properties", b"capab", b"_sm", b"sm_", b"_arch", b"_cc")
 RULE = Rule("KP584", "device-capability", ("python",), Safety.REVIEW, TRIGGERS)
 
 _HAS_FP8 = b'torch.cuda.get_device_properties("cuda").gcnArchName.startswith(("gfx94", "gfx95", "gfx12"))'

@@ -21,6 +21,7 @@ from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
 from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.python.project_modules import is_library
 from kernel_pytorch.port.python.running import import_time, running
 from kernel_pytorch.port.rule import Rule
 
@@ -37,7 +38,7 @@ _OF_SCRIPTS = frozenset({"tests", "test", "examples", "benchmarks", "benchmark",
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
-    if _is_script(module) or is_for_other_hardware(module):
+    if not _calls_something(module) or _is_script(module) or is_for_other_hardware(module):
         return
     seen: set[int] = set()
     for step in running(module, import_time(module)):
@@ -50,6 +51,35 @@ def check(module: PythonModule) -> Iterator[Finding]:
         seen.add(id(place))
         through = f", called by {ast.unparse(place.func)}()," if place is not step.node else ""
         yield RULE.finding(module.src, module.span(place), f"{name}{through} starts HIP while the module is imported")
+
+
+def _calls_something(module: PythonModule) -> bool:
+    """Whether anything is called at import that could ask: torch, Triton, or code of the project. Cheap."""
+    names: set[str] = set()
+    for node in module.tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Import):
+            names.update(_bound_names(node, tuple(alias.name for alias in node.names), module))
+        elif isinstance(node, ast.ImportFrom):
+            source = "." if node.level else node.module or ""
+            names.update(_bound_names(node, (source,) * len(node.names), module))
+    for top in import_time(module):
+        for item in ast.walk(top):
+            head = item.func if isinstance(item, ast.Call) else None
+            while isinstance(head, ast.Attribute):
+                head = head.value
+            if isinstance(head, ast.Name) and head.id in names:
+                return True
+    return False
+
+
+def _bound_names(node: ast.Import | ast.ImportFrom, sources: tuple[str, ...], module: PythonModule) -> Iterator[str]:
+    """The names that an import binds to torch, Triton or something that is no library we know."""
+    for alias, source in zip(node.names, sources, strict=True):
+        first = source.split(".")[0]
+        if first in ("", "torch", "triton") or first in module.src.project_packages or not is_library(first):
+            yield alias.asname or alias.name.split(".")[0]
 
 
 def _query(module: PythonModule, node: ast.AST) -> str | None:

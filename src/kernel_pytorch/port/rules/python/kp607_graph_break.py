@@ -23,7 +23,7 @@ from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.running import running
 from kernel_pytorch.port.rule import Rule
 
-RULE = Rule("KP607", "graph-break", ("python",), Safety.MANUAL, (b"compile",))
+RULE = Rule("KP607", "graph-break", ("python",), Safety.MANUAL, (b"torch.compile", b"import compile"))
 
 _DISABLED = ("torch._dynamo.disable", "torch.compiler.disable", "torch._dynamo.eval_frame.disable")
 

@@ -175,10 +175,17 @@ def capability_tests(module: PythonModule) -> Iterator[CapabilityTest]:
     `has_capability(9, 0)` is a comparison where the project's function of that name compares its arguments.
     """
     for node in nodes_of(module, ast.Compare):
-        yield from _judged(module, node, [*_questions(module, node)])
+        if any(_holds_constant(item) for item in (node.left, *node.comparators)):
+            yield from _judged(module, node, [*_questions(module, node)])
     for call in nodes_of(module, ast.Call):
-        if call.args or call.keywords:
+        if any(_holds_constant(item) for item in (*call.args, *(item.value for item in call.keywords))):
             yield from _judged(module, call, [*_asked_inside(module, call)])
+
+
+def _holds_constant(node: ast.expr) -> bool:
+    """A number or text, or a display of some: only those can be compared here. Asked first, as it costs nothing."""
+    first = node.elts[0] if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and node.elts else node
+    return isinstance(first, ast.Constant) and first.value is not None
 
 
 def sm_values(module: PythonModule) -> Iterator[ast.expr]:

@@ -45,7 +45,8 @@ def check(module: PythonModule) -> Iterator[Finding]:
 
 def _values(module: PythonModule) -> Iterator[ast.expr]:
     for call in nodes_of(module, ast.Call):
-        if module.reached_on_rocm(call) and is_training_arguments(module, call.func):
+        may_set = any(item.arg in ("tf32", None) for item in call.keywords)
+        if may_set and module.reached_on_rocm(call) and is_training_arguments(module, call.func):
             yield from (item.value for item in call.keywords if item.arg == "tf32")
             for item in call.keywords:
                 if item.arg is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from kernel_pytorch.verify.golden.archive import (
     storable,
     write_record,
 )
+from kernel_pytorch.verify.golden.backward import LOSS, NoBackward, run_backward
 from kernel_pytorch.verify.golden.numeric_settings import (
     MODES,
     described_machine,
@@ -30,7 +31,7 @@ from kernel_pytorch.verify.golden.observe import ROOT, Event, flat_tensors, obse
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """`depth` of the module tree (None: all), identical `repeats`, limits of size, and whether weights go along."""
+    """`depth` of the module tree (None: all), identical `repeats`, limits of size, and what else goes along."""
 
     depth: int | None = None
     repeats: int = 10
@@ -38,6 +39,7 @@ class RecordOptions:
     max_tensor_mb: float = 64.0
     modes: tuple[str, ...] = MODES
     save_weights: bool = False
+    backward: bool = True
 
 
 class _Store:
@@ -98,6 +100,7 @@ def record(
                 first = _observed_run(model, subject, options.depth, store, mode)
                 noise = _noise(model, subject, options, first, store, partial(_counted, progress, mode))
             events[mode] = tuple(EventRecord(e.module, e.call, e.phase, e.tensors, tuple(noise[e.key])) for e in first)
+    backward, note = _backward(model, subject, options, store, progress)
     weights = {name: value for name, value in _state(model).items() if isinstance(value, torch.Tensor)}
     result = GoldenRecord(
         target=subject.name,
@@ -109,12 +112,46 @@ def record(
         depth=options.depth,
         repeats=options.repeats,
         dropped=tuple(store.dropped),
+        backward=backward,
+        backward_note=note,
     )
     saved = (
         {name: value.detach().to("cpu").clone() for name, value in weights.items()} if options.save_weights else None
     )
     write_record(folder, result, store.tensors, saved)
     return result
+
+
+def _backward(
+    model: Any, subject: Subject, options: RecordOptions, store: _Store, progress: Callable[[str], None]
+) -> tuple[dict[str, tuple[EventRecord, ...]], str]:
+    """Loss and gradients by mode, with their noise; none, and why, where the model has no backward pass."""
+    found: dict[str, tuple[EventRecord, ...]] = {}
+    for mode in options.modes if options.backward else ():
+        first: dict[str, EventRecord] = {}
+        noise: dict[str, list[float]] = {}
+
+        def keep(event: Event, gradients: list[Any], mode: str = mode, first: Any = first, noise: Any = noise) -> None:
+            refs = [store.put(gradient, f"{mode} {event.key}", needed=event == LOSS) for gradient in gradients]
+            if event.key not in first and all(ref is not None for ref in refs):
+                first[event.key] = EventRecord(event.module, event.call, event.phase, tuple(refs))  # type: ignore[arg-type]
+                noise[event.key] = [0.0] * len(refs)
+
+        def compare(event: Event, gradients: list[Any], first: Any = first, noise: Any = noise) -> None:
+            known = first.get(event.key)
+            for index, (ref, gradient) in enumerate(zip(known.tensors if known else (), gradients, strict=False)):
+                error = relative_error(kept_part(gradient, ref.stride), store.tensors[ref.id], ref)
+                noise[event.key][index] = max(noise[event.key][index], error)
+
+        with numeric_settings(mode):
+            try:
+                for number in range(options.repeats):
+                    progress(f"{mode}: backward, run {number + 1}")
+                    run_backward(model, subject, compare if number else keep, options.depth)
+            except NoBackward as reason:
+                return {}, str(reason)
+        found[mode] = tuple(replace(event, noise=tuple(noise[key])) for key, event in first.items())
+    return found, ""
 
 
 def _counted(progress: Callable[[str], None], mode: str, number: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import Project
 
 TITLES = {
@@ -35,28 +37,76 @@ _DAYS = frozenset({"KP231", "KP232", "KP233"})
 _HOURS = frozenset({"KP230", "KP234", "KP242", "KP246", "KP312", "KP322"})
 
 
+# NVIDIA's libraries by what a file includes or calls, and what AMD has for them.
+_LIBRARIES = {
+    "cuBLAS": (rb"cublas", "hipBLAS"),
+    "cuDNN": (rb"cudnn", "MIOpen"),
+    "NCCL": (rb"nccl", "RCCL"),
+    "cuFFT": (rb"cufft", "hipFFT"),
+    "cuSPARSE": (rb"cusparse", "hipSPARSE"),
+    "cuSOLVER": (rb"cusolver", "hipSOLVER"),
+    "cuRAND": (rb"curand", "hipRAND"),
+    "CUB": (rb"cub", "hipCUB"),
+    "Thrust": (rb"thrust", "rocThrust"),
+    "CUTLASS": (rb"cutlass", "Composable Kernel, by hand"),
+}
+_USED = {
+    name: re.compile(
+        rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:\w+/)*%s[/_.A-Zv]|\b%s(?:[A-Z]\w*[ \t]*\(|::\w)" % (word, word),
+        re.MULTILINE,
+    )
+    for name, (word, _) in _LIBRARIES.items()
+}
+_COMPILES = re.compile(
+    rb"^[^#\n]*(?:\btorch\s*\.\s*compile\b|\bfrom torch import [^\n]*\bcompile\b|\btorch\._(?:inductor|dynamo)\b)", re.M
+)
+_CAPTURES = re.compile(
+    rb"^[^#\n]*\b(?:torch\.cuda\.(?:CUDAGraph|graphs?|make_graphed_callables)|cudaStreamBeginCapture|cudaGraphLaunch)\b",
+    re.M,
+)
+
+
+def _files_with(project: Project, pattern: re.Pattern[bytes], *languages: str) -> int:
+    return sum(
+        pattern.search(read_if_there(project.root / path, project.root) or b"") is not None
+        for path in project.of(*languages)
+    )
+
+
 def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
-    """The phases, decided by what the scan found."""
+    """The phases, decided by what the scan found and by what the sources use: a library that a translation renames,
+    or a plain `torch.compile`, gives no finding and is work of its phase all the same."""
     cuda = len(project.of("cuda"))
     python = len(project.of("python"))
     in_range = {number: sum(finding.code.startswith(f"KP{number}") for finding in findings) for number in range(2, 8)}
+    around = [finding for finding in findings if finding.code.startswith(("KP1", "KP44"))]
     kernels = f"{cuda} files with CUDA code" if cuda else "no CUDA C++ in the project"
     named = set(project.of("cmake", "make"))
-    build = len(named | {finding.path for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42"))})
+    building = [finding for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42", "KP43"))]
+    build = len(named | {finding.path for finding in building})
+    used = [name for name, pattern in _USED.items() if _files_with(project, pattern, "cuda", "c++")]
+    compiles = _files_with(project, _COMPILES, "python")
+    tuned = sum("TORCHINDUCTOR" in finding.message for finding in findings if finding.code == "KP447")
+    captures = _files_with(project, _CAPTURES, "python", "cuda")
+    warps = f"{in_range[3]} places depend on the width of a warp"
     answers = {
-        1: (bool(python or cuda), f"{python} Python files, {kernels}"),
+        1: (
+            bool(python or cuda),
+            f"{python} Python files, {kernels}, {len(around)} places in the environment, CI and deploy files",
+        ),
         2: (bool(cuda), kernels),
-        3: (bool(cuda), f"{in_range[3]} places depend on the width of a warp" if cuda else kernels),
-        4: (
-            bool(in_range[4] or (cuda and build)),
-            f"{build} build files, {in_range[4]} places in build, CI or deploy files",
-        ),
+        3: (bool(cuda), warps + ("; CUTLASS is rewritten by hand" if "CUTLASS" in used else "") if cuda else kernels),
+        4: (bool(building or (cuda and build)), f"{build} build files, {len(building)} places in them"),
         5: (
-            bool(in_range[5]),
-            f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries",
+            bool(in_range[5] or used),
+            f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries"
+            + "".join(f"; {name} -> {_LIBRARIES[name][1]}" for name in used),
         ),
-        6: (bool(in_range[6]), f"{in_range[6]} places that torch.compile or Inductor settings touch"),
-        7: (bool(in_range[7]), f"{in_range[7]} places that capture graphs"),
+        6: (
+            bool(in_range[6] or compiles or tuned),
+            f"{compiles} files use torch.compile, {in_range[6] + tuned} places that its or Inductor's settings touch",
+        ),
+        7: (bool(in_range[7] or captures), f"{captures} files capture graphs, {in_range[7]} places to look at"),
         8: (True, "always"),
     }
     return tuple(Phase(number, TITLES[number], *answers[number]) for number in TITLES)

@@ -37,40 +37,52 @@ _DAYS = frozenset({"KP231", "KP232", "KP233"})
 _HOURS = frozenset({"KP230", "KP234", "KP242", "KP246", "KP312", "KP322"})
 
 
-# NVIDIA's libraries by what a file includes or calls, and what AMD has for them.
+# NVIDIA's libraries by the word that their headers and functions begin with, and what AMD has for them.
 _LIBRARIES = {
-    "cuBLAS": (rb"cublas", "hipBLAS"),
-    "cuDNN": (rb"cudnn", "MIOpen"),
-    "NCCL": (rb"nccl", "RCCL"),
-    "cuFFT": (rb"cufft", "hipFFT"),
-    "cuSPARSE": (rb"cusparse", "hipSPARSE"),
-    "cuSOLVER": (rb"cusolver", "hipSOLVER"),
-    "cuRAND": (rb"curand", "hipRAND"),
-    "CUB": (rb"cub", "hipCUB"),
-    "Thrust": (rb"thrust", "rocThrust"),
-    "CUTLASS": (rb"cutlass", "Composable Kernel, by hand"),
+    "cublas": ("cuBLAS", "hipBLAS"),
+    "cudnn": ("cuDNN", "MIOpen"),
+    "nccl": ("NCCL", "RCCL"),
+    "cufft": ("cuFFT", "hipFFT"),
+    "cusparse": ("cuSPARSE", "hipSPARSE"),
+    "cusolver": ("cuSOLVER", "hipSOLVER"),
+    "curand": ("cuRAND", "hipRAND"),
+    "cub": ("CUB", "hipCUB"),
+    "thrust": ("Thrust", "rocThrust"),
+    "cutlass": ("CUTLASS", "Composable Kernel, by hand"),
 }
-_USED = {
-    name: re.compile(
-        rb"^[ \t]*#[ \t]*include[ \t]*[<\"](?:\w+/)*%s[/_.A-Zv]|\b%s(?:[A-Z]\w*[ \t]*\(|::\w)" % (word, word),
-        re.MULTILINE,
-    )
-    for name, (word, _) in _LIBRARIES.items()
-}
-_COMPILES = re.compile(
-    rb"^[^#\n]*(?:\btorch\s*\.\s*compile\b|\bfrom torch import [^\n]*\bcompile\b|\btorch\._(?:inductor|dynamo)\b)", re.M
+_WORDS = "|".join(_LIBRARIES).encode()
+_USE = re.compile(
+    rb"#[ \t]*include[ \t]*[<\"](?:\w+/)*(%s)[/_.A-Zv]|\b(%s)(?:[A-Z]\w*[ \t]*\(|::\w)" % (_WORDS, _WORDS)
 )
-_CAPTURES = re.compile(
-    rb"^[^#\n]*\b(?:torch\.cuda\.(?:CUDAGraph|graphs?|make_graphed_callables)|cudaStreamBeginCapture|cudaGraphLaunch)\b",
-    re.M,
+_COMPILE = re.compile(
+    rb"^[^#\n]*?(?:\btorch\s*\.\s*compile\b|\bfrom torch import [^\n]*\bcompile\b|\btorch\._(?:inductor|dynamo)\b)",
+    re.MULTILINE,
+)
+_CAPTURE = re.compile(
+    rb"\b(?:torch\.cuda\.(?:CUDAGraph|graphs?|make_graphed_callables)|cudaStreamBeginCapture|cudaGraphLaunch)\b"
 )
 
 
-def _files_with(project: Project, pattern: re.Pattern[bytes], *languages: str) -> int:
-    return sum(
-        pattern.search(read_if_there(project.root / path, project.root) or b"") is not None
-        for path in project.of(*languages)
-    )
+@dataclass(frozen=True)
+class _Uses:
+    """What the sources call that a scan need not report: libraries, and how many files compile and capture."""
+
+    libraries: tuple[str, ...]
+    compiles: int
+    captures: int
+
+
+def _uses(project: Project) -> _Uses:
+    found: set[str] = set()
+    compiles = captures = 0
+    for path in project.of("python", "cuda", "c++"):
+        data = read_if_there(project.root / path, project.root) or b""
+        if path.endswith(".py"):
+            compiles += b"torch" in data and _COMPILE.search(data) is not None
+        else:
+            found.update((one or other).decode() for one, other in _USE.findall(data))
+        captures += _CAPTURE.search(data) is not None
+    return _Uses(tuple(word for word in _LIBRARIES if word in found), compiles, captures)
 
 
 def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
@@ -84,10 +96,8 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
     named = set(project.of("cmake", "make"))
     building = [finding for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42", "KP43"))]
     build = len(named | {finding.path for finding in building})
-    used = [name for name, pattern in _USED.items() if _files_with(project, pattern, "cuda", "c++")]
-    compiles = _files_with(project, _COMPILES, "python")
+    uses = _uses(project)
     tuned = sum("TORCHINDUCTOR" in finding.message for finding in findings if finding.code == "KP447")
-    captures = _files_with(project, _CAPTURES, "python", "cuda")
     warps = f"{in_range[3]} places depend on the width of a warp"
     answers = {
         1: (
@@ -95,18 +105,24 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
             f"{python} Python files, {kernels}, {len(around)} places in the environment, CI and deploy files",
         ),
         2: (bool(cuda), kernels),
-        3: (bool(cuda), warps + ("; CUTLASS is rewritten by hand" if "CUTLASS" in used else "") if cuda else kernels),
+        3: (
+            bool(cuda),
+            warps + ("; CUTLASS is rewritten by hand" if "cutlass" in uses.libraries else "") if cuda else kernels,
+        ),
         4: (bool(building or (cuda and build)), f"{build} build files, {len(building)} places in them"),
         5: (
-            bool(in_range[5] or used),
+            bool(in_range[5] or uses.libraries),
             f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries"
-            + "".join(f"; {name} -> {_LIBRARIES[name][1]}" for name in used),
+            + "".join("; " + " -> ".join(_LIBRARIES[word]) for word in uses.libraries),
         ),
         6: (
-            bool(in_range[6] or compiles or tuned),
-            f"{compiles} files use torch.compile, {in_range[6] + tuned} places that its or Inductor's settings touch",
+            bool(in_range[6] or uses.compiles or tuned),
+            f"{uses.compiles} files use torch.compile, {in_range[6] + tuned} places that set it or Inductor",
         ),
-        7: (bool(in_range[7] or captures), f"{captures} files capture graphs, {in_range[7]} places to look at"),
+        7: (
+            bool(in_range[7] or uses.captures),
+            f"{uses.captures} files capture graphs, {in_range[7]} places to look at",
+        ),
         8: (True, "always"),
     }
     return tuple(Phase(number, TITLES[number], *answers[number]) for number in TITLES)

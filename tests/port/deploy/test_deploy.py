@@ -404,8 +404,26 @@ def test_a_variable_is_found_in_each_kind_of_file(tmp_path: Path, path: str, tex
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("export PYTORCH_ROCM_ARCH=gfx942\n", "names one GPU, gfx942"),
+        ("export CUDA_HOME=/usr/local/cuda-12.4\n", "/opt/rocm"),
+        ("export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n", "/opt/rocm"),
+        ("AMD_LOG_LEVEL=4 python train.py\n", "a line for every call"),
+        ("export HIP_CACHE_ENABLED=1\n", "no variable of ROCm's"),
+        ("export CUDA_DEVICE_MAX_CONNECTIONS=1\n", "not read on ROCm"),
+        ("export HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "a person decides"),
+    ],
+)
+def test_what_else_a_script_sets(tmp_path: Path, text: str, words: str) -> None:
+    (found,) = made(tmp_path, {"run.sh": text})[1]
+    assert found.code == "KP447" and words in found.message
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        "export PYTORCH_ROCM_ARCH='gfx90a;gfx942' GPU_TARGETS=$(rocminfo | grep -o gfx942) PATH=/opt/bin:$PATH\n",
         'if [ "$TORCHINDUCTOR_MAX_AUTOTUNE" = 1 ]; then echo "${HIP_LAUNCH_BLOCKING:-1}"; fi\n',
         "export TORCHINDUCTOR_MAX_AUTOTUNE=0 HIP_LAUNCH_BLOCKING=\nunset CUDA_LAUNCH_BLOCKING\n",
         "# export TORCHINDUCTOR_MAX_AUTOTUNE=1\n",

@@ -2,7 +2,8 @@
 
 What: A Dockerfile, a shell script, a compose file, a manifest, a workflow or a .env file that sets
     TORCHINDUCTOR_MAX_AUTOTUNE (and its forms), max_split_size_mb or expandable_segments in PYTORCH_CUDA_ALLOC_CONF,
-    HIP_LAUNCH_BLOCKING and its like, TORCH_CUDA_ARCH_LIST, HSA_OVERRIDE_GFX_VERSION, or what only CUDA reads.
+    HIP_LAUNCH_BLOCKING and its like, HSA_OVERRIDE_GFX_VERSION, one fixed target in PYTORCH_ROCM_ARCH, a path into
+    /usr/local/cuda, TORCH_CUDA_ARCH_LIST, or what only CUDA reads.
 Why: The program sees it, whatever its code says. With the first, `mode="default"` tunes every graph for minutes, which
     looks like a hang; some AMD images set it. Older HIP allocators refuse max_split_size_mb, and in newer ones memory
     grows with it. With the third every launch waits.
@@ -31,9 +32,24 @@ from kernel_pytorch.port.rules.python.kp605_inductor_environment import NAMES as
 
 CODE = "KP447"
 WAITING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY")
-TARGETS = "TORCH_CUDA_ARCH_LIST"
+CUDA_TARGETS = "TORCH_CUDA_ARCH_LIST"
+TARGETS = ("PYTORCH_ROCM_ARCH", "CMAKE_HIP_ARCHITECTURES", "GPU_TARGETS", "AMDGPU_TARGETS")
+FOLDERS = ("CUDA_HOME", "CUDA_PATH", "CUDACXX", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "PATH")
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
-_NAMES = "|".join(sorted((*ALLOCATOR, *CUDA_ONLY, *INDUCTOR, *WAITING, TARGETS, OVERRIDE), key=len, reverse=True))
+UNKNOWN = "HIP_CACHE_ENABLED"  # named by a public guide
+_ALL = (
+    *ALLOCATOR,
+    *CUDA_ONLY,
+    *INDUCTOR,
+    *WAITING,
+    *TARGETS,
+    *FOLDERS,
+    CUDA_TARGETS,
+    OVERRIDE,
+    UNKNOWN,
+    "AMD_LOG_LEVEL",
+)
+_NAMES = "|".join(sorted(_ALL, key=len, reverse=True))
 # NAME=value, NAME: value, "NAME": "value", Docker's older `ENV NAME value`, Kubernetes' name and value on two lines.
 # Not $NAME, -DNAME, settings.NAME.
 _SETTING = re.compile(
@@ -62,6 +78,7 @@ class OnROCm:
 
     message: str
     value: str | None = None
+    is_idle: bool = False  # ROCm does not look at it
 
 
 def settings(text: str) -> Iterator[Setting]:
@@ -91,12 +108,24 @@ def on_rocm(name: str, value: str) -> OnROCm | None:
         return OnROCm(
             "expandable_segments needs ROCm 7.0 and a torch of about 2.11: ignored before, an open hang since"
         )
-    if name == TARGETS:
-        return OnROCm(f"{TARGETS} is not read on ROCm: PYTORCH_ROCM_ARCH lists targets (gfx942;gfx1100)")
+    if name == CUDA_TARGETS:
+        message = f"{name} is not read on ROCm: PYTORCH_ROCM_ARCH lists targets (gfx942;gfx1100)"
+        return OnROCm(message, is_idle=True)
+    if name in TARGETS and re.fullmatch(r"gfx[0-9a-f]+(?::[\w+:-]+)?", value):
+        return OnROCm(
+            f"{name} names one GPU, {value}: what is built does not run on another; ask rocminfo, or list more"
+        )
+    if name in FOLDERS and "/usr/local/cuda" in value:
+        rocm = re.sub(r"/usr/local/cuda(?:-[\d.]+)?", "/opt/rocm", value).replace("/opt/rocm/lib64", "/opt/rocm/lib")
+        return OnROCm(f"{name} has /usr/local/cuda, which is not there on ROCm: it is /opt/rocm", rocm, is_idle=True)
+    if name == "AMD_LOG_LEVEL" and value.isdigit() and int(value) > 2:
+        return OnROCm(f"{name}={value} writes a line for every call of the runtime", "0")
+    if name == UNKNOWN:
+        return OnROCm(f"{name} is no variable of ROCm's: setting it does nothing", is_idle=True)
     if name == OVERRIDE and value:
         return OnROCm(f"{OVERRIDE} runs code built for another GPU: a person decides")
     if name in CUDA_ONLY and value != "PCI_BUS_ID":
-        return OnROCm(f"{name} is not read on ROCm")
+        return OnROCm(f"{name} is not read on ROCm", is_idle=True)
     return None
 
 
@@ -115,8 +144,10 @@ def variable_findings(path: str, text: str, has_twin: bool = False) -> Iterator[
     is_for_one = is_for_rocm(path) or _FOR_CUDA.search(path) or is_workflow(path)
     for setting in settings(text):
         verdict = on_rocm(setting.name, setting.value)
-        if verdict is None or verdict.message in reported or (is_for_one and "not read" in verdict.message):
+        if verdict is None or verdict.message in reported or (is_for_one and verdict.is_idle):
             continue
+        if has_twin and setting.name in FOLDERS:
+            continue  # a change like all others of the twin
         reported.add(verdict.message)
         written = f"; the twin has {setting.name}={verdict.value}" if has_twin and verdict.value is not None else ""
         line = text.count("\n", 0, setting.start) + 1

@@ -107,6 +107,23 @@ def test_sequences_end_to_end_ask_the_host_for_nothing(tier: str) -> None:
     torch.testing.assert_close(out.double(), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("tier", ["aiter", "sdpa"], indirect=True)
+def test_one_graph_serves_many_lengths(tier: str) -> None:
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(graph: torch.fx.GraphModule, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    run = torch.compile(adapter.flash_attn_func, fullgraph=True, backend=keep, dynamic=True)
+    for length in (5, 6, 9):
+        q, k, v = inputs(2, length, length, 4, 2, 16, torch.float32)
+        torch.testing.assert_close(
+            run(q, k, v, causal=True).double(), reference(q, k, v, causal=True)[0], rtol=1e-5, atol=1e-5
+        )
+    assert len(graphs) == 1 and adapter.last_tier() == tier
+
+
 def test_a_cache_is_written_inside_the_graph() -> None:
     q, k, v = inputs(2, 1, 1, 4, 2, 8, torch.float32)
     _, old_k, old_v = inputs(2, 1, 8, 4, 2, 8, torch.float32)

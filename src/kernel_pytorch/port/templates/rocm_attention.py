@@ -60,7 +60,7 @@ def _call(dropout_p: float, scale: Any, causal: bool, window: Any, softcap: Any,
 
 
 _OPTIONS = ("softcap", "alibi_slopes", "window_size", "return_attn_probs")
-_FACTS = ("dropout", "mask", "empty", "training", "compiled")
+_FACTS = ("dropout", "mask", "empty", "wide heads", "training", "compiled")
 
 
 def _tier(function: str, q: Any, k: Any, v: Any, sizes: Any, call: _Call, given: Any = (), ragged: bool = False) -> str:
@@ -68,11 +68,13 @@ def _tier(function: str, q: Any, k: Any, v: Any, sizes: Any, call: _Call, given:
     options = (
         call.softcap != 0.0, call.alibi_slopes is not None, call.left >= 0 or call.right >= 0, call.wants_lse,
         call.dropout_p > 0.0, _mask(sizes[0], sizes[1], call, ragged) == "some",
-        not (q.shape[0] and sizes[0] and sizes[1]),
+        not (q.shape[0] and sizes[0] and sizes[1]), q.shape[-1] > 256,
         torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad),
         torch.compiler.is_compiling(),
     )  # fmt: skip
-    return str(_constant_tier(function, q.device, q.dtype, q.shape[-1], given, options))
+    # Sizes and numbers can be symbols of torch.compile; a choice rests on constants.
+    constants = tuple([True if option else False for option in options])  # noqa: SIM210
+    return str(_constant_tier(function, q.device, q.dtype, given, constants))
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -84,7 +86,7 @@ def _constant_tier(*kind: Any) -> str:
 
 
 @functools.cache
-def _choose(function: str, device: Any, dtype: Any, head_size: int, given: tuple[str, ...], options: Any) -> str:
+def _choose(function: str, device: Any, dtype: Any, given: tuple[str, ...], options: tuple[bool, ...]) -> str:
     asked = (*given, *(name for name, holds in zip((*_OPTIONS, *_FACTS), options, strict=True) if holds))
     passed: list[str] = []
     for tier in ("sdpa", "eager") if function == "plain" else ("aiter", "flash_attn", "sdpa", "eager"):
@@ -94,8 +96,8 @@ def _choose(function: str, device: Any, dtype: Any, head_size: int, given: tuple
             reason = _torch_refuses(tier, asked)
         elif not _runs_kernels(device, dtype):
             reason = f"{tier} serves half precision on a GPU"
-        elif tier == "aiter" and (head_size > 256 or _target(device) not in AITER_TARGETS):
-            reason = f"aiter has no kernels for head size {head_size} on {_target(device)}"
+        elif tier == "aiter" and _target(device) not in AITER_TARGETS:
+            reason = f"aiter has no kernels for {_target(device)}"
         else:
             reason = _library_refuses(tier, function, asked)
         if reason is None:
@@ -135,6 +137,8 @@ def _target(device: torch.device) -> str:
 def _library_refuses(tier: str, function: str, asked: tuple[str, ...]) -> str | None:
     if "dropout" in asked and "return_attn_probs" in asked and (tier == "aiter" or "compiled" in asked):
         return f"{tier} does not give flash-attn's dropout pattern here"
+    if tier == "aiter" and "wide heads" in asked:
+        return "aiter's head size ends at 256"
     if tier == "aiter" and "training" in asked and "softcap" in asked:
         return "aiter's backward pass leaves softcap out"
     for op in (None,) if "compiled" not in asked else (0, 1) if "training" in asked else (0,):

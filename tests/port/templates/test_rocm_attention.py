@@ -219,6 +219,8 @@ def test_what_is_not_known_is_refused_by_name() -> None:
         adapter.flash_attn_with_kvcache(q, k, v, cache_leftpad=torch.zeros(1))
     with pytest.raises(NotImplementedError, match="attention_chunk"):
         adapter.flash_attn_v3_func(q, k, v, attention_chunk=2)
+    with pytest.raises(NotImplementedError, match="q_descale"):
+        adapter.flash_attn_v3_func(q, k, v, None, True, None, torch.zeros(2, 2))
 
 
 def test_version_three_has_the_scale_where_two_has_dropout() -> None:

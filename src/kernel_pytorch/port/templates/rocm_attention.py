@@ -548,7 +548,7 @@ def flash_attn_v3_varlen_func(
 def _third(function: Any, tensors: tuple[Any, ...], asked: dict[str, Any]) -> Any:
     for name in ("qv", "q_descale", "k_descale", "v_descale", "attention_chunk", "seqused_q", "seqused_k"):
         value = asked.pop(name, None)
-        if value is not None and value is not False and value != 0:
+        if value is not None and not (isinstance(value, (bool, int)) and value == 0):
             raise NotImplementedError(f"flash-attn 3's {name} has no counterpart on ROCm")
     kept = {name: value for name, value in asked.items() if name not in ("num_splits", "pack_gqa", "sm_margin")}
     out = function(*tensors, **kept)

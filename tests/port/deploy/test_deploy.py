@@ -412,6 +412,7 @@ def test_a_variable_is_found_in_each_kind_of_file(tmp_path: Path, path: str, tex
         ("AMD_LOG_LEVEL=4 python train.py\n", "a line for every call"),
         ("export HIP_CACHE_ENABLED=1\n", "no variable of ROCm's"),
         ("export CUDA_DEVICE_MAX_CONNECTIONS=1\n", "not read on ROCm"),
+        ("export CUDA_LAUNCH_BLOCKING=1\n", "does not make HIP wait"),
         ("export HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "a person decides"),
     ],
 )
@@ -440,10 +441,10 @@ def test_overlays_and_run_scripts_take_harmful_values_back(tmp_path: Path) -> No
         "services:\n  a:\n    image: acme/a\n    gpus: all\n    environment:\n"
         "      TORCHINDUCTOR_MAX_AUTOTUNE: 1\n      LANG: C\n"
     )
-    script = "docker run --gpus all -e CUDA_LAUNCH_BLOCKING=1 -e LANG=C acme/a\n"
+    script = "docker run --gpus all -e HIP_LAUNCH_BLOCKING=1 -e LANG=C acme/a\n"
     files, _ = made(tmp_path, {"compose.yml": compose, "run.sh": script})
     assert '    environment:\n      TORCHINDUCTOR_MAX_AUTOTUNE: "0"\n    devices:' in files["compose.rocm.yml"]
-    assert f"docker run {DEVICES} -e CUDA_LAUNCH_BLOCKING=0 -e LANG=C acme/a\n" == files["run.rocm.sh"]
+    assert f"docker run {DEVICES} -e HIP_LAUNCH_BLOCKING=0 -e LANG=C acme/a\n" == files["run.rocm.sh"]
 
 
 PROJECT = '[project]\nname = "acme"\nversion = "1"\ndependencies = ["torch==2.5.1", "numpy"]\n'
@@ -485,6 +486,15 @@ def test_commands_of_scripts_and_workflows(tmp_path: Path, path: str, text: str,
 )
 def test_commands_that_may_stay(tmp_path: Path, path: str, text: str) -> None:
     assert made(tmp_path, {path: text, "pyproject.toml": PROJECT})[1] == []
+
+
+def test_what_the_twin_changes_is_not_reported_twice(tmp_path: Path) -> None:
+    script = "nsys profile python a.py\ndocker run --gpus all nvidia/cuda:12.4.1-base-ubuntu22.04 true\n"
+    _, findings = made(tmp_path, {"run.sh": script})
+    assert [(one.code, one.line) for one in findings if "--gpus" in one.message or "nvidia/cuda" in one.message] == [
+        ("KP443", 2)
+    ]
+    assert [one.line for one in findings if one.code == "KP448"] == [1]
 
 
 def test_one_command_in_many_documents_is_one_finding(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from kernel_pytorch.port.deploy.install_steps import InstallPlan, StageInstalls
 from kernel_pytorch.port.deps.packages import classify, normalize
 
+DEVICES = "asks for NVIDIA's devices"
 _INDEX = re.compile(r"download\.pytorch\.org/whl/(?:nightly/|test/)?(cu\d{2,3})\b|\+(cu\d{2,3})\b")
 _PIP = re.compile(r"\b(?:pip3?|uv\s+pip)\s+install\s+(.*)$")
 _CONDA = re.compile(r"\b(?:conda|mamba|micromamba)\s+install\b.*?(pytorch-cuda|cudatoolkit|cuda-toolkit|-c\s+nvidia)\b")
@@ -43,7 +44,7 @@ def cuda_in_command(line: str, plan: InstallPlan) -> Iterator[str]:
         yield f"the command takes CUDA from conda ({' '.join(conda[1].split())}), which has no ROCm torch"
     docker = _DOCKER.search(line)
     if docker is not None:
-        yield f"{docker[1] or docker[2]} asks for NVIDIA's devices: --device /dev/kfd --device /dev/dri on AMD"
+        yield f"{docker[1] or docker[2]} {DEVICES}: --device /dev/kfd --device /dev/dri on AMD"
     pip = _PIP.search(line)
     named = list(_packages(pip[1].split(), plan.names)) if pip is not None else []
     yield from named

@@ -31,24 +31,15 @@ from kernel_pytorch.port.rules.python.kp597_cuda_only_variables import NAMES as 
 from kernel_pytorch.port.rules.python.kp605_inductor_environment import NAMES as INDUCTOR
 
 CODE = "KP447"
-WAITING = ("CUDA_LAUNCH_BLOCKING", "HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY")
+WAITING = ("HIP_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "AMD_SERIALIZE_COPY")
+CUDA_WAITING = "CUDA_LAUNCH_BLOCKING"
 CUDA_TARGETS = "TORCH_CUDA_ARCH_LIST"
 TARGETS = ("PYTORCH_ROCM_ARCH", "CMAKE_HIP_ARCHITECTURES", "GPU_TARGETS", "AMDGPU_TARGETS")
 FOLDERS = ("CUDA_HOME", "CUDA_PATH", "CUDACXX", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH", "PATH")
 OVERRIDE = "HSA_OVERRIDE_GFX_VERSION"
 UNKNOWN = "HIP_CACHE_ENABLED"  # named by a public guide
-_ALL = (
-    *ALLOCATOR,
-    *CUDA_ONLY,
-    *INDUCTOR,
-    *WAITING,
-    *TARGETS,
-    *FOLDERS,
-    CUDA_TARGETS,
-    OVERRIDE,
-    UNKNOWN,
-    "AMD_LOG_LEVEL",
-)
+_SINGLE = (CUDA_WAITING, CUDA_TARGETS, OVERRIDE, UNKNOWN, "AMD_LOG_LEVEL")
+_ALL = (*ALLOCATOR, *CUDA_ONLY, *INDUCTOR, *WAITING, *TARGETS, *FOLDERS, *_SINGLE)
 _NAMES = "|".join(sorted(_ALL, key=len, reverse=True))
 # NAME=value, NAME: value, "NAME": "value", Docker's older `ENV NAME value`, Kubernetes' name and value on two lines.
 # Not $NAME, -DNAME, settings.NAME.
@@ -101,6 +92,8 @@ def on_rocm(name: str, value: str) -> OnROCm | None:
         return OnROCm(f"{name} {what} in every mode of torch.compile", "0")
     if name in WAITING and is_on:
         return OnROCm(f"{name} makes every launch wait: for debugging only", "0")
+    if name == CUDA_WAITING and is_on:
+        return OnROCm(f"{name} does not make HIP wait: HIP_LAUNCH_BLOCKING does, for debugging only", is_idle=True)
     if name in ALLOCATOR and "max_split_size_mb" in value:
         left = without_key(value, "max_split_size_mb")
         return OnROCm(f"{name} has max_split_size_mb: older HIP allocators refuse it, newer ones suffer from it", left)

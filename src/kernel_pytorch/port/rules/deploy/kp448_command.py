@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.deploy.commands import cuda_in_command, joined
+from kernel_pytorch.port.deploy.commands import DEVICES, cuda_in_command, joined
 from kernel_pytorch.port.deploy.install_steps import InstallPlan
 from kernel_pytorch.port.rules.deploy.kp440_dockerfile import image_row
 from kernel_pytorch.port.rules.deploy.kp445_workflow import is_workflow
@@ -42,21 +42,21 @@ def command_findings(path: str, text: str, plan: InstallPlan, has_twin: bool) ->
         return
     reported: set[str] = set()
     for number, line in joined(enumerate(text.splitlines(), 1)):
-        for message in _messages(line if is_script else _STEP.sub("", line), plan, is_script and not has_twin):
+        for message in _messages(line if is_script else _STEP.sub("", line), plan, is_script, has_twin):
             if message not in reported:
                 reported.add(message)
                 yield Finding(CODE, path, number, 1, message, Safety.MANUAL)
 
 
-def _messages(line: str, plan: InstallPlan, is_script: bool) -> Iterator[str]:
+def _messages(line: str, plan: InstallPlan, is_script: bool, has_twin: bool) -> Iterator[str]:
     if line.lstrip().startswith("#"):
         return
-    yield from cuda_in_command(line, plan)
+    yield from (message for message in cuda_in_command(line, plan) if not (has_twin and DEVICES in message))
     if not is_script:
         return  # a workflow's tools and images are KP445's
     for tool in _TOOL.findall(line):
         yield f"runs {tool}, which is not there on ROCm: {_TOOLS[tool]}"
-    for image in _IMAGE.findall(line.replace("#", "/")):
+    for image in _IMAGE.findall(line.replace("#", "/")) if not has_twin else ():
         row = image_row(image)
         if row is not None:
             yield f"image {image}: " + (f"choose a tag of {row['image']}" if row["image"] != "?" else row["note"])

@@ -44,13 +44,17 @@ class TensorRef:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """What one event carried, and how much that varied between identical runs (norm-wise, per tensor)."""
+    """What one event carried, and how much that varied between identical runs (norm-wise, per tensor).
+
+    `rounding` is how much it varied when every number before it was off by a random part of one rounding.
+    """
 
     module: str
     call: int
     phase: str
     tensors: tuple[TensorRef, ...]
     noise: tuple[float, ...] = ()
+    rounding: tuple[float, ...] = ()
 
     @property
     def key(self) -> str:

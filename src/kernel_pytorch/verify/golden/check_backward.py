@@ -6,7 +6,8 @@ inputs gets the recorded gradients too: what differs then is the backward pass o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernel_pytorch.core.entry_point import Subject
@@ -23,7 +24,7 @@ from kernel_pytorch.verify.golden.backward import (
 from kernel_pytorch.verify.golden.diagnose import Diagnosis
 from kernel_pytorch.verify.golden.observe import ROOT, Event
 from kernel_pytorch.verify.golden.replay import Culprit, EventResult, caller_of, forced_tensor, judged
-from kernel_pytorch.verify.golden.tolerance import Sums, backward_length, coarse_products
+from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums, backward_length, coarse_products
 
 # A gradient rests on rounded activations and rounded gradients, and is a product and a sum of them: four roundings
 # where an output has one.
@@ -84,8 +85,9 @@ def _run(
         longest = lengths.get(event.parent if event.phase.startswith(GRAD_OUT) else event.module, 1)
         if event.phase in (WEIGHTS, LOSS.phase):
             longest = max(longest, _positions(expected, event.module))
-        sums = Sums(longest, _STEPS if force else _STEPS * (len(results) + 1), coarse)
-        results.append(judged(event, known, gradients, archive, sums))
+        before = 1 if force else len(results) + 1
+        sums = Sums(longest, _STEPS * before, coarse)
+        results.append(judged(event, _with_rounding(known, before, coarse), gradients, archive, sums))
         if force and event.phase.startswith((GRAD_IN, GRAD_OUT)):
             return [forced_tensor(one, ref, archive) for one, ref in zip(gradients, known.tensors, strict=True)]
         return None
@@ -98,6 +100,14 @@ def _run(
 
     run_backward(model, subject, visit, archive.record.depth, inputs)
     return results
+
+
+def _with_rounding(known: EventRecord, before: int, coarse: float) -> EventRecord:
+    """What roundings do to this gradient counts as noise: those of a few operations, of all before it in a free run."""
+    factor = _STEPS * math.sqrt(before) * max(1.0, coarse / EPSILON["float32"])
+    rounding = known.rounding or (0.0,) * len(known.tensors)
+    noise = known.noise or (0.0,) * len(known.tensors)
+    return replace(known, noise=tuple(a + factor * b for a, b in zip(noise, rounding, strict=True)))
 
 
 def _positions(expected: dict[str, EventRecord], module: str) -> int:

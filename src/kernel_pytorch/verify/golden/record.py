@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from kernel_pytorch.verify.golden.archive import (
     storable,
     write_record,
 )
-from kernel_pytorch.verify.golden.backward import LOSS, NoBackward, run_backward
 from kernel_pytorch.verify.golden.numeric_settings import (
     MODES,
     described_machine,
@@ -42,7 +41,7 @@ class RecordOptions:
     backward: bool = True
 
 
-class _Store:
+class Store:
     """Tensors by the hash of their content, so that what one module gives and the next takes is kept once."""
 
     def __init__(self, options: RecordOptions) -> None:
@@ -82,7 +81,9 @@ def record(
     """Run the subject and write what it computed to `folder`. Raises UsageError when it cannot be recorded."""
     import torch
 
-    store = _Store(options)
+    from kernel_pytorch.verify.golden.record_backward import record_backward
+
+    store = Store(options)
     inputs = []
     for index, tensor in enumerate(flat_tensors((subject.args, subject.kwargs))):
         ref = store.put(tensor, f"input {index}", whole=True)
@@ -100,7 +101,7 @@ def record(
                 first = _observed_run(model, subject, options.depth, store, mode)
                 noise = _noise(model, subject, options, first, store, partial(_counted, progress, mode))
             events[mode] = tuple(EventRecord(e.module, e.call, e.phase, e.tensors, tuple(noise[e.key])) for e in first)
-    backward, note = _backward(model, subject, options, store, progress)
+    backward, note = record_backward(model, subject, options, store, events, progress)
     weights = {name: value for name, value in _state(model).items() if isinstance(value, torch.Tensor)}
     result = GoldenRecord(
         target=subject.name,
@@ -120,38 +121,6 @@ def record(
     )
     write_record(folder, result, store.tensors, saved)
     return result
-
-
-def _backward(
-    model: Any, subject: Subject, options: RecordOptions, store: _Store, progress: Callable[[str], None]
-) -> tuple[dict[str, tuple[EventRecord, ...]], str]:
-    """Loss and gradients by mode, with their noise; none, and why, where the model has no backward pass."""
-    found: dict[str, tuple[EventRecord, ...]] = {}
-    for mode in options.modes if options.backward else ():
-        first: dict[str, EventRecord] = {}
-        noise: dict[str, list[float]] = {}
-
-        def keep(event: Event, gradients: list[Any], mode: str = mode, first: Any = first, noise: Any = noise) -> None:
-            refs = [store.put(gradient, f"{mode} {event.key}", needed=event == LOSS) for gradient in gradients]
-            if event.key not in first and all(ref is not None for ref in refs):
-                first[event.key] = EventRecord(event.module, event.call, event.phase, tuple(refs))  # type: ignore[arg-type]
-                noise[event.key] = [0.0] * len(refs)
-
-        def compare(event: Event, gradients: list[Any], first: Any = first, noise: Any = noise) -> None:
-            known = first.get(event.key)
-            for index, (ref, gradient) in enumerate(zip(known.tensors if known else (), gradients, strict=False)):
-                error = relative_error(kept_part(gradient, ref.stride), store.tensors[ref.id], ref)
-                noise[event.key][index] = max(noise[event.key][index], error)
-
-        with numeric_settings(mode):
-            try:
-                for number in range(options.repeats):
-                    progress(f"{mode}: backward, run {number + 1}")
-                    run_backward(model, subject, compare if number else keep, options.depth)
-            except NoBackward as reason:
-                return {}, str(reason)
-        found[mode] = tuple(replace(event, noise=tuple(noise[key])) for key, event in first.items())
-    return found, ""
 
 
 def _counted(progress: Callable[[str], None], mode: str, number: int) -> None:
@@ -197,7 +166,7 @@ def _state(model: Any) -> dict[str, Any]:
     return state
 
 
-def _observed_run(model: Any, subject: Subject, depth: int | None, store: _Store, mode: str) -> list[EventRecord]:
+def _observed_run(model: Any, subject: Subject, depth: int | None, store: Store, mode: str) -> list[EventRecord]:
     seen: list[EventRecord] = []
 
     def visit(event: Event, tensors: list[Any]) -> None:
@@ -228,7 +197,7 @@ def _noise(
     subject: Subject,
     options: RecordOptions,
     first: list[EventRecord],
-    store: _Store,
+    store: Store,
     progress: Callable[[int], None],
 ) -> dict[str, list[float]]:
     """The largest norm-wise difference to the first run over all repeats, by event and tensor."""

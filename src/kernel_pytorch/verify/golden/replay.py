@@ -44,7 +44,7 @@ def forced_tensor(tensor: Any, ref: TensorRef, archive: GoldenArchive) -> Any:
     """The recorded tensor in the place of one; a tensor that was sampled, or has another shape, stays."""
     if not ref.whole or tuple(tensor.shape) != ref.shape:
         return tensor
-    recorded = archive.tensor(ref)
+    recorded = archive.tensor(ref).clone()  # a module may work in place, and the archive's memory is the file's
     return recorded.to(device=tensor.device, dtype=tensor.dtype if tensor.is_floating_point() else recorded.dtype)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import torch
@@ -19,7 +20,7 @@ SCHEMAS = {
         "-> (Tensor, Tensor, Tensor, Tensor)",
         "mha_bwd": "(Tensor dout, Tensor q, Tensor k, Tensor v, Tensor out, Tensor softmax_lse, float dropout_p, "
         "float softmax_scale, bool is_causal, SymInt window_size_left, SymInt window_size_right, bool deterministic, "
-        "Tensor(a!)? dq=None, Tensor(b!)? dk=None, Tensor(c!)? dv=None, Tensor? alibi_slopes=None, "
+        "Tensor? dq=None, Tensor? dk=None, Tensor? dv=None, Tensor? alibi_slopes=None, "
         "Tensor? rng_state=None) -> Tensor",
         "mha_varlen_fwd": "(Tensor q, Tensor k, Tensor v, Tensor cu_seqlens_q, Tensor? cu_seqlens_k, "
         "SymInt max_seqlen_q, SymInt max_seqlen_k, SymInt min_seqlen_q, float dropout_p, float softmax_scale, "
@@ -48,7 +49,7 @@ def attention(q: Any, k: Any, v: Any, scale: float, causal: bool, softcap: float
     if causal:
         hidden = torch.ones(q.shape[1], k.shape[1], dtype=torch.bool).tril(k.shape[1] - q.shape[1]).logical_not()
         scores = scores.masked_fill(hidden, float("-inf"))
-    return torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), values).to(q.dtype), scores.logsumexp(-1)
+    return torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), values).to(q.dtype).contiguous(), scores.logsumexp(-1)
 
 
 def forward(q: Any, k: Any, v: Any, **asked: Any) -> Any:
@@ -90,7 +91,7 @@ def registered(name: str) -> Iterator[types.ModuleType]:
     module, space = types.ModuleType(name), getattr(torch.ops, name)
     with torch.library._scoped_library(name, "FRAGMENT") as library:
         for op, schema in SCHEMAS[name].items():
-            library.define(op + schema)
+            library.define(op + (all_written(schema) if name == "aiter" else schema))
             names = [one.name for one in getattr(space, op).default._schema.arguments]
             does, shapes = (forward, forward_shapes) if "fwd" in op or "forward" in op else (backward, backward_shapes)
             library.impl(op, by_name(does, names), "CPU")
@@ -99,6 +100,13 @@ def registered(name: str) -> Iterator[types.ModuleType]:
     for op in SCHEMAS[name]:
         if op in space.__dict__:  # torch keeps what was once looked up
             delattr(space, op)
+
+
+def all_written(schema: str) -> str:
+    """aiter calls every tensor that goes in written."""
+    numbers = count()
+    taken, gives = schema.rsplit("->", 1)
+    return re.sub(r"\bTensor\b", lambda _: f"Tensor(a{next(numbers)}!)", taken) + "->" + gives
 
 
 def backward_shapes(softmax_lse: Any, **_: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.backends.debugging import aot_eager
 
 from kernel_pytorch.port.templates import rocm_attention as adapter
 from tests.port.templates.attention_libraries import registered
@@ -37,6 +38,10 @@ def forget() -> None:
     torch._dynamo.reset()
     adapter._choose.cache_clear()
     adapter._entry.cache_clear()
+    adapter._OFFERED._destroy()
+    for name in [name for name in torch.ops.rocm_attention.__dict__ if name.startswith(("aiter", "flash_attn"))]:
+        delattr(torch.ops.rocm_attention, name)
+    adapter._OFFERED = torch.library.Library("rocm_attention", "FRAGMENT")
 
 
 @pytest.fixture(params=["aiter", "flash_attn", "sdpa", "eager"])
@@ -53,14 +58,16 @@ def tier(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield name
 
 
-def compiled(function: Callable[..., Any], graphs: list[torch.fx.GraphModule]) -> Callable[..., Any]:
-    """In one graph or not at all; the graphs are kept."""
+def compiled(
+    function: Callable[..., Any], graphs: list[torch.fx.GraphModule], differentiated: bool = False, **options: Any
+) -> Callable[..., Any]:
+    """In one graph or not at all; the graphs are kept. `differentiated`: by AOTAutograd, as Inductor has it."""
 
-    def keep(graph: torch.fx.GraphModule, _: Any) -> Any:
+    def keep(graph: torch.fx.GraphModule, inputs: Any) -> Any:
         graphs.append(graph)
-        return graph.forward
+        return aot_eager(graph, inputs) if differentiated else graph.forward
 
-    return torch.compile(function, fullgraph=True, backend=keep)  # type: ignore[no-any-return]
+    return torch.compile(function, fullgraph=True, backend=keep, **options)  # type: ignore[no-any-return]
 
 
 def calls(graph: torch.fx.GraphModule) -> str:
@@ -70,7 +77,7 @@ def calls(graph: torch.fx.GraphModule) -> str:
 def test_one_graph_forward_and_backward(tier: str) -> None:
     graphs: list[torch.fx.GraphModule] = []
     q, k, v = (item.requires_grad_() for item in inputs(2, 5, 7, 4, 2, 12, torch.float32))
-    out = compiled(adapter.flash_attn_func, graphs)(q, k, v, causal=True)
+    out = compiled(adapter.flash_attn_func, graphs, differentiated=True)(q, k, v, causal=True)
     assert len(graphs) == 1 and OPS[tier] in calls(graphs[0]) and adapter.last_tier() == tier
     expected, _ = reference(q, k, v, causal=True)
     torch.testing.assert_close(out.double(), expected, rtol=1e-5, atol=1e-5)
@@ -111,11 +118,7 @@ def test_sequences_end_to_end_ask_the_host_for_nothing(tier: str) -> None:
 def test_one_graph_serves_many_lengths(tier: str) -> None:
     graphs: list[torch.fx.GraphModule] = []
 
-    def keep(graph: torch.fx.GraphModule, _: Any) -> Any:
-        graphs.append(graph)
-        return graph.forward
-
-    run = torch.compile(adapter.flash_attn_func, fullgraph=True, backend=keep, dynamic=True)
+    run = compiled(adapter.flash_attn_func, graphs, dynamic=True)
     for length in (5, 6, 9):
         q, k, v = inputs(2, length, length, 4, 2, 16, torch.float32)
         torch.testing.assert_close(
@@ -154,6 +157,17 @@ def test_what_an_operator_lacks_goes_to_the_next_tier(monkeypatch: pytest.Monkey
         assert adapter.last_tier() == "aiter"
         packed(*flat, ends, ends, 3, 3, softcap=2.0)
         assert adapter.last_tier() == "eager", "aiter's backward pass leaves softcap out"
+
+
+@pytest.mark.parametrize("tier", ["aiter"], indirect=True)
+def test_one_tensor_may_be_keys_and_values(tier: str) -> None:
+    x = inputs(2, 5, 5, 4, 4, 16, torch.float32)[0].requires_grad_()
+    out = compiled(adapter.flash_attn_func, [], differentiated=True)(x, x, x, causal=True)
+    expected, _ = reference(x, x, x, causal=True)
+    (mine,) = torch.autograd.grad(out.square().sum(), x)
+    (other,) = torch.autograd.grad(expected.square().sum(), x)
+    torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)
+    assert adapter.last_tier() == tier
 
 
 def test_an_operator_with_an_argument_nobody_knows_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:

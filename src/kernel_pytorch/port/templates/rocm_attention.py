@@ -16,6 +16,7 @@ import inspect
 import logging
 import math
 import os
+import re
 from typing import Any, NamedTuple
 
 import torch
@@ -28,6 +29,7 @@ _FORCED = os.environ.get("KPT_ATTENTION_TIER")
 _HAS_GQA = "enable_gqa" in (functional.scaled_dot_product_attention.__doc__ or "")
 _log = logging.getLogger(__name__)
 _logged: set[str] = set()
+_OFFERED = torch.library.Library("rocm_attention", "FRAGMENT")
 _last_tier: str | None = None
 
 
@@ -186,7 +188,20 @@ def _entry(tier: str, function: str, op: int | None) -> Any:
     taken = {one.name: one for one in run.default._schema.arguments}
     known = _values(tier, True, dict.fromkeys((*_OTHERS, *_SAVED, "dout", "dq", "dk", "dv")), _Call())
     unknown = [name for name, one in taken.items() if name not in known and not one.has_default_value()]
-    return f"{tier}'s op for {function} asks for {unknown[0]}" if unknown else (run.default, taken)
+    if unknown:
+        return f"{tier}'s op for {function} asks for {unknown[0]}"
+    _offer(f"{tier}_{_OPS[tier, function][op]}", run.default)
+    return run.default, taken
+
+
+def _offer(name: str, run: Any) -> None:
+    """The op as `torch.ops.rocm_attention.NAME`. aiter's own schema calls every tensor written; only gradients are."""
+    if not hasattr(torch.ops.rocm_attention, name):
+        schema = re.sub(r"\(\w+!\)(\??) (?!d[qkv]\b)", r"\1 ", str(run._schema).partition("(")[2])
+        _OFFERED.define(f"{name}({schema}")
+        for key in ("CPU", "CUDA"):
+            _OFFERED.impl(name, run, key)
+        torch.library.register_fake(f"rocm_attention::{name}", run, lib=_OFFERED)
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -209,7 +224,7 @@ def _values(tier: str, is_op: bool, tensors: dict[str, Any], call: _Call) -> dic
 
 def _run_op(tier: str, function: str, op: int, tensors: dict[str, Any], call: _Call) -> Any:
     values = _values(tier, True, tensors, call)
-    run = getattr(getattr(torch.ops, tier), _OPS[tier, function][op]).default
+    run = getattr(torch.ops.rocm_attention, f"{tier}_{_OPS[tier, function][op]}").default
     return run(**{name: values[name] for name in _arguments(tier, function, op) if name in values})
 
 
@@ -228,6 +243,8 @@ def _by_library(tier: str, function: str, tensors: dict[str, Any], call: _Call) 
     if q.shape[-1] % 8 or size % 8:  # as the libraries' Python functions do before they call their op
         q, k, v = (functional.pad(item, (0, -item.shape[-1] % 8)) for item in (q, k, v))
     q, k, v = (item if item.stride(-1) == 1 else item.contiguous() for item in (q, k, v))
+    # Dynamo refuses one tensor for two inputs of an autograd function.
+    k, v = k.view_as(k) if k is q else k, v.view_as(v) if v is q or v is k else v
     out, lse = _Op.apply(tier, function, q, k, v, *(tensors.get(name) for name in _OTHERS), *call)
     out = out if out.shape[-1] == size else out[..., :size]
     return (out, lse, None) if call.wants_lse else out

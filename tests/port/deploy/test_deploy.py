@@ -425,6 +425,7 @@ def test_what_else_a_script_sets(tmp_path: Path, text: str, words: str) -> None:
     "text",
     [
         "export PYTORCH_ROCM_ARCH='gfx90a;gfx942' GPU_TARGETS=$(rocminfo | grep -o gfx942) PATH=/opt/bin:$PATH\n",
+        "path=/usr/local/cuda\n",
         'if [ "$TORCHINDUCTOR_MAX_AUTOTUNE" = 1 ]; then echo "${HIP_LAUNCH_BLOCKING:-1}"; fi\n',
         "export TORCHINDUCTOR_MAX_AUTOTUNE=0 HIP_LAUNCH_BLOCKING=\nunset CUDA_LAUNCH_BLOCKING\n",
         "# export TORCHINDUCTOR_MAX_AUTOTUNE=1\n",

@@ -44,10 +44,10 @@ _NAMES = "|".join(sorted(_ALL, key=len, reverse=True))
 # NAME=value, NAME: value, "NAME": "value", Docker's older `ENV NAME value`, Kubernetes' name and value on two lines.
 # Not $NAME, -DNAME, settings.NAME.
 _SETTING = re.compile(
-    rf"(?P<env>^[ \t]*ENV[ \t]+)?(?<![\w$.-])(?<!\${{)(?P<quote>[\"']?)(?P<name>{_NAMES})(?P=quote)"
+    rf"(?P<env>^[ \t]*(?i:ENV)[ \t]+)?(?<![\w$.-])(?<!\${{)(?P<quote>[\"']?)(?P<name>{_NAMES})(?P=quote)"
     r"(?P<between>=|[ \t]*:[ \t]+|[ \t]*\n[ \t]*value:[ \t]*|[ \t]+)"
     r"(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[^\s\"'#;&|)\\]*)",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE,
 )
 _FOR_CUDA = re.compile(r"(?:^|[._/-])(?:cuda|cu\d{2,3})(?=[._/-]|$)", re.IGNORECASE)
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
@@ -81,7 +81,7 @@ def settings(text: str) -> Iterator[Setting]:
         start, end = match.span("value")
         if match["value"][:1] in ("'", '"'):
             start, end = start + 1, end - 1
-        yield Setting(match["name"].upper(), text[start:end], start, end)
+        yield Setting(match["name"], text[start:end], start, end)
 
 
 def on_rocm(name: str, value: str) -> OnROCm | None:

@@ -23,7 +23,7 @@ from kernel_pytorch.emulate.libraries import host_cxx
 
 NATIVE = Path(__file__).parent / "native"
 SOURCES = NATIVE / "runtime"
-FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
+FLAGS = ("-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
 RUNTIME_NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
 HIPRTC_NAMES = ("libhiprtc.so", "libhiprtc.so.6", "libhiprtc.so.7")
 HIPRTC_SOURCES = ("hiprtc.cpp", "child.cpp")

@@ -36,6 +36,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def rank_variables(rank: int, port: int, world_size: int = 2) -> dict[str, str]:
+    return {
+        "RANK": str(rank),
+        "LOCAL_RANK": str(rank),
+        "WORLD_SIZE": str(world_size),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+
+
 class Ranks:
     """Programs started by rank_server.py, and how they ended."""
 
@@ -45,15 +56,7 @@ class Ranks:
 
     def start(self, arguments: list[str], rank: int, port: int, world_size: int = 2) -> int:
         """Start a rank; returns the number of its process."""
-        variables = {
-            "RANK": str(rank),
-            "LOCAL_RANK": str(rank),
-            "WORLD_SIZE": str(world_size),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-            "GLOO_SOCKET_IFNAME": "lo",
-        }
-        return self.program(arguments, variables)
+        return self.program(arguments, rank_variables(rank, port, world_size))
 
     def program(self, arguments: list[str], variables: dict[str, str]) -> int:
         at = self._folder / str(len(self._started))
@@ -100,6 +103,31 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ranks]:
         server.stdin.close()
 
 
+def run_apart(kind: str) -> list[Ended]:
+    """Run the worker as two ranks that share nothing, not even the process that started them."""
+    port = free_port()
+    started = []
+    for rank in range(2):
+        variables = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src"), **rank_variables(rank, port)}
+        command = [sys.executable, str(WORKER), kind]
+        started.append(
+            subprocess.Popen(
+                command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+        )
+    ended = []
+    try:
+        for process in started:
+            out, err = process.communicate(timeout=LIMIT_S)
+            ended.append(Ended(process.returncode, out, err))
+    finally:
+        for process in started:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+    return ended
+
+
 Run = Callable[..., list[Ended]]
 
 
@@ -114,10 +142,10 @@ def run(ranks: Ranks) -> Run:
     return two
 
 
-def test_ddp_and_fsdp_train_alike_and_keep_the_keys(run: Run) -> None:
+def test_ddp_and_fsdp_train_alike_and_keep_the_keys() -> None:
     sums = []
     for kind in ("ddp", "fsdp"):
-        first, second = run(kind)
+        first, second = run_apart(kind)
         assert first.code == second.code == 0, first.err + second.err
         assert "loaded again" in first.out
         sums.append(float(first.out.split()[1]))
@@ -125,8 +153,8 @@ def test_ddp_and_fsdp_train_alike_and_keep_the_keys(run: Run) -> None:
 
 
 @pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
-def test_bf16(run: Run, kind: str) -> None:
-    first, second = run(f"{kind}:bf16")
+def test_bf16(kind: str) -> None:
+    first, second = run_apart(f"{kind}:bf16")
     assert first.code == second.code == 0, first.err + second.err
 
 

@@ -103,13 +103,13 @@ def ranks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ranks]:
         server.stdin.close()
 
 
-def run_apart(kind: str) -> list[Ended]:
-    """Run the worker as two ranks that share nothing, not even the process that started them."""
+def run_apart(*words: str) -> list[Ended]:
+    """Run a program as two ranks that share nothing, not even the process that started them."""
     port = free_port()
     started = []
     for rank in range(2):
         variables = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src"), **rank_variables(rank, port)}
-        command = [sys.executable, str(WORKER), kind]
+        command = [sys.executable, *words]
         started.append(
             subprocess.Popen(
                 command, env={**os.environ, **variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -145,7 +145,7 @@ def run(ranks: Ranks) -> Run:
 def test_ddp_and_fsdp_train_alike_and_keep_the_keys() -> None:
     sums = []
     for kind in ("ddp", "fsdp"):
-        first, second = run_apart(kind)
+        first, second = run_apart(str(WORKER), kind)
         assert first.code == second.code == 0, first.err + second.err
         assert "loaded again" in first.out
         sums.append(float(first.out.split()[1]))
@@ -154,7 +154,7 @@ def test_ddp_and_fsdp_train_alike_and_keep_the_keys() -> None:
 
 @pytest.mark.parametrize("kind", ["ddp", pytest.param("fsdp", marks=pytest.mark.slow)])
 def test_bf16(kind: str) -> None:
-    first, second = run_apart(f"{kind}:bf16")
+    first, second = run_apart(str(WORKER), f"{kind}:bf16")
     assert first.code == second.code == 0, first.err + second.err
 
 
@@ -235,8 +235,7 @@ def test_the_example_runs_alone_and_in_twos(ranks: Ranks, tmp_path: Path) -> Non
     small = [script, "--steps", "3", "--batch", "2", "--length", "8", "--width", "32", "--save"]
     (alone,) = ranks.end([ranks.program([*small, str(tmp_path / "one.pt")], {})])
     assert alone.code == 0 and "3 steps on 1 x" in alone.out, alone.err
-    port = free_port()
-    first, second = ranks.end([ranks.start([*small, str(tmp_path / "two.pt")], rank, port) for rank in range(2)])
+    first, second = run_apart(*small, str(tmp_path / "two.pt"))
     assert first.code == second.code == 0 and "3 steps on 2 x" in first.out, first.err + second.err
     import torch
 

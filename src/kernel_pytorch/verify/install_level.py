@@ -37,17 +37,25 @@ def install_level(
     if not setups:
         check = CheckResult("setup.py", Status.PASS, "the project has no setup.py that builds an extension")
         return LevelResult("install", (check,)), (), ()
-    if is_project_code_forbidden():
-        return LevelResult("install", (), NEEDS_PROJECT_CODE), (), ()
-    try:
-        installed_torch()
-    except TorchHeadersError as error:
-        return LevelResult("install", (), str(error)), (), ()
+    reason = not_possible()
+    if reason:
+        return LevelResult("install", (), reason), (), ()
     requests = [InstallRequest(root, paths, PurePosixPath(setup).parent.as_posix()) for setup in setups]
     trials = try_installs(requests, gpu, scratch)
     results = [judged_trial(trial, scratch) for trial in trials]
     checks = tuple(check for found, _ in results for check in found)
     return LevelResult("install", checks), tuple(one for _, findings in results for one in findings), trials
+
+
+def not_possible() -> str:
+    """Why no install can be tried here; empty where one can."""
+    if is_project_code_forbidden():
+        return NEEDS_PROJECT_CODE
+    try:
+        installed_torch()
+    except TorchHeadersError as error:
+        return str(error)
+    return ""
 
 
 def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult, ...], tuple[Finding, ...]]:

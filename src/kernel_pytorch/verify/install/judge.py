@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
-from kernel_pytorch.verify.install.parting import parting_conditions
+from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, Place
 
 
@@ -16,7 +16,8 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
     if failure is not None:
         place = failure.place or Place(trial.setup, 1)
         return (_finding("KP810", place, f"the install stops on ROCm: {failure.error}"),)
-    return (*_dropped(trial), *_without_kernels(trial), *_missing(trial), *_libraries(trial))
+    lost = (*_dropped(trial), *_without_kernels(trial), *_without_macros(trial))
+    return (*lost, *_missing(trial), *_libraries(trial), *_compiled_again(trial))
 
 
 def not_judged(cuda: InstallRecord) -> str:
@@ -53,12 +54,51 @@ def _without_kernels(trial: InstallTrial) -> Iterator[Finding]:
             yield _where_they_part(trial, extension, "KP812", message)
 
 
+def _without_macros(trial: InstallTrial) -> Iterator[Finding]:
+    """WITH_CUDA and the like: without it the kernels are compiled and never called."""
+    for extension in trial.rocm.extensions:
+        lost = _macros(trial.cuda, extension.name) - _macros(trial.rocm, extension.name)
+        names = sorted(name for name in lost if not name.startswith("__CUDA_NO_"))
+        if names:
+            message = f"{extension.name} is compiled with {', '.join(names)} on CUDA and without on ROCm"
+            yield _where_they_part(trial, extension, "KP817", message)
+
+
+def _macros(record: InstallRecord, extension: str) -> set[str]:
+    """The names of an extension's macros, those of torch's own that only one platform has left out."""
+    words = [word for one in record.compiles if one.extension == extension for word in one.words]
+    return {word[2:].partition("=")[0] for word in words if word.startswith("-D") and len(word) > 2}
+
+
+def _compiled_again(trial: InstallTrial) -> Iterator[Finding]:
+    """A second build in the same tree: torch's hipify wrote files there, which a glob may take for sources."""
+    if trial.again is None:
+        return
+    if trial.again.failure is not None:
+        place = trial.again.failure.place or Place(trial.setup, 1)
+        message = f"a second install in the same folder stops on ROCm: {trial.again.failure.error}"
+        yield _finding("KP816", place, message)
+        return
+    first = {(one.extension, one.source) for one in trial.rocm.compiles}
+    for extension in trial.again.extensions:
+        more = sorted(
+            one.source
+            for one in trial.again.compiles
+            if one.extension == extension.name and (one.extension, one.source) not in first
+        )
+        if more:
+            shown = ", ".join(more[:3]) + (" ..." if len(more) > 3 else "")
+            message = f"a second install in the same folder also compiles what hipify wrote: {shown}"
+            yield _finding("KP816", made_at(trial, extension), message)
+
+
 def _where_they_part(trial: InstallTrial, extension: Extension, code: str, message: str) -> Finding:
     """A finding at the condition that decides, where one is seen; else where the extension is made."""
-    conditions = parting_conditions(trial.cuda, trial.rocm, trial.tree)
-    if not conditions:
+    found = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
+    if not found:
         return _finding(code, made_at(trial, extension), message)
-    return _finding(code, conditions[0], f"{message}: this condition holds on one of them only")
+    place = Place(found[0].path, found[0].line)
+    return _finding(code, place, f"{message}: this condition holds on one of them only")
 
 
 def _missing(trial: InstallTrial) -> Iterator[Finding]:

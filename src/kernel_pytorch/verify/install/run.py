@@ -6,9 +6,10 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from tempfile import mkdtemp
 from typing import TypedDict
 
 from kernel_pytorch.core.errors import UsageError
@@ -23,6 +24,7 @@ from kernel_pytorch.verify.install.record import Failure, InstallRecord, Install
 from kernel_pytorch.verify.install.tool_folder import cuda_folder, rocm_folder
 
 CUDA_GPU = "h200"
+ROCM_GPU = "mi300x"
 TIMEOUT_S = 300.0
 # What a user's shell may carry over from the other vendor, and what would make the two runs differ for no reason.
 _UNSET = (
@@ -33,22 +35,48 @@ _UNSET = (
 
 @dataclass(frozen=True)
 class InstallRequest:
-    """A project to try: its top folder, the files to copy, and the folder of its setup.py below the top."""
+    """A project to try: its top folder, the files to copy, and the folder of its setup.py below the top.
+
+    `changed` are files with other contents than below `root`, or that are not there.
+    """
 
     root: Path
     paths: tuple[str, ...]
     folder: str = "."
+    changed: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def setup(self) -> str:
+        return (PurePosixPath(self.folder) / "setup.py").as_posix()
 
 
 def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Path) -> tuple[InstallTrial, ...]:
     """Run each setup.py on copies below `scratch`, in one start of Python. This runs the projects' code."""
-    require_project_code("setup.py")
     requests = []
-    for number, project in enumerate(projects):
-        for platform, gpu in (("cuda", CUDA_GPU), ("rocm", rocm_gpu)):
-            place = scratch / f"{number}-{platform}"
-            _copy(project.root, project.paths, place / "tree")
-            requests.append(_request(place, project.folder, platform, gpu_by_alias(gpu)))
+    for project in projects:
+        requests.append(_request(scratch, project, "cuda", gpu_by_alias(CUDA_GPU)))
+        rocm = _request(scratch, project, "rocm", gpu_by_alias(rocm_gpu))
+        requests += [rocm, _once_more(rocm)]
+    records = _run(requests, scratch)
+    rows = zip(projects, records[::3], records[1::3], records[2::3], requests[1::3], strict=True)
+    return tuple(
+        InstallTrial(project.setup, cuda, rocm, Path(request["tree"]), again)
+        for project, cuda, rocm, again, request in rows
+    )
+
+
+def try_on_rocm(trial: InstallTrial, projects: Sequence[InstallRequest], gpu: str, scratch: Path) -> list[InstallTrial]:
+    """The trial again with other contents of its files, for ROCm only: CUDA's record stays."""
+    requests = [_request(scratch, project, "rocm", gpu_by_alias(gpu)) for project in projects]
+    records = _run(requests, scratch)
+    return [
+        InstallTrial(trial.setup, trial.cuda, record, Path(request["tree"]))
+        for record, request in zip(records, requests, strict=True)
+    ]
+
+
+def _run(requests: Sequence[_Request], scratch: Path) -> list[InstallRecord]:
+    require_project_code("setup.py")
     listing = scratch / "requests.json"
     listing.write_text(json.dumps(requests))
     command = python_module("kernel_pytorch.verify.install.worker", str(listing))
@@ -56,12 +84,7 @@ def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Pat
         last = (run_child(command, cwd=scratch, timeout_s=TIMEOUT_S * len(requests) + 60).stderr.strip()).splitlines()
     except subprocess.TimeoutExpired:
         last = []
-    records = [_record(request, last[-1] if last else "no message") for request in requests]
-    pairs = zip(records[::2], records[1::2], requests[1::2], projects, strict=True)
-    return tuple(
-        InstallTrial((PurePosixPath(project.folder) / "setup.py").as_posix(), cuda, rocm, Path(request["tree"]))
-        for cuda, rocm, request, project in pairs
-    )
+    return [_record(request, last[-1] if last else "no message") for request in requests]
 
 
 def _record(request: _Request, last_line: str) -> InstallRecord:
@@ -72,14 +95,16 @@ def _record(request: _Request, last_line: str) -> InstallRecord:
     return InstallRecord(request["platform"], failure=Failure(text))
 
 
-def _copy(root: Path, paths: Iterable[str], destination: Path) -> Path:
-    for path in paths:
-        source = root / path
+def _copy(project: InstallRequest, destination: Path) -> None:
+    for path in project.paths:
+        source = project.root / path
         # A link is followed only where it stays inside the project.
-        if source.is_file() and is_inside(source, root):
+        if path not in project.changed and source.is_file() and is_inside(source, project.root):
             (destination / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, destination / path)
-    return destination
+    for path, data in project.changed.items():
+        (destination / path).parent.mkdir(parents=True, exist_ok=True)
+        (destination / path).write_bytes(data)
 
 
 class _Request(TypedDict):
@@ -93,9 +118,11 @@ class _Request(TypedDict):
     environment: dict[str, str]
 
 
-def _request(place: Path, folder: str, platform: str, gpu: GPU) -> _Request:
+def _request(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> _Request:
+    place = Path(mkdtemp(prefix=f"{platform}-", dir=scratch))
+    _copy(project, place / "tree")
     tools, home = place / "tools", place / "home"
-    home.mkdir(parents=True)
+    home.mkdir()
     environment = {name: value for name, value in child_environment().items() if name not in _UNSET}
     if platform == "rocm":
         rocm_folder(tools, gpu)
@@ -112,14 +139,19 @@ def _request(place: Path, folder: str, platform: str, gpu: GPU) -> _Request:
     }
     return {
         "tree": str(place / "tree"),
-        "folder": folder,
+        "folder": project.folder,
         "platform": platform,
         "gpu": gpu.alias,
         "answer": str(place / "answer.json"),
-        "legacy": _is_legacy(place / "tree" / folder),
+        "legacy": _is_legacy(place / "tree" / project.folder),
         "timeout_s": TIMEOUT_S,
         "environment": environment,
     }
+
+
+def _once_more(request: _Request) -> _Request:
+    """The same run in the same tree, where the first one left what it wrote."""
+    return {**request, "answer": f"{request['answer']}.again"}
 
 
 def _path_without_gpu_compilers() -> list[str]:

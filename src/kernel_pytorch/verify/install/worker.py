@@ -17,9 +17,9 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
+from kernel_pytorch.verify.install.conditions import ConditionNotes
 from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
 
@@ -72,8 +72,7 @@ class _Run:
         self.tree = tree
         self.project = tree / folder  # where setup.py is
         self.platform = platform
-        self.lines: dict[str, set[int]] = {}
-        self.inside: dict[str, bool] = {}
+        self.conditions = ConditionNotes(self._is_inside)
         self.extension = ""
         self.compiles: list[dict[str, object]] = []
         self.links: list[list[str]] = []
@@ -97,8 +96,14 @@ class _Run:
             "links": self.links,
             "failure": failure,
             "renamed": sorted(self.renamed.items()),
-            "lines": [
-                {"path": self._relative(file), "lines": sorted(lines)} for file, lines in sorted(self.lines.items())
+            "conditions": [
+                {
+                    "path": self._relative(place[0]),
+                    **dict(zip(("line", "column", "end_line", "end_column"), place[1:], strict=True)),
+                    "kind": kind,
+                    "answers": answers,
+                }
+                for place, kind, answers in self.conditions.asked()
             ],
         }
 
@@ -182,30 +187,11 @@ class _Run:
         # pip puts the project's folder on the path only for projects without a build backend of their own.
         sys.path[:0] = [str(self.project)] if legacy else []
         sys.argv = [str(file), "build_ext", "--build-temp", f"{scratch}/temp", "--build-lib", f"{scratch}/lib"]
-        code = compile(file.read_bytes(), str(file), "exec")
-        sys.settrace(self._trace)
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
-        finally:
-            sys.settrace(None)
-
-    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        """Note the lines of the project that run: where two platforms part, they show which condition did it."""
-        file = frame.f_code.co_filename
-        # Asked at every call of every library: the answer is kept.
-        if file not in self.inside:
-            self.inside[file] = self._is_inside(file)
-        if not self.inside[file]:
-            return None
-        lines = self.lines.setdefault(file, set())
-
-        def trace_line(here: FrameType, event: str, _argument: object) -> Any:
-            if event == "line":
-                lines.add(here.f_lineno)
-            return trace_line
-
-        return trace_line
+        sys.dont_write_bytecode = True
+        self.conditions.install()
+        code = self.conditions.compiled(file.read_bytes(), str(file))
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
 
     def _extensions(self) -> list[dict[str, object]]:
         from distutils import core
@@ -226,10 +212,18 @@ class _Run:
 
     def _failure(self, error: BaseException, text: str) -> dict[str, object]:
         traceback.print_exception(error, file=sys.stderr)
-        frames = [one for one in traceback.extract_tb(error.__traceback__) if self._is_inside(one.filename)]
-        place = self._place(frames[-1].filename, frames[-1].lineno or 1) if frames else None
         missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
-        return {"error": text.strip(), "place": place, "missing_module": missing}
+        first = error.__cause__ or error.__context__
+        return {
+            "error": text.strip(),
+            "stack": self._stack(error),
+            "cause": self._stack(first) if first is not None else [],
+            "missing_module": missing,
+        }
+
+    def _stack(self, error: BaseException) -> list[dict[str, object]]:
+        frames = traceback.extract_tb(error.__traceback__)
+        return [self._place(one.filename, one.lineno or 1) for one in frames if self._is_inside(one.filename)]
 
     def _place(self, file: str, line: int) -> dict[str, object]:
         return {"path": self._relative(file), "line": line}

@@ -14,20 +14,22 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety
+from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.proof import verdict_on
-from kernel_pytorch.port.build_files.install_gates import gated_condition, past_line
+from kernel_pytorch.port.build_files import cmake_gates, install_gates
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.edits import EditSet
-from kernel_pytorch.port.python.module import PythonModule, python_module
+from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.source import source_file
+from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
-from kernel_pytorch.verify.install.parting import partings
-from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
-from kernel_pytorch.verify.install.run import InstallRequest, try_installs, try_on_rocm
-from kernel_pytorch.verify.install_level import judged_trial, not_possible, setup_files
-from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.install.parting import Parting, partings
+from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, Place
+from kernel_pytorch.verify.install.run import InstallRequest, try_on_rocm
+from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_all
+from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
 MAX_ROUNDS = 12
 MAX_CANDIDATES = 16
@@ -52,6 +54,16 @@ class _Repaired:
 
 
 @dataclass(frozen=True)
+class _Tree:
+    """What is tried: the project, its files, the GPU that is stood in for, and a folder for the copies."""
+
+    root: Path
+    listed: tuple[str, ...]
+    gpu: str
+    scratch: Path
+
+
+@dataclass(frozen=True)
 class _Candidate:
     """One way on: a file of the project with one more gate."""
 
@@ -60,41 +72,40 @@ class _Candidate:
 
 
 def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gpu: str) -> PortInstall:
-    """Run every setup.py with the patches applied, and repair what the runs show. This runs the project's code."""
-    setups = setup_files(root, listed)
-    reason = not_possible() if setups else ""
-    if reason or not setups:
-        return PortInstall(tuple(patches), (), LevelResult("install", (), reason))
+    """Try every install with the patches applied, and repair what the trials show. This runs the project's code."""
+    requests = _requests(root, listed, patches)
+    if not requests:
+        return PortInstall(tuple(patches))
+    if is_project_code_forbidden():
+        return PortInstall(tuple(patches), (), LevelResult("install", (), NEEDS_PROJECT_CODE))
     done = _Repaired(tuple(patches))
     with TemporaryDirectory(prefix="kpt-install-") as folder:
         scratch = Path(folder)
-        trials = dict(zip(setups, _trials(root, listed, done.patches, setups, gpu, scratch), strict=True))
-        for setup, trial in trials.items():
-            done = _repaired(root, listed, done, setup, trial, gpu, scratch)
+        trials, missing = try_all(requests, gpu, scratch)
+        for trial in trials:
+            done = _repaired(_Tree(root, tuple(listed), gpu, scratch), done, trial)
         if done.findings:
             # From the beginning, CUDA too: what one setup.py asked for may change another, and CUDA's must not change.
-            again = dict(zip(setups, _trials(root, listed, done.patches, setups, gpu, scratch), strict=True))
-            if any(_built(trials[setup].cuda) != _built(again[setup].cuda) for setup in setups):
-                done = _Repaired(tuple(patches))
-            else:
+            again, _ = try_all(_requests(root, listed, done.patches), gpu, scratch)
+            if [_built(trial.cuda) for trial in trials] == [_built(trial.cuda) for trial in again]:
                 trials = again
-        results = [judged_trial(trial, scratch) for trial in trials.values()]
-    left = tuple(_on_original(root, done.patches, one) for _, findings in results for one in findings)
-    level = LevelResult("install", tuple(check for checks, _ in results for check in checks))
+            else:
+                done = _Repaired(tuple(patches))
+        results = [judged_trial(trial, scratch) for trial in trials]
+    left = tuple(_on_original(done.patches, one) for _, findings in results for one in findings)
+    level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
     return PortInstall(done.patches, (*done.findings, *left), level)
 
 
-def _trials(
-    root: Path, listed: Sequence[str], patches: Sequence[Patch], setups: Sequence[str], gpu: str, scratch: Path
-) -> tuple[InstallTrial, ...]:
-    return try_installs([_request(root, listed, patches, setup) for setup in setups], gpu, scratch)
+def _requests(root: Path, listed: Sequence[str], patches: Sequence[Patch]) -> tuple[InstallRequest, ...]:
+    return requests_of(root, tuple(listed), {patch.path: patch.after for patch in patches})
 
 
 def _built(record: InstallRecord) -> set[tuple[str, str]]:
     return {(command.extension, command.source) for command in record.compiles}
 
 
-def _on_original(root: Path, patches: Sequence[Patch], finding: Finding) -> Finding:
+def _on_original(patches: Sequence[Patch], finding: Finding) -> Finding:
     """A finding in a patched file, on the line that the user has."""
     patch = next((one for one in patches if one.path == finding.path and one.before is not None), None)
     if patch is None or patch.before is None:
@@ -102,30 +113,35 @@ def _on_original(root: Path, patches: Sequence[Patch], finding: Finding) -> Find
     return replace(finding, line=line_map(patch.before, patch.after).get(finding.line, finding.line))
 
 
-def _request(root: Path, listed: Sequence[str], patches: Sequence[Patch], setup: str) -> InstallRequest:
-    changed = {patch.path: patch.after for patch in patches}
-    return InstallRequest(root, tuple(listed), PurePosixPath(setup).parent.as_posix(), changed)
-
-
-def _repaired(
-    root: Path, listed: Sequence[str], done: _Repaired, setup: str, trial: InstallTrial, gpu: str, scratch: Path
-) -> _Repaired:
+def _repaired(tree: _Tree, done: _Repaired, trial: InstallTrial) -> _Repaired:
     """Greedy: of all ways on, the one that gets furthest stays, and the next begins from there."""
-    if not_judged(trial.cuda):
+    if not_judged(trial):
         return done
     before = done
     for _ in range(MAX_ROUNDS):
         if not any(one.code in REPAIRABLE for one in judged(trial)):
             return done
-        candidates = list(_candidates(root, done.patches, trial))[:MAX_CANDIDATES]
+        candidates = list(_candidates(tree.root, done.patches, trial))[:MAX_CANDIDATES]
         tried = [_with(done.patches, one.patch) for one in candidates]
-        trials = try_on_rocm(trial, [_request(root, listed, one, setup) for one in tried], gpu, scratch)
+        trials = _tried(tree, trial, tried)
         scores = [_score(one) for one in trials]
         best = max(range(len(scores)), key=lambda index: scores[index], default=None)
         if best is None or scores[best] <= _score(trial):
             break
         done, trial = _Repaired(tried[best], (*done.findings, candidates[best].finding)), trials[best]
     return done if _score(trial) >= (1,) else before  # gates that did not lead to an install are not kept
+
+
+def _tried(tree: _Tree, trial: InstallTrial, states: Sequence[Sequence[Patch]]) -> list[InstallTrial]:
+    """The trial once more for ROCm, with each of some states of the port."""
+    at = PurePosixPath(trial.setup)
+    requests = [
+        InstallRequest(tree.root, tree.listed, at.parent.as_posix(), {one.path: one.after for one in state}, at.name)
+        for state in states
+    ]
+    if at.name == "setup.py":
+        return try_on_rocm(trial, requests, tree.gpu, tree.scratch) if requests else []
+    return [configure_on_rocm(trial, request, tree.gpu, tree.scratch) for request in requests]
 
 
 def _score(trial: InstallTrial) -> tuple[float, ...]:
@@ -145,67 +161,83 @@ def _line_count(path: Path) -> int:
 def _candidates(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Candidate]:
     found = judged(trial)[0]
     seen: set[tuple[str, bytes]] = set()
-    for path, groups in _edit_groups(root, patches, trial):
-        for line, edits in groups:
-            candidate = _candidate(root, patches, path, edits, replace(found, path=path, line=line))
-            if candidate is not None and (path, candidate.patch.after) not in seen:
-                seen.add((path, candidate.patch.after))
-                yield candidate
+    for path, line, edits in _edit_groups(root, patches, trial):
+        candidate = _candidate(root, patches, path, edits, replace(found, path=path, line=line))
+        if candidate is not None and (path, candidate.patch.after) not in seen:
+            seen.add((path, candidate.patch.after))
+            yield candidate
 
 
-_Groups = list[tuple[int, tuple[Edit, ...]]]
+_Group = tuple[str, int, tuple[Edit, ...]]  # path, line, edits
 
 
-def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[tuple[str, _Groups]]:
-    failure = trial.rocm.failure
-    stack = (*failure.stack[::-1], *failure.cause[::-1]) if failure is not None else ()
-    parted = partings(trial.cuda, trial.rocm)
+def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:
+    """Gates at the conditions that part the two runs, then ways around the line that stops, then all conditions."""
     together: dict[str, list[Edit]] = {}
+    parted = partings(trial.cuda, trial.rocm)
     for kind in ("flag", "operand", "test"):
         for one in (item for item in parted if item.condition.kind == kind):
-            where = one.condition
-            module, original = _module(root, patches, where.path)
-            if module is None:
-                continue
-            edit = gated_condition(module, where.span[1:], one.on_cuda, original)  # type: ignore[arg-type]
-            if edit is not None:
-                together.setdefault(where.path, []).append(edit)
-                yield where.path, [(where.line, (edit,))]
+            path, line, edits = one.condition.path, one.condition.line, _gated(root, patches, one)
+            if edits:
+                together.setdefault(path, []).extend(edits)
+                yield path, line, edits
+    failure = trial.rocm.failure
+    stack = (*failure.stack[::-1], *failure.cause[::-1]) if failure is not None else ()
     for place in dict.fromkeys(stack):
-        module, original = _module(root, patches, place.path)
-        if module is not None:
-            yield place.path, [(place.line, edits) for edits in past_line(module, place.line, original)]
-    for path, edits in together.items():
-        if len(edits) > 1:
-            yield path, [(1, tuple(edits))]
+        for edits in _past(root, patches, place):
+            yield place.path, place.line, edits
+    yield from ((path, 1, tuple(edits)) for path, edits in together.items() if len(edits) > 1)
 
 
-def _module(root: Path, patches: Sequence[Patch], path: str) -> tuple[PythonModule | None, bytes]:
+def _gated(root: Path, patches: Sequence[Patch], parting: Parting) -> tuple[Edit, ...]:
+    where = parting.condition
+    data, original = _contents(root, patches, where.path)
+    src = source_file(where.path, data)
+    if src.language == "cmake":
+        return cmake_gates.gated_condition(cmake_gates.cmake_of(src), where.column, parting.on_cuda) or ()
+    module = python_module(src)
+    place = (where.line, where.column, where.end_line, where.end_column)
+    edit = install_gates.gated_condition(module, place, parting.on_cuda, original) if module is not None else None
+    return (edit,) if edit is not None else ()
+
+
+def _past(root: Path, patches: Sequence[Patch], place: Place) -> Iterator[tuple[Edit, ...]]:
+    data, original = _contents(root, patches, place.path)
+    src = source_file(place.path, data)
+    if src.language == "cmake":
+        yield from cmake_gates.past_line(cmake_gates.cmake_of(src), place.line)
+    elif (module := python_module(src)) is not None:
+        yield from install_gates.past_line(module, place.line, original)
+
+
+def _contents(root: Path, patches: Sequence[Patch], path: str) -> tuple[bytes, bytes]:
     """The file as it is now, and its text before the port."""
     patch = next((one for one in patches if one.path == path), None)
-    original = patch.before if patch is not None else read_if_there(root / path, root)
-    data = patch.after if patch is not None else original
-    return (python_module(source_file(path, data)) if data else None), original or b""
+    original = (patch.before if patch is not None else read_if_there(root / path, root)) or b""
+    return (patch.after if patch is not None else original), original
 
 
 def _candidate(
     root: Path, patches: Sequence[Patch], path: str, edits: Sequence[Edit], finding: Finding
 ) -> _Candidate | None:
     """The file with some edits, where they go together, parse, and are proven to leave the NVIDIA path alone."""
-    module, original = _module(root, patches, path)
-    assert module is not None
+    data, original = _contents(root, patches, path)
+    src = source_file(path, data)
     every = EditSet()
     for edit in edits:
         every.add([edit])
-    every.add(gate_edits(module, edits))
-    after = every.apply(module.src.data)
+    module = python_module(src) if src.language == "python" else None
+    if module is not None:
+        every.add(gate_edits(module, edits))
+    after = every.apply(data)
     known = next((one for one in patches if one.path == path), None)
     codes = tuple(sorted({*(known.codes if known else ()), finding.code}))
     patch = Patch(path, known.before if known else original, after, codes)
     verdict = verdict_on(patch)
-    if python_module(source_file(path, after)) is None or (verdict is not None and not verdict.is_proven):
+    is_broken = module is not None and python_module(source_file(path, after)) is None
+    if is_broken or (verdict is not None and not verdict.is_proven):
         return None
-    finding = replace(_on_original(root, patches, finding), safety=Safety.SAFE, edits=tuple(edits))
+    finding = replace(_on_original(patches, finding), safety=Safety.SAFE, edits=tuple(edits))
     return _Candidate(finding, patch)
 
 

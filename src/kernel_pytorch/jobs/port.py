@@ -7,7 +7,7 @@ gates to "not ROCm" and compares with the original. A file that fails is left as
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
@@ -132,8 +132,8 @@ def port(
     - `exclude`: globs of files to leave alone.
     - `rules`: YAML files with rules of your own.
     - `add`: files of ours to add: "fp8", "graph-check", "compile-guard".
-    - `build`: try the install of what was ported, which runs the project's setup.py on a copy without network (not where
-      KPT_NO_RUN is set), and build it, where a HIP compiler is found.
+    - `build`: try the install of what was ported and build it, where a HIP compiler is found. The install runs the
+      project's setup.py and CMake files, on a copy and without network; KPT_NO_RUN=1 leaves it out.
     - `wave`: "logical32" keeps warps of 32 lanes, "native" widens where that is provably right.
     - `workers`: processes; all cores by default.
 

@@ -39,9 +39,7 @@ def gated_condition(module: PythonModule, place: Place, on_cuda: bool, original:
 
 def is_vendor_choice(module: PythonModule, node: ast.AST, original: bytes) -> bool:
     """Whether a condition speaks of AMD: in itself, in what happens where it does not hold, or in a comment there."""
-    holder = next(
-        (one for one in (node, *module.parents(node)) if isinstance(one, (ast.If, ast.IfExp, ast.While, ast.stmt))), node
-    )
+    holder = next((one for one in (node, *module.parents(node)) if isinstance(one, (ast.IfExp, ast.stmt))), node)
     texts: list[bytes] = []
     for one in (node, holder):
         if isinstance(one, (ast.If, ast.IfExp, ast.While)):
@@ -136,7 +134,11 @@ def _statement_at(module: PythonModule, line: int) -> ast.stmt | None:
 
 def _expression_at(module: PythonModule, place: Place) -> ast.expr | None:
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.expr):
-            if (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset) == place:
-                return node
+        if isinstance(node, ast.expr) and place == (
+            node.lineno,
+            node.col_offset,
+            node.end_lineno,
+            node.end_col_offset,
+        ):
+            return node
     return None

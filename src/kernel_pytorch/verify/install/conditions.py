@@ -87,6 +87,14 @@ class _Noting(ast.NodeTransformer):
         call = ast.Call(ast.Name(_NOTE, ast.Load()), [ast.Constant(number), inner], [])
         return ast.copy_location(call, node)
 
+    def visit(self, node: ast.AST) -> Any:
+        """By kind of node: more than one kind is noted in the same way."""
+        if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+            return self._test(node)
+        if isinstance(node, (ast.Assign, ast.AnnAssign, ast.Return, ast.keyword)):
+            return self._value(node)
+        return super().visit(node)
+
     def _test(self, node: Any) -> Any:
         node.test = self._noted(node.test, "test")
         for name, value in ast.iter_fields(node):
@@ -97,8 +105,6 @@ class _Noting(ast.NodeTransformer):
             elif isinstance(value, ast.AST):
                 setattr(node, name, self.visit(value))
         return node
-
-    visit_If = visit_While = visit_IfExp = visit_Assert = _test
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         node.values = [self._noted(item, "operand" if item is not node.values[-1] else "flag") for item in node.values]
@@ -113,5 +119,3 @@ class _Noting(ast.NodeTransformer):
         if node.value is not None:
             node.value = self._noted(node.value, "flag")
         return node
-
-    visit_Assign = visit_AnnAssign = visit_Return = visit_keyword = _value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
@@ -20,15 +21,17 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
     return (*lost, *_missing(trial), *_libraries(trial), *_compiled_again(trial))
 
 
-def not_judged(cuda: InstallRecord) -> str:
+def not_judged(trial: InstallTrial) -> str:
     """Why nothing can be said about an install: it does not work on a CUDA machine either. Empty where it does."""
-    if cuda.failure is None:
+    failure = trial.cuda.failure
+    if failure is None:
         return ""
-    if cuda.failure.missing_module:
-        name = cuda.failure.missing_module.partition(".")[0]
-        return f"setup.py needs the Python package {name}, which is not installed here: pip install {name}"
-    where = f"{cuda.failure.place}: " if cuda.failure.place else ""
-    return f"setup.py does not run here for CUDA either: {where}{cuda.failure.error}"
+    name = PurePosixPath(trial.setup).name
+    if failure.missing_module:
+        package = failure.missing_module.partition(".")[0]
+        return f"{name} needs the Python package {package}, which is not installed here: pip install {package}"
+    where = f"{failure.place}: " if failure.place else ""
+    return f"{name} does not run here for CUDA either: {where}{failure.error}"
 
 
 def made_at(trial: InstallTrial, extension: Extension) -> Place:
@@ -42,7 +45,8 @@ def _dropped(trial: InstallTrial) -> Iterator[Finding]:
         if extension.name not in there:
             units = len(trial.cuda.gpu_units(extension.name))
             with_kernels = f" with its {units} GPU sources" if units else ""
-            message = f"the extension {extension.name}{with_kernels} is built on CUDA and left out on ROCm"
+            kind = "target" if extension.kind.startswith("cmake") else "extension"
+            message = f"the {kind} {extension.name}{with_kernels} is built on CUDA and left out on ROCm"
             yield _where_they_part(trial, extension, "KP811", message)
 
 

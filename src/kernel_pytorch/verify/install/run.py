@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,8 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.core.toml_file import read_toml
+from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
+from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG, add_cmake, folders_with_compilers, toolchain_file
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.tool_folder import cuda_folder, rocm_folder
 
@@ -33,9 +36,17 @@ _UNSET = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+# For the programs that a build description starts; in Python itself the worker refuses connections.
+_NO_NETWORK = {
+    **dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), "http://127.0.0.1:9"),
+    "GIT_ALLOW_PROTOCOL": "file",
+    "PIP_NO_INDEX": "1",
+}
+
+
+@dataclass(frozen=True, eq=False)
 class InstallRequest:
-    """A project to try: its top folder, the files to copy, and the folder of its setup.py below the top.
+    """A project to try: its top folder, the files to copy, and the folder of its build description below the top.
 
     `changed` are files with other contents than below `root`, or that are not there.
     """
@@ -44,10 +55,12 @@ class InstallRequest:
     paths: tuple[str, ...]
     folder: str = "."
     changed: Mapping[str, bytes] = field(default_factory=dict)
+    description: str = "setup.py"
 
     @property
-    def setup(self) -> str:
-        return (PurePosixPath(self.folder) / "setup.py").as_posix()
+    def described_by(self) -> str:
+        """The build description, from the top folder."""
+        return (PurePosixPath(self.folder) / self.description).as_posix()
 
 
 def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Path) -> tuple[InstallTrial, ...]:
@@ -60,7 +73,7 @@ def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Pat
     records = _run(requests, scratch)
     rows = zip(projects, records[::3], records[1::3], records[2::3], requests[1::3], strict=True)
     return tuple(
-        InstallTrial(project.setup, cuda, rocm, Path(request["tree"]), again)
+        InstallTrial(project.described_by, cuda, rocm, Path(request["tree"]), again)
         for project, cuda, rocm, again, request in rows
     )
 
@@ -118,8 +131,9 @@ class _Request(TypedDict):
     environment: dict[str, str]
 
 
-def _request(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> _Request:
-    place = Path(mkdtemp(prefix=f"{platform}-", dir=scratch))
+def prepare(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> tuple[Path, dict[str, str]]:
+    """A folder with a copy of the project and the tools that are stood in for, and the environment of a run in it."""
+    place = Path(mkdtemp(prefix=f"{platform}-", dir=scratch)).resolve()
     _copy(project, place / "tree")
     tools, home = place / "tools", place / "home"
     home.mkdir()
@@ -130,13 +144,38 @@ def _request(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) ->
     else:
         cuda_folder(tools)
         environment |= {"CUDA_HOME": str(tools), "CUDA_PATH": str(tools)}
+    add_cmake(tools, platform, gpu, _imported_targets(place / "tree", project))
     environment |= {
         "PATH": os.pathsep.join([str(tools / "bin"), *_path_without_gpu_compilers()]),
         "HOME": str(home),
         "KPT_BUILD_FOLDER": str(home / "build"),
         "TORCH_DONT_CHECK_COMPILER_ABI": "1",
         "MAX_JOBS": "1",
+        "CMAKE_TOOLCHAIN_FILE": str(toolchain_file(tools)),
+        "CMAKE_PREFIX_PATH": os.pathsep.join([str(tools), *_torch_packages()]),
+        BUILD_LOG: str(place / "cmake.log"),
+        **_NO_NETWORK,
     }
+    return place, environment
+
+
+def _torch_packages() -> list[str]:
+    """Where CMake finds the installed torch."""
+    try:
+        return [str(installed_torch().folder / "share/cmake")]
+    except TorchHeadersError:
+        return []
+
+
+def _imported_targets(tree: Path, project: InstallRequest) -> set[str]:
+    """The targets of other packages that the project's CMake files name."""
+    files = [path for path in {*project.paths, *project.changed} if path.endswith(("CMakeLists.txt", ".cmake"))]
+    texts = [(tree / path).read_bytes().decode("latin-1") for path in files if (tree / path).is_file()]
+    return {name for text in texts for name in re.findall(r"\b[A-Za-z]\w*::[\w-]+", text)}
+
+
+def _request(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> _Request:
+    place, environment = prepare(scratch, project, platform, gpu)
     return {
         "tree": str(place / "tree"),
         "folder": project.folder,
@@ -156,8 +195,8 @@ def _once_more(request: _Request) -> _Request:
 
 def _path_without_gpu_compilers() -> list[str]:
     """The folders of PATH in which neither vendor's compiler is: a ROCm machine has no nvcc."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    return [one for one in folders if not any((Path(one) / name).exists() for name in ("nvcc", "hipcc"))]
+    left_out = folders_with_compilers()
+    return [one for one in os.environ.get("PATH", os.defpath).split(os.pathsep) if one not in left_out]
 
 
 def _is_legacy(tree: Path) -> bool:

@@ -154,6 +154,7 @@ class _Run:
     def _record_setuptools(self) -> None:
         from distutils.ccompiler import CCompiler
 
+        from setuptools import Distribution
         from setuptools.command.build_ext import build_ext
 
         run = self
@@ -167,6 +168,8 @@ class _Run:
             run.note_command([str(word) for word in words])
 
         build_ext.build_extension = noting_extension
+        # setup_requires would be fetched; what is missing is named when it is imported.
+        Distribution.fetch_build_eggs = lambda _self, _requires: []
         # What starts a command is called `spawn`, and `call` since setuptools 82; a platform's class may have its own.
         for kind in (CCompiler, *_subclasses(CCompiler)):
             for name in ("spawn", "call"):

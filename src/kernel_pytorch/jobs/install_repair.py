@@ -32,8 +32,9 @@ from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_a
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
 MAX_ROUNDS = 12
-MAX_CANDIDATES = 16
-REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817")
+MAX_CANDIDATES = 24
+TRIED_TOGETHER = 4
+REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP819")
 
 
 @dataclass(frozen=True)
@@ -121,15 +122,33 @@ def _repaired(tree: _Tree, done: _Repaired, trial: InstallTrial) -> _Repaired:
     for _ in range(MAX_ROUNDS):
         if not any(one.code in REPAIRABLE for one in judged(trial)):
             return done
-        candidates = list(_candidates(tree.root, done.patches, trial))[:MAX_CANDIDATES]
-        tried = [_with(done.patches, one.patch) for one in candidates]
-        trials = _tried(tree, trial, tried)
-        scores = [_score(one) for one in trials]
-        best = max(range(len(scores)), key=lambda index: scores[index], default=None)
-        if best is None or scores[best] <= _score(trial):
+        step = _best_step(tree, done, trial)
+        if step is None:
             break
-        done, trial = _Repaired(tried[best], (*done.findings, candidates[best].finding)), trials[best]
+        done, trial = step
     return done if _score(trial) >= (1,) else before  # gates that did not lead to an install are not kept
+
+
+def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repaired, InstallTrial] | None:
+    """The first ways on are tried together, then the next: the best of those that get further; None where none does."""
+    candidates = list(_candidates(tree.root, done.patches, trial))[:MAX_CANDIDATES]
+    for at in range(0, len(candidates), TRIED_TOGETHER):
+        some = candidates[at : at + TRIED_TOGETHER]
+        states = [_with(done.patches, one.patch) for one in some]
+        trials = _tried(tree, trial, states)
+        scores = [_score(one) for one in trials]
+        best = max(range(len(scores)), key=lambda index: scores[index])
+        if scores[best] > _score(trial):
+            finding = _as_settled(some[best].finding, trial, trials[best])
+            return _Repaired(states[best], (*done.findings, finding)), trials[best]
+    return None
+
+
+def _as_settled(finding: Finding, before: InstallTrial, after: InstallTrial) -> Finding:
+    """The finding of a gate says what is gone with it."""
+    left = {(one.code, one.message) for one in judged(after)}
+    gone = next((one for one in judged(before) if (one.code, one.message) not in left), None)
+    return finding if gone is None else replace(finding, code=gone.code, message=gone.message)
 
 
 def _tried(tree: _Tree, trial: InstallTrial, states: Sequence[Sequence[Patch]]) -> list[InstallTrial]:
@@ -139,16 +158,19 @@ def _tried(tree: _Tree, trial: InstallTrial, states: Sequence[Sequence[Patch]]) 
         InstallRequest(tree.root, tree.listed, at.parent.as_posix(), {one.path: one.after for one in state}, at.name)
         for state in states
     ]
-    if at.name == "setup.py":
-        return try_on_rocm(trial, requests, tree.gpu, tree.scratch) if requests else []
-    return [configure_on_rocm(trial, request, tree.gpu, tree.scratch) for request in requests]
+    if at.name == "CMakeLists.txt":
+        return [configure_on_rocm(trial, request, tree.gpu, tree.scratch) for request in requests]
+    return try_on_rocm(trial, requests, tree.gpu, tree.scratch) if requests else []
 
 
 def _score(trial: InstallTrial) -> tuple[float, ...]:
     """How far an install gets: a later line is better than an earlier one, fewer findings better than more."""
     failure = trial.rocm.failure
     if failure is None:
-        return (1, -float(len(judged(trial))))
+        codes = [one.code for one in judged(trial)]
+        # A target that is there counts for more than what is wrong with it.
+        lost = [sum(code == one for code in codes) for one in ("KP811", "KP812")]
+        return (1, *(-float(count) for count in (*lost, len(codes))))
     # Counted from the end of a file: a gate adds lines, and only above the place that is reached with it.
     lines = [place.line - _line_count(trial.tree / place.path) for place in failure.stack]
     return (0, *map(float, lines), math.inf)
@@ -162,6 +184,8 @@ def _candidates(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> It
     found = judged(trial)[0]
     seen: set[tuple[str, bytes]] = set()
     for path, line, edits in _edit_groups(root, patches, trial):
+        if not edits:
+            continue
         candidate = _candidate(root, patches, path, edits, replace(found, path=path, line=line))
         if candidate is not None and (path, candidate.patch.after) not in seen:
             seen.add((path, candidate.patch.after))
@@ -173,6 +197,7 @@ _Group = tuple[str, int, tuple[Edit, ...]]  # path, line, edits
 
 def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:
     """Gates at the conditions that part the two runs, then ways around the line that stops, then all conditions."""
+    yield from _hipified_extensions(root, patches, trial)
     together: dict[str, list[Edit]] = {}
     parted = partings(trial.cuda, trial.rocm)
     for kind in ("flag", "operand", "test"):
@@ -187,6 +212,20 @@ def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> I
         for edits in _past(root, patches, place):
             yield place.path, place.line, edits
     yield from ((path, 1, tuple(edits)) for path, edits in together.items() if len(edits) > 1)
+
+
+def _hipified_extensions(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:
+    """CUDAExtension for all extensions of a file that torch would not hipify."""
+    wanted = [one for one in judged(trial) if one.code == "KP819"]
+    for path in dict.fromkeys(one.path for one in wanted):
+        module = python_module(source_file(path, _contents(root, patches, path)[0]))
+        lines = [one.line for one in wanted if one.path == path]
+        if module is not None:
+            yield (
+                path,
+                lines[0],
+                tuple(edit for line in lines for edit in install_gates.hipified_extension(module, line)),
+            )
 
 
 def _gated(root: Path, patches: Sequence[Patch], parting: Parting) -> tuple[Edit, ...]:

@@ -26,6 +26,8 @@ from kernel_pytorch.port.python.rewrite import GATE
 Place = tuple[int, int, int, int]  # line, column, end line, end column, as `ast` has them
 _VENDOR = re.compile(rb"rocm|hip|(?<![a-z])amd(?![a-z])", re.IGNORECASE)
 _OURS = re.compile(rb"\bIS_ROCM\b|\b_hip_flags\b|\b_is_rocm\b")
+_CPP_EXTENSION = "torch.utils.cpp_extension.CppExtension"
+_CUDA_EXTENSION = b"torch.utils.cpp_extension.CUDAExtension"
 _ROCM_HOME = b"torch.utils.cpp_extension.ROCM_HOME"
 
 
@@ -75,6 +77,12 @@ def past_line(module: PythonModule, line: int, original: bytes) -> Iterator[tupl
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and isinstance(statement.value, ast.expr):
         for value in (b"None", b"False", b"[]"):
             yield (choice(module, statement.value, value),)
+
+
+def hipified_extension(module: PythonModule, line: int) -> tuple[Edit, ...]:
+    """CUDAExtension on ROCm, where the CppExtension made on a line has .cu sources."""
+    calls = [one for one in module.calls(_CPP_EXTENSION) if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    return (choice(module, calls[-1].func, _CUDA_EXTENSION),) if calls else ()
 
 
 def _with_rocms_own(module: PythonModule, statement: ast.stmt) -> Iterator[tuple[Edit, ...]]:

@@ -6,9 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.findings import to_plain
 from kernel_pytorch.port.build_files.cmake_text import commands
 from kernel_pytorch.verify.install.record import CompileCommand, Condition, Extension, Failure, Place
 
@@ -17,6 +19,40 @@ _GPU_SUFFIXES = (".cu", ".hip")
 _ERROR = re.compile(r"^CMake Error at (?P<path>[^\n]+?):(?P<line>\d+) \((?P<command>\w+)\):$", re.MULTILINE)
 _END = re.compile(r"^(?:CMake |-- |See also )", re.MULTILINE)
 _CALLED = re.compile(r"^  (?P<path>\S[^\n]*?):(?P<line>\d+) \(\w+\)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class CMakeRuns:
+    """What a setup.py configured with CMake, as plain JSON. `is_built`: it asked for a build too, which did nothing."""
+
+    extensions: tuple[dict[str, Any], ...] = ()
+    compiles: tuple[dict[str, Any], ...] = ()
+    failure: dict[str, Any] | None = None
+    is_built: bool = False
+
+
+def cmake_runs(log: Path, tree: Path, platform: str) -> CMakeRuns:
+    """Every folder that was configured, from the lines that the stood-in cmake left."""
+    lines = log.read_text().splitlines() if log.is_file() else []
+    folders = [Path(line.partition(" ")[2]) for line in lines if line.startswith("configure ")]
+    extensions: list[Extension] = []
+    compiles: list[CompileCommand] = []
+    for folder in dict.fromkeys(folders):
+        if not (folder / ".cmake/api/v1/reply").is_dir():
+            words = (folder / "kpt-stderr.txt").read_text(errors="replace")
+            return CMakeRuns(failure=to_plain(configure_failure(words, _source_of(folder, tree), tree)))
+        found, commands_of = configured(folder, tree, platform)
+        extensions += found
+        compiles += commands_of
+    return CMakeRuns(tuple(map(to_plain, extensions)), tuple(map(to_plain, compiles)), None, "build" in lines)
+
+
+def _source_of(build: Path, tree: Path) -> Path:
+    cache = build / "CMakeCache.txt"
+    found = (
+        re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache.read_text(), re.MULTILINE) if cache.is_file() else None
+    )
+    return Path(found[1]) if found else tree
 
 
 def configured(build: Path, tree: Path, platform: str) -> tuple[tuple[Extension, ...], tuple[CompileCommand, ...]]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.project_code import require_project_code
+from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.port.build_files.cmake_text import commands
 from kernel_pytorch.verify.install.cmake_record import asked_conditions, configure_failure, configured
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
@@ -42,6 +45,7 @@ def _configured(project: InstallRequest, platform: str, gpu: str, scratch: Path)
     generator = ["-G", "Unix Makefiles"]
     switches = [f"-D{name}=ON" for name in _options(tree, project, platform)]
     command = [str(cmake), "-S", str(source), "-B", str(build), *generator, *switches]
+    command += _scikit_build(source)
     command += ["-DFETCHCONTENT_FULLY_DISCONNECTED=ON", "-DCMAKE_BUILD_TYPE=Release", "-Wno-dev"]
     try:
         done = run_child(command, cwd=place, timeout_s=TIMEOUT_S, env=environment)
@@ -52,6 +56,33 @@ def _configured(project: InstallRequest, platform: str, gpu: str, scratch: Path)
         return InstallRecord(platform, failure=configure_failure(done.stderr, source, tree), conditions=asked), tree
     extensions, compiles = configured(build, tree, platform)
     return InstallRecord(platform, extensions, compiles, conditions=asked), tree
+
+
+def _scikit_build(source: Path) -> list[str]:
+    """What scikit-build-core passes to CMake besides its own search paths; nothing for another build backend."""
+    try:
+        table = read_toml(source / "pyproject.toml") if (source / "pyproject.toml").is_file() else {}
+    except UsageError:
+        return []
+    if not str(table.get("build-system", {}).get("build-backend", "")).startswith("scikit_build_core"):
+        return []
+    project, settings = table.get("project", {}), table.get("tool", {}).get("scikit-build", {}).get("cmake", {})
+    values = {
+        "SKBUILD": "2",
+        "SKBUILD_PROJECT_NAME": project.get("name", "project"),
+        "SKBUILD_PROJECT_VERSION": project.get("version", "0.0.0"),
+        "SKBUILD_PROJECT_VERSION_FULL": project.get("version", "0.0.0"),
+        "SKBUILD_STATE": "wheel",
+        "Python_EXECUTABLE": sys.executable,
+        "Python3_EXECUTABLE": sys.executable,
+        "PYTHON_EXECUTABLE": sys.executable,
+        **{name: _plain(value) for name, value in settings.get("define", {}).items()},
+    }
+    return [*(str(word) for word in settings.get("args", ())), *(f"-D{name}={value}" for name, value in values.items())]
+
+
+def _plain(value: object) -> str:
+    return {True: "ON", False: "OFF"}[value] if isinstance(value, bool) else str(value)
 
 
 def _options(tree: Path, project: InstallRequest, platform: str) -> Sequence[str]:

@@ -49,7 +49,10 @@ for word in "$@"; do
 done
 mkdir -p "$build/.cmake/api/v1/query/client-kpt" && touch "$build/.cmake/api/v1/query/client-kpt/codemodel-v2"
 echo "configure $(cd "$build" && pwd)" >> "${log}"
-exec "{cmake}" "$@" --trace-format=json-v1 --trace-redirect="$build/kpt-trace.json"
+"{cmake}" "$@" --trace-format=json-v1 --trace-redirect="$build/kpt-trace.json" 2> "$build/kpt-stderr.txt"
+status=$?
+cat "$build/kpt-stderr.txt" >&2
+exit $status
 """
 
 # A package of neither vendor that is not installed here is taken for found, with the targets that the project names:

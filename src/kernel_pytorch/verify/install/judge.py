@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -9,6 +10,13 @@ from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
 from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, Place
+
+_VENDOR_MACRO = re.compile(r"HIP|ROCM|AMD")
+_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".cu", ".hip")
+# What torch itself passes to hipcc, and what the port has CMake pass.
+_OF_TORCH = frozenset({"__HIP_PLATFORM_AMD__", "USE_ROCM", "HIPBLAS_V2", "HIP_ENABLE_WARP_SYNC_BUILTINS"}) | {
+    f"__HIP_NO_{name}__" for name in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
+}
 
 
 def judged(trial: InstallTrial) -> tuple[Finding, ...]:
@@ -18,7 +26,14 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
         place = failure.place or Place(trial.setup, 1)
         return (_finding("KP810", place, f"the install stops on ROCm: {failure.error}"),)
     lost = (*_dropped(trial), *_without_kernels(trial), *_without_macros(trial))
-    return (*lost, *_missing(trial), *_libraries(trial), *_compiled_again(trial))
+    return (
+        *lost,
+        *_one_name(trial),
+        *_not_hipified(trial),
+        *_missing(trial),
+        *_libraries(trial),
+        *_compiled_again(trial),
+    )
 
 
 def not_judged(trial: InstallTrial) -> str:
@@ -61,7 +76,12 @@ def _without_kernels(trial: InstallTrial) -> Iterator[Finding]:
 def _without_macros(trial: InstallTrial) -> Iterator[Finding]:
     """WITH_CUDA and the like: without it the kernels are compiled and never called."""
     for extension in trial.rocm.extensions:
-        lost = _macros(trial.cuda, extension.name) - _macros(trial.rocm, extension.name)
+        on_cuda, on_rocm = _macros(trial.cuda, extension.name), _macros(trial.rocm, extension.name)
+        if any(_VENDOR_MACRO.search(name) for name in on_rocm - on_cuda - _OF_TORCH):
+            continue  # WITH_HIP in the place of WITH_CUDA
+        if len(trial.rocm.units(extension.name)) < len(trial.cuda.units(extension.name)):
+            continue  # a source that is not compiled has no macros
+        lost = on_cuda - on_rocm
         names = sorted(name for name in lost if not name.startswith("__CUDA_NO_"))
         if names:
             message = f"{extension.name} is compiled with {', '.join(names)} on CUDA and without on ROCm"
@@ -72,6 +92,28 @@ def _macros(record: InstallRecord, extension: str) -> set[str]:
     """The names of an extension's macros, those of torch's own that only one platform has left out."""
     words = [word for one in record.compiles if one.extension == extension for word in one.words]
     return {word[2:].partition("=")[0] for word in words if word.startswith("-D") and len(word) > 2}
+
+
+def _one_name(trial: InstallTrial) -> Iterator[Finding]:
+    """hipify makes ops_hip.cpp of ops.cpp and ops_hip.hip of ops_cuda.cu: one object file for both."""
+    for extension in trial.rocm.extensions:
+        compiled = trial.rocm.units(extension.name)
+        lost = [source for source in extension.sources if source not in compiled and source.endswith(_COMPILED)]
+        for source in lost if compiled else ():
+            stem = PurePosixPath(source).with_suffix("")
+            other = next((one for one in sorted(compiled) if PurePosixPath(one).with_suffix("") == stem), None)
+            if other is not None:
+                both = f"{trial.rocm.as_written(source)} and {trial.rocm.as_written(other)}"
+                message = f"torch's hipify gives {both} one object file, {stem.name}.o: rename one of them"
+                yield _finding("KP818", made_at(trial, extension), message)
+
+
+def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
+    for extension in trial.rocm.extensions:
+        units = [one for one in trial.rocm.gpu_units(extension.name) if one.endswith((".cu", ".cuh"))]
+        if units and extension.kind == "Extension":
+            message = f"{extension.name} hands {units[0]} to hipcc as it is: only CUDAExtension runs hipify"
+            yield _finding("KP819", made_at(trial, extension), message)
 
 
 def _compiled_again(trial: InstallTrial) -> Iterator[Finding]:

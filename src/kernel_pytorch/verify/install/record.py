@@ -94,11 +94,16 @@ class InstallRecord:
     failure: Failure | None = None
     renamed: tuple[tuple[str, str], ...] = ()  # a source as written, and as torch's hipify names it
     conditions: tuple[Condition, ...] = ()
+    not_tried: tuple[str, ...] = ()  # calls that build an extension and were not reached, each with the reason
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Every source that is compiled."""
         return tuple(one.source for one in self.compiles)
+
+    def units(self, extension: str) -> set[str]:
+        """The sources of an extension that are compiled."""
+        return {one.source for one in self.compiles if one.extension == extension}
 
     def gpu_units(self, extension: str) -> tuple[str, ...]:
         """The sources of an extension that the GPU's compiler gets."""

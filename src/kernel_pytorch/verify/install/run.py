@@ -24,7 +24,7 @@ from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG, add_cmake, folders_with_compilers, toolchain_file
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
-from kernel_pytorch.verify.install.tool_folder import cuda_folder, rocm_folder
+from kernel_pytorch.verify.install.tool_folder import ROCM_VERSION, cuda_folder, rocm_folder
 
 CUDA_GPU = "h200"
 ROCM_GPU = "mi300x"
@@ -104,7 +104,7 @@ def _record(request: _Request, last_line: str) -> InstallRecord:
     answer = Path(request["answer"])
     if answer.is_file():
         return from_json(InstallRecord, answer.read_text())
-    text = f"setup.py gave no answer within {TIMEOUT_S:g} s, or ended Python: {last_line}"
+    text = f"{request['description']} gave no answer within {TIMEOUT_S:g} s, or ended Python: {last_line}"
     return InstallRecord(request["platform"], failure=Failure(text))
 
 
@@ -118,11 +118,18 @@ def _copy(project: InstallRequest, destination: Path) -> None:
     for path, data in project.changed.items():
         (destination / path).parent.mkdir(parents=True, exist_ok=True)
         (destination / path).write_bytes(data)
+    description = destination / project.described_by
+    if b"git" in description.read_bytes() and shutil.which("git"):
+        # Versions are made of `git rev-parse HEAD`, and a clone is what users install from.
+        run_child(["git", "init", "-q"], cwd=destination)
+        who = ["-c", "user.name=kpt", "-c", "user.email=kpt@localhost"]
+        run_child(["git", *who, "commit", "-q", "--allow-empty", "--no-verify", "-m", "copy"], cwd=destination)
 
 
 class _Request(TypedDict):
     tree: str
     folder: str
+    description: str
     platform: str
     gpu: str
     answer: str
@@ -141,6 +148,8 @@ def prepare(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> 
     if platform == "rocm":
         rocm_folder(tools, gpu)
         environment |= {"ROCM_HOME": str(tools), "ROCM_PATH": str(tools)}
+        if b"ROCM_VERSION" in (place / "tree" / project.described_by).read_bytes():
+            environment["ROCM_VERSION"] = ROCM_VERSION.rpartition(".")[0]  # how such a project is told
     else:
         cuda_folder(tools)
         environment |= {"CUDA_HOME": str(tools), "CUDA_PATH": str(tools)}
@@ -179,6 +188,7 @@ def _request(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) ->
     return {
         "tree": str(place / "tree"),
         "folder": project.folder,
+        "description": project.description,
         "platform": platform,
         "gpu": gpu.alias,
         "answer": str(place / "answer.json"),

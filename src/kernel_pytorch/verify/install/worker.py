@@ -1,4 +1,6 @@
-"""Runs projects' setup.py files and records what each would compile. A child process of `kpt`.
+"""Runs projects' setup.py files and modules that build at run time, and records what each would compile.
+
+A child process of `kpt`.
 
 torch and setuptools are the real ones; torch's own hipify renames the sources as it does at an install. Two things are
 different: torch says it was built for the platform that is stood in for, and a compiler command is written down
@@ -19,9 +21,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kernel_pytorch.verify.install.cmake_record import CMakeRuns, cmake_runs
+from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG
 from kernel_pytorch.verify.install.conditions import ConditionNotes
+from kernel_pytorch.verify.install.jit import reach_calls, stop_before_building
 from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
+
+JIT_FOLDER = ".kpt-jit"  # in the tree: what load_inline writes is then named from its top
 
 
 def main() -> int:
@@ -46,7 +53,7 @@ def _serve(request: dict[str, Any]) -> NoReturn:
         os.environ.clear()
         os.environ.update(request["environment"])
         run = _Run(Path(request["tree"]).resolve(), request["folder"], request["platform"])
-        answer = run.answer(request["gpu"], request["legacy"])
+        answer = run.answer(request["gpu"], request["description"], request["legacy"])
         Path(request["answer"]).write_text(json.dumps(answer))
         status = 0
     finally:
@@ -66,7 +73,7 @@ def _wait(child: int, timeout_s: float) -> None:
 
 
 class _Run:
-    """One run of setup.py, and what it came to so far."""
+    """One run of a build description, and what it came to so far."""
 
     def __init__(self, tree: Path, folder: str, platform: str) -> None:
         self.tree = tree
@@ -77,22 +84,31 @@ class _Run:
         self.compiles: list[dict[str, object]] = []
         self.links: list[list[str]] = []
         self.made_at: dict[str, dict[str, object]] = {}
+        self.built_at_run_time: list[dict[str, object]] = []
+        self.not_tried: list[str] = []
         self.renamed: dict[str, str] = {}
 
-    def answer(self, gpu: str, legacy: bool) -> dict[str, object]:
+    def answer(self, gpu: str, description: str, legacy: bool) -> dict[str, object]:
         failure = None
         try:
             self._prepare(gpu)
-            self._run_setup(legacy)
+            if description == "setup.py":
+                self._run_setup(legacy)
+            else:
+                self._run_module(description)
         except SystemExit as stop:
             if stop.code not in (None, 0):
-                failure = self._failure(stop, f"setup.py ended with: {stop.code}")
+                failure = self._failure(stop, f"{description} ended with: {stop.code}")
         except BaseException as error:  # whatever the project's code raises is the answer
             failure = self._failure(error, f"{type(error).__name__}: {error}")
+        by_cmake = self._configured()
+        if by_cmake.is_built:
+            failure = None  # what comes behind cmake --build has nothing to go on: nothing was built
+        failure = by_cmake.failure or failure
         return {
             "platform": self.platform,
-            "extensions": [] if failure else self._extensions(),
-            "compiles": self.compiles,
+            "extensions": [] if failure else [*self._extensions(), *self.built_at_run_time, *by_cmake.extensions],
+            "compiles": [*self.compiles, *by_cmake.compiles],
             "links": self.links,
             "failure": failure,
             "renamed": sorted(self.renamed.items()),
@@ -105,6 +121,7 @@ class _Run:
                 }
                 for place, kind, answers in self.conditions.asked()
             ],
+            "not_tried": self.not_tried,
         }
 
     def _prepare(self, gpu: str) -> None:
@@ -195,6 +212,40 @@ class _Run:
         code = self.conditions.compiled(file.read_bytes(), str(file))
         with contextlib.redirect_stdout(sys.stderr):
             exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
+
+    def _run_module(self, name: str) -> None:
+        """Reach the calls of a module that build extensions when it runs."""
+        file = self.project / name
+        sys.argv = [str(file)]
+        sys.dont_write_bytecode = True
+        os.chdir(self.project)
+        os.environ["TORCH_EXTENSIONS_DIR"] = str(self.tree / JIT_FOLDER)
+        self.conditions.install()
+        stop_before_building(self._note_build)
+        with contextlib.redirect_stdout(sys.stderr):
+            self.not_tried = reach_calls(file, self.tree, lambda: len(self.built_at_run_time))
+
+    def _note_build(self, name: str, commands: list[tuple[str, list[str]]]) -> None:
+        frame = sys._getframe()
+        while frame.f_back is not None and not self._is_inside(frame.f_code.co_filename):
+            frame = frame.f_back
+        sources = [self._relative(source) for source, _ in commands]
+        self.compiles += [
+            {"extension": name, "source": self._relative(source), "words": words} for source, words in commands
+        ]
+        self.built_at_run_time.append(
+            {
+                "name": name,
+                "kind": "load",
+                "sources": sources,
+                "missing": [source for source in sources if not (self.tree / source).is_file()],
+                "made_at": self._place(frame.f_code.co_filename, frame.f_lineno),
+            }
+        )
+
+    def _configured(self) -> CMakeRuns:
+        """What CMake was configured for by setup.py."""
+        return cmake_runs(Path(os.environ[BUILD_LOG]), self.tree, self.platform)
 
     def _extensions(self) -> list[dict[str, object]]:
         from distutils import core

@@ -27,7 +27,7 @@ from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, Place
-from kernel_pytorch.verify.install.run import InstallRequest, try_on_rocm
+from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
 from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_all
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
@@ -56,12 +56,12 @@ class _Repaired:
 
 @dataclass(frozen=True)
 class _Tree:
-    """What is tried: the project, its files, the GPU that is stood in for, and a folder for the copies."""
+    """What is tried: the project, its files, the GPU that is stood in for, and the process that runs it."""
 
     root: Path
     listed: tuple[str, ...]
     gpu: str
-    scratch: Path
+    worker: InstallWorker
 
 
 @dataclass(frozen=True)
@@ -80,19 +80,18 @@ def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gp
     if is_project_code_forbidden():
         return PortInstall(tuple(patches), (), LevelResult("install", (), NEEDS_PROJECT_CODE))
     done = _Repaired(tuple(patches))
-    with TemporaryDirectory(prefix="kpt-install-") as folder:
-        scratch = Path(folder)
-        trials, missing = try_all(requests, gpu, scratch)
+    with TemporaryDirectory(prefix="kpt-install-") as folder, InstallWorker(Path(folder)) as worker:
+        trials, missing = try_all(requests, gpu, worker)
         for trial in trials:
-            done = _repaired(_Tree(root, tuple(listed), gpu, scratch), done, trial)
+            done = _repaired(_Tree(root, tuple(listed), gpu, worker), done, trial)
         if done.findings:
             # From the beginning, CUDA too: what one setup.py asked for may change another, and CUDA's must not change.
-            again, _ = try_all(_requests(root, listed, done.patches), gpu, scratch)
+            again, _ = try_all(_requests(root, listed, done.patches), gpu, worker)
             if [_built(trial.cuda) for trial in trials] == [_built(trial.cuda) for trial in again]:
                 trials = again
             else:
                 done = _Repaired(tuple(patches))
-        results = [judged_trial(trial, scratch) for trial in trials]
+        results = [judged_trial(trial, worker.scratch) for trial in trials]
     left = tuple(_on_original(done.patches, one) for _, findings in results for one in findings)
     level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
     return PortInstall(done.patches, (*done.findings, *left), level)
@@ -130,18 +129,32 @@ def _repaired(tree: _Tree, done: _Repaired, trial: InstallTrial) -> _Repaired:
 
 
 def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repaired, InstallTrial] | None:
-    """The first ways on are tried together, then the next: the best of those that get further; None where none does."""
+    """The best way on, None where nothing gets further. Some are tried together, the next only if none of them is good.
+
+    A way on that reaches the end by leaving extensions out comes last: it may have skipped what makes them.
+    """
     candidates = list(_candidates(tree.root, done.patches, trial))[:MAX_CANDIDATES]
+    fallback: tuple[_Repaired, InstallTrial] | None = None
     for at in range(0, len(candidates), TRIED_TOGETHER):
         some = candidates[at : at + TRIED_TOGETHER]
         states = [_with(done.patches, one.patch) for one in some]
         trials = _tried(tree, trial, states)
-        scores = [_score(one) for one in trials]
-        best = max(range(len(scores)), key=lambda index: scores[index])
-        if scores[best] > _score(trial):
-            finding = _as_settled(some[best].finding, trial, trials[best])
-            return _Repaired(states[best], (*done.findings, finding)), trials[best]
-    return None
+        further = [index for index, one in enumerate(trials) if _score(one) > _score(trial)]
+        good = [index for index in further if trials[index].rocm.failure or not _lost(trials[index])]
+        # Reaching the end with all there is best, then a later line; the first of equals is the least invasive.
+        best = max(good or further, key=lambda index: _score(trials[index]), default=None)
+        if best is None:
+            continue
+        finding = _as_settled(some[best].finding, trial, trials[best])
+        step = _Repaired(states[best], (*done.findings, finding)), trials[best]
+        if good or trial.rocm.failure is None:
+            return step
+        fallback = fallback or step
+    return fallback
+
+
+def _lost(trial: InstallTrial) -> bool:
+    return any(one.code in ("KP811", "KP812") for one in judged(trial))
 
 
 def _as_settled(finding: Finding, before: InstallTrial, after: InstallTrial) -> Finding:
@@ -159,8 +172,8 @@ def _tried(tree: _Tree, trial: InstallTrial, states: Sequence[Sequence[Patch]]) 
         for state in states
     ]
     if at.name == "CMakeLists.txt":
-        return [configure_on_rocm(trial, request, tree.gpu, tree.scratch) for request in requests]
-    return try_on_rocm(trial, requests, tree.gpu, tree.scratch) if requests else []
+        return [configure_on_rocm(trial, request, tree.gpu, tree.worker.scratch) for request in requests]
+    return try_on_rocm(trial, requests, tree.gpu, tree.worker) if requests else []
 
 
 def _score(trial: InstallTrial) -> tuple[float, ...]:
@@ -207,7 +220,8 @@ def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> I
                 together.setdefault(path, []).extend(edits)
                 yield path, line, edits
     failure = trial.rocm.failure
-    stack = (*failure.stack[::-1], *failure.cause[::-1]) if failure is not None else ()
+    # From the outside in: a statement that asks for something of CUDA's is better left out than half of the asking.
+    stack = (*failure.stack, *failure.cause) if failure is not None else ()
     for place in dict.fromkeys(stack):
         for edits in _past(root, patches, place):
             yield place.path, place.line, edits

@@ -20,7 +20,7 @@ from kernel_pytorch.verify.install.cmake_tools import real_cmake
 from kernel_pytorch.verify.install.jit import build_calls
 from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
-from kernel_pytorch.verify.install.run import InstallRequest, try_installs
+from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
@@ -93,7 +93,8 @@ def install_level(
         return LevelResult("install", (CheckResult("setup.py", Status.PASS, detail),)), (), ()
     if is_project_code_forbidden():
         return LevelResult("install", (), NEEDS_PROJECT_CODE), (), ()
-    trials, missing = try_all(requests, gpu, scratch)
+    with InstallWorker(scratch) as worker:
+        trials, missing = try_all(requests, gpu, worker)
     missing += other_backends(root, list_files(root).names)
     results = [judged_trial(trial, scratch) for trial in trials]
     checks = (*(check for found, _ in results for check in found), *missing)
@@ -117,7 +118,7 @@ def other_backends(root: Path, paths: Sequence[str]) -> tuple[CheckResult, ...]:
 
 
 def try_all(
-    requests: Sequence[InstallRequest], gpu: str, scratch: Path
+    requests: Sequence[InstallRequest], gpu: str, worker: InstallWorker
 ) -> tuple[tuple[InstallTrial, ...], tuple[CheckResult, ...]]:
     """The trials of all requests in their order, and a result for each that cannot be tried here."""
     missing: list[CheckResult] = []
@@ -126,12 +127,13 @@ def try_all(
     reason = _no_torch() if setups else ""
     if reason:
         missing += [CheckResult(_name(one.described_by), Status.NOT_RUN, reason) for one in setups]
-    trials = {} if reason else dict(zip(setups, try_installs(setups, gpu, scratch), strict=True))
+    tried = try_installs(setups, gpu, worker) if setups and not reason else ()
+    trials = dict(zip(setups, tried, strict=False))
     if cmakes and real_cmake() is None:
         reason = "cmake is not installed here: pip install cmake"
         missing += [CheckResult(_name(one.described_by), Status.NOT_RUN, reason) for one in cmakes]
     else:
-        trials |= {one: configure_on_both(one, gpu, scratch) for one in cmakes}
+        trials |= {one: configure_on_both(one, gpu, worker.scratch) for one in cmakes}
     return tuple(trials[one] for one in requests if one in trials), tuple(missing)
 
 

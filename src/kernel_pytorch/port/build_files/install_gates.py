@@ -72,7 +72,8 @@ def past_line(module: PythonModule, line: int, original: bytes) -> Iterator[tupl
             yield (false_on_rocm(module, test),)
             yield (true_on_rocm(module, test),)
     gated = gated_statement(module, statement)
-    if gated is not None:
+    makes_extensions = any(word in module.text(statement) for word in (b"xtension", b"setup("))
+    if gated is not None and not makes_extensions:
         yield (gated,)
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and isinstance(statement.value, ast.expr):
         for value in (b"None", b"False", b"[]"):

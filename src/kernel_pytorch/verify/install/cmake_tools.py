@@ -66,6 +66,14 @@ if(NOT _kpt_is_defined)
     if("${_kpt_name}" MATCHES "^(CUDA|CUDAToolkit|cudnn|CUDNN|NCCL|hip|HIP|roc|ROC|miopen|Torch|hip-lang)" OR
        NOT "${_kpt_arguments}" MATCHES "REQUIRED" OR CMAKE_PROJECT_NAME STREQUAL "CMAKE_TRY_COMPILE")
       _find_package(${_kpt_name} ${ARGN})
+      if("${_kpt_name}" STREQUAL "Torch")
+        # The installed torch may be built for the CPU only; one for GPUs has these as well.
+        foreach(_kpt_target torch_@PLATFORM@ c10_@PLATFORM@)
+          if(NOT TARGET ${_kpt_target})
+            add_library(${_kpt_target} INTERFACE IMPORTED)
+          endif()
+        endforeach()
+      endif()
     else()
       list(REMOVE_ITEM _kpt_arguments REQUIRED)
       _find_package(${_kpt_name} ${_kpt_arguments})
@@ -118,19 +126,30 @@ def add_cmake(folder: Path, platform: str, gpu: GPU, imported: Iterable[str]) ->
         script.write_text("#!/bin/sh\n" + _CMAKE.format(cmake=cmake, log=f"{{{BUILD_LOG}}}"))
         script.chmod(0o755)
     text = _rocm(folder, gpu) if platform == "rocm" else _cuda(folder)
-    targets = ";".join(sorted(imported))
+    targets, torch = ";".join(sorted(imported)), "hip" if platform == "rocm" else "cuda"
     # CMake also looks where PATH does not lead: /usr/local/bin.
     ignored = ";".join(folders_with_compilers())
+    homes = ";".join(str(one) for one in _own_folders())
     text += f'list(APPEND CMAKE_IGNORE_PATH "{ignored}")\n' if ignored else ""
-    (folder / "toolchain.cmake").write_text(text + _MISSING_PACKAGES.replace("@TARGETS@", targets))
+    text += f'list(APPEND CMAKE_IGNORE_PREFIX_PATH "{homes}")\n' if homes else ""
+    (folder / "toolchain.cmake").write_text(
+        text + _MISSING_PACKAGES.replace("@TARGETS@", targets).replace("@PLATFORM@", torch)
+    )
 
 
 def folders_with_compilers() -> list[str]:
     """Where a compiler of either vendor is installed on this machine: not to be found in a trial."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    folders += ["/usr/local/bin", "/usr/bin", "/usr/local/cuda/bin"]
+    folders += ["/usr/local/bin", "/usr/bin"]
+    folders += [str(path / "bin") for path in _own_folders()]
     with_one = [one for one in folders if any((Path(one) / name).exists() for name in ("nvcc", "hipcc"))]
     return list(dict.fromkeys(with_one))
+
+
+def _own_folders() -> list[Path]:
+    """Where either vendor installs all it has."""
+    tops = [path for top in (Path("/usr/local"), Path("/opt")) for path in (*top.glob("cuda*"), *top.glob("rocm*"))]
+    return sorted(path for path in tops if path.is_dir())
 
 
 def toolchain_file(folder: Path) -> Path:

@@ -51,7 +51,9 @@ def stop_before_building(note: Callable[[str, list[tuple[str, list[str]]]], None
     cpp_extension._run_ninja_build = read_build_file
     cpp_extension.verify_ninja_availability = lambda: None
     cpp_extension.get_compiler_abi_compatibility_and_version = lambda _compiler: (True, None)
-    cpp_extension._import_module_from_library = lambda name, _path, _is_module: _Anything(name)
+    cpp_extension._import_module_from_library = lambda name, _path, _is_module: sys.modules.setdefault(
+        name, _Anything(name)
+    )
 
 
 def _commands(lines: list[str]) -> Iterator[tuple[str, list[str]]]:

@@ -6,10 +6,12 @@ import json
 import os
 import re
 import shutil
-import subprocess
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from subprocess import PIPE
 from tempfile import mkdtemp
 from typing import TypedDict
 
@@ -17,7 +19,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.core.inside import is_inside
-from kernel_pytorch.core.process import run_child
+from kernel_pytorch.core.process import ChildProcess, end_child, run_child, start_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.core.toml_file import read_toml
@@ -63,14 +65,51 @@ class InstallRequest:
         return (PurePosixPath(self.folder) / self.description).as_posix()
 
 
-def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Path) -> tuple[InstallTrial, ...]:
-    """Run each setup.py on copies below `scratch`, in one start of Python. This runs the projects' code."""
+class InstallWorker:
+    """The process that runs build descriptions. It starts with the first of them and imports torch once for all."""
+
+    def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
+        self._process: ChildProcess | None = None
+        self._rounds = 0
+
+    def __enter__(self) -> InstallWorker:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._process is not None:
+            end_child(self._process, grace_s=0.2)
+
+    def run(self, requests: Sequence[_Request]) -> list[InstallRecord]:
+        """The record of every request. This runs the projects' code."""
+        require_project_code("setup.py")
+        talk = self.scratch / "worker.log"
+        if self._process is None or self._process.poll() is not None:
+            command = python_module("kernel_pytorch.verify.install.worker")
+            with talk.open("ab") as file:
+                self._process = start_child(command, cwd=self.scratch, stdin=PIPE, stdout=file, stderr=file)
+        self._rounds += 1
+        listing = self.scratch / f"requests-{self._rounds}.json"
+        listing.write_text(json.dumps(requests))
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{listing}\n".encode())
+            self._process.stdin.flush()
+        end = time.monotonic() + TIMEOUT_S * len(requests) + 60
+        while not listing.with_suffix(".done").exists() and self._process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        last = talk.read_text(errors="replace").strip().splitlines() if talk.is_file() else []
+        return [_record(request, last[-1] if last else "no message") for request in requests]
+
+
+def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, worker: InstallWorker) -> tuple[InstallTrial, ...]:
+    """Run each build description on copies, for CUDA and for ROCm. This runs the projects' code."""
     requests = []
     for project in projects:
-        requests.append(_request(scratch, project, "cuda", gpu_by_alias(CUDA_GPU)))
-        rocm = _request(scratch, project, "rocm", gpu_by_alias(rocm_gpu))
+        requests.append(_request(worker.scratch, project, "cuda", gpu_by_alias(CUDA_GPU)))
+        rocm = _request(worker.scratch, project, "rocm", gpu_by_alias(rocm_gpu))
         requests += [rocm, _once_more(rocm)]
-    records = _run(requests, scratch)
+    records = worker.run(requests)
     rows = zip(projects, records[::3], records[1::3], records[2::3], requests[1::3], strict=True)
     return tuple(
         InstallTrial(project.described_by, cuda, rocm, Path(request["tree"]), again)
@@ -78,26 +117,16 @@ def try_installs(projects: Sequence[InstallRequest], rocm_gpu: str, scratch: Pat
     )
 
 
-def try_on_rocm(trial: InstallTrial, projects: Sequence[InstallRequest], gpu: str, scratch: Path) -> list[InstallTrial]:
+def try_on_rocm(
+    trial: InstallTrial, projects: Sequence[InstallRequest], gpu: str, worker: InstallWorker
+) -> list[InstallTrial]:
     """The trial again with other contents of its files, for ROCm only: CUDA's record stays."""
-    requests = [_request(scratch, project, "rocm", gpu_by_alias(gpu)) for project in projects]
-    records = _run(requests, scratch)
+    requests = [_request(worker.scratch, project, "rocm", gpu_by_alias(gpu)) for project in projects]
+    records = worker.run(requests)
     return [
         InstallTrial(trial.setup, trial.cuda, record, Path(request["tree"]))
         for record, request in zip(records, requests, strict=True)
     ]
-
-
-def _run(requests: Sequence[_Request], scratch: Path) -> list[InstallRecord]:
-    require_project_code("setup.py")
-    listing = scratch / "requests.json"
-    listing.write_text(json.dumps(requests))
-    command = python_module("kernel_pytorch.verify.install.worker", str(listing))
-    try:
-        last = (run_child(command, cwd=scratch, timeout_s=TIMEOUT_S * len(requests) + 60).stderr.strip()).splitlines()
-    except subprocess.TimeoutExpired:
-        last = []
-    return [_record(request, last[-1] if last else "no message") for request in requests]
 
 
 def _record(request: _Request, last_line: str) -> InstallRecord:

@@ -32,17 +32,22 @@ JIT_FOLDER = ".kpt-jit"  # in the tree: what load_inline writes is then named fr
 
 
 def main() -> int:
-    """Serve each request of a JSON list in a process of its own. torch is loaded once, before they part."""
-    requests = json.loads(Path(sys.argv[1]).read_text())
+    """Serve the JSON lists that standard input names, a line each, until it ends. torch is loaded once for all.
+
+    Every request is served in a process of its own. An empty file beside the list says that all of them were.
+    """
     with contextlib.suppress(ImportError):
         # First: setuptools brings the distutils that a build uses, and torch would load Python's own.
         import setuptools  # noqa: F401
         import torch  # noqa: F401
-    for request in requests:
-        child = os.fork()
-        if child == 0:
-            _serve(request)
-        _wait(child, request["timeout_s"])
+    for line in sys.stdin:
+        listing = Path(line.strip())
+        for request in json.loads(listing.read_text()):
+            child = os.fork()
+            if child == 0:
+                _serve(request)
+            _wait(child, request["timeout_s"])
+        listing.with_suffix(".done").touch()
     return 0
 
 
@@ -50,6 +55,7 @@ def _serve(request: dict[str, Any]) -> NoReturn:
     status = 1
     try:
         os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # standard input is for the lists
         os.environ.clear()
         os.environ.update(request["environment"])
         run = _Run(Path(request["tree"]).resolve(), request["folder"], request["platform"])

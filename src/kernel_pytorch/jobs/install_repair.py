@@ -17,9 +17,10 @@ from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety
 from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.proof import verdict_on
-from kernel_pytorch.port.build_files import cmake_gates, install_gates
+from kernel_pytorch.port.build_files import cmake_gates
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.python import install_gates
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.source import source_file

@@ -162,17 +162,15 @@ else()
   enable_language(CUDA)
 endif()
 add_library(ops bind.cpp)
+file(GLOB kernels *.cu)
 if(CMAKE_CUDA_COMPILER)
-  target_sources(ops PRIVATE k.cu)
-endif()
-if(USE_HIP)
-  set_source_files_properties(k.cu PROPERTIES LANGUAGE HIP)
+  target_sources(ops PRIVATE ${kernels})
 endif()
 """
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
-def test_a_condition_of_cmake_gets_a_gate(tmp_path: Path) -> None:
+def test_cmake_is_repaired_by_what_the_configuration_shows(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     (tmp_path / "k.cu").write_text(KERNEL)
     (tmp_path / "bind.cpp").write_text("int bound;\n")
@@ -180,5 +178,6 @@ def test_a_condition_of_cmake_gets_a_gate(tmp_path: Path) -> None:
     assert done.level.status is Status.PASS, done.level.checks
     (patch,) = done.patches
     assert isinstance(patch, Patch) and b"if(USE_HIP OR (CMAKE_CUDA_COMPILER))" in patch.after
+    assert b"PROPERTIES LANGUAGE HIP" in patch.after, "the glob's .cu files are HIP sources"
     assert compare_file("CMakeLists.txt", CMAKE.encode(), patch.after).is_proven
-    assert [one.code for one in done.findings] == ["KP812"]
+    assert {one.code for one in done.findings} == {"KP812"}

@@ -213,6 +213,9 @@ def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> I
     """Gates at the conditions that part the two runs, then ways around the line that stops, then all conditions."""
     yield from _hipified_extensions(root, patches, trial)
     together: dict[str, list[Edit]] = {}
+    for path, line, edits in _hip_sources(root, patches, trial):
+        together.setdefault(path, []).extend(edits)
+        yield path, line, edits
     parted = partings(trial.cuda, trial.rocm)
     for kind in ("flag", "operand", "test"):
         for one in (item for item in parted if item.condition.kind == kind):
@@ -241,6 +244,18 @@ def _hipified_extensions(root: Path, patches: Sequence[Patch], trial: InstallTri
                 lines[0],
                 tuple(edit for line in lines for edit in install_gates.hipified_extension(module, line)),
             )
+
+
+def _hip_sources(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:
+    """.cu files marked as HIP sources, in every CMake file that makes a target which has fewer of them on ROCm."""
+    places = [
+        one.made_at
+        for one in trial.cuda.extensions
+        if one.made_at is not None and len(trial.rocm.gpu_units(one.name)) < len(trial.cuda.gpu_units(one.name))
+    ]
+    for path in dict.fromkeys(place.path for place in places if place.path.endswith("CMakeLists.txt")):
+        src = source_file(path, _contents(root, patches, path)[0])
+        yield path, next(place.line for place in places if place.path == path), cmake_gates.hip_sources(src)
 
 
 def _gated(root: Path, patches: Sequence[Patch], parting: Parting) -> tuple[Edit, ...]:

@@ -108,6 +108,9 @@ SETUPS = {
         other = CppExtension("p._D", plain)
         setup(name="p", ext_modules=[with_kernels, other], cmdclass={"build_ext": BuildExtension})
         """,
+    "asks pkg_resources": "from pkg_resources import packaging, get_distribution, parse_version\n"
+    "assert parse_version('2') > packaging.version.parse('1') and get_distribution('torch').version\n"
+    + PLAIN.format(more=""),
     "needs a package": "import a_package_nobody_has\n",
     "network": "import socket\nsocket.create_connection(('127.0.0.1', 9), timeout=1)\n",
     "ends Python": "import os\nos._exit(3)\n",
@@ -203,8 +206,9 @@ def run_time(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     return found
 
 
-def test_an_ordinary_extension_installs(outcomes: dict[str, Outcome]) -> None:
-    seen = outcomes["ordinary"]
+@pytest.mark.parametrize("name", ["ordinary", "asks pkg_resources"])
+def test_an_ordinary_extension_installs(outcomes: dict[str, Outcome], name: str) -> None:
+    seen = outcomes[name]
     assert (seen.status, seen.findings) == (Status.PASS, ())
     assert seen.detail == "1 extensions, 1 GPU sources of 2, as on CUDA"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.build_files.cmake import CMakeFile, left_out
+from kernel_pytorch.port.build_files.cmake import SOURCES, CMakeFile, left_out
 from kernel_pytorch.port.build_files.cmake_text import Command, commands, is_gated
 from kernel_pytorch.port.source import SourceFile
 
@@ -28,6 +28,16 @@ def gated_condition(file: CMakeFile, start: int, on_cuda: bool) -> tuple[Edit, .
     first, last = file.text.index("(", command.start) + 1, command.end - 1
     gate = "USE_HIP OR (" if on_cuda else "NOT USE_HIP AND ("
     return (Edit(Span(first, first), gate.encode()), Edit(Span(last, last), b")"))
+
+
+def hip_sources(src: SourceFile) -> tuple[Edit, ...]:
+    """The .cu files of a folder's targets marked as HIP sources, at the end of its file; nothing where they are."""
+    text = src.data.decode("latin-1")
+    if "kpt_targets" in text:
+        return ()
+    addition = SOURCES if text.endswith("\n") else "\n" + SOURCES
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return (Edit(Span(len(src.data), len(src.data)), addition.replace("\n", newline).encode()),)
 
 
 def past_line(file: CMakeFile, line: int) -> Iterator[tuple[Edit, ...]]:

@@ -176,7 +176,8 @@ def prepare(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> 
     environment = {name: value for name, value in child_environment().items() if name not in _UNSET}
     if platform == "rocm":
         rocm_folder(tools, gpu)
-        environment |= {"ROCM_HOME": str(tools), "ROCM_PATH": str(tools)}
+        # CMAKE_ARGS: how setup.py files that configure CMake take options from a user.
+        environment |= {"ROCM_HOME": str(tools), "ROCM_PATH": str(tools), "CMAKE_ARGS": "-DUSE_HIP=ON"}
         if b"ROCM_VERSION" in (place / "tree" / project.described_by).read_bytes():
             environment["ROCM_VERSION"] = ROCM_VERSION.rpartition(".")[0]  # how such a project is told
     else:

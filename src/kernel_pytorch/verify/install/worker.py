@@ -25,6 +25,7 @@ from kernel_pytorch.verify.install.cmake_record import CMakeRuns, cmake_runs
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG
 from kernel_pytorch.verify.install.conditions import ConditionNotes
 from kernel_pytorch.verify.install.jit import reach_calls, stop_before_building
+from kernel_pytorch.verify.install.old_setuptools import provide_pkg_resources
 from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
 
@@ -143,6 +144,7 @@ class _Run:
             major, minor = torch.cuda.get_device_capability()
             present_built_with_gpu(torch, f"cu{CUDA_VERSION.replace('.', '')}", [f"sm_{major}{minor}"])
         socket.socket.connect = _refuse_network  # type: ignore[method-assign]
+        provide_pkg_resources()
         self._record_torch()
         self._record_setuptools()
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit
-from kernel_pytorch.port.python.cuda_home import is_home
+from kernel_pytorch.port.python.cuda_home import is_home, leaves
 from kernel_pytorch.port.python.edits import (
     choice,
     false_on_rocm,
@@ -67,10 +67,11 @@ def past_line(module: PythonModule, line: int, original: bytes) -> Iterator[tupl
     if isinstance(statement, ast.Assert):
         yield (true_on_rocm(module, statement.test),)
     yield from _with_rocms_own(module, statement)
-    for test in _tests_around(module, statement, line):
-        if not is_vendor_choice(module, test, original):
-            yield (false_on_rocm(module, test),)
-            yield (true_on_rocm(module, test),)
+    for holder in _conditions_around(module, statement):
+        if not is_vendor_choice(module, holder.test, original):
+            yield (false_on_rocm(module, holder.test),)
+            if not leaves(tuple(holder.body)):
+                yield (true_on_rocm(module, holder.test),)
     gated = gated_statement(module, statement)
     makes_extensions = any(word in module.text(statement) for word in (b"xtension", b"setup("))
     if gated is not None and not makes_extensions:
@@ -120,14 +121,14 @@ def _own_expressions(statement: ast.stmt) -> Iterator[ast.AST]:
         waiting += ast.iter_child_nodes(node)
 
 
-def _tests_around(module: PythonModule, statement: ast.stmt, line: int) -> Iterator[ast.expr]:
-    """The condition that the line belongs to or that leads to it, innermost first."""
+def _conditions_around(module: PythonModule, statement: ast.stmt) -> Iterator[ast.If | ast.While]:
+    """The condition that a statement is, or those that lead to it, innermost first."""
     if isinstance(statement, (ast.If, ast.While)):
-        yield statement.test
+        yield statement
         return
     for parent in module.parents(statement):
         if isinstance(parent, (ast.If, ast.While)):
-            yield parent.test
+            yield parent
         elif isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return
 

@@ -169,6 +169,7 @@ endif()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
 def test_cmake_is_repaired_by_what_the_configuration_shows(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)

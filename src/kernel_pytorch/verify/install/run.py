@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +21,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.core.inside import is_inside
-from kernel_pytorch.core.process import ChildProcess, end_child, run_child, start_child
+from kernel_pytorch.core.process import ChildProcess, end_child, start_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.core.toml_file import read_toml
@@ -148,11 +150,25 @@ def _copy(project: InstallRequest, destination: Path) -> None:
         (destination / path).parent.mkdir(parents=True, exist_ok=True)
         (destination / path).write_bytes(data)
     description = destination / project.described_by
-    if b"git" in description.read_bytes() and shutil.which("git"):
-        # Versions are made of `git rev-parse HEAD`, and a clone is what users install from.
-        run_child(["git", "init", "-q"], cwd=destination)
-        who = ["-c", "user.name=kpt", "-c", "user.email=kpt@localhost"]
-        run_child(["git", *who, "commit", "-q", "--allow-empty", "--no-verify", "-m", "copy"], cwd=destination)
+    if b"git" in description.read_bytes():
+        _make_repository(destination)  # versions are made of `git rev-parse HEAD`, and users install from a clone
+
+
+def _make_repository(folder: Path) -> None:
+    """A git repository with one empty commit."""
+    who = b"kpt <kpt@localhost> 0 +0000"
+    text = b"tree 4b825dc642cb6eb9a060e54bf8d69288fbee4904\nauthor " + who + b"\ncommitter " + who + b"\n\ncopy\n"
+    data = b"commit %d\0" % len(text) + text
+    name = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    files = {
+        "HEAD": b"ref: refs/heads/main\n",
+        "config": b"[core]\n\trepositoryformatversion = 0\n\tbare = false\n",
+        "refs/heads/main": name.encode() + b"\n",
+        f"objects/{name[:2]}/{name[2:]}": zlib.compress(data),
+    }
+    for path, content in files.items():
+        (folder / ".git" / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / ".git" / path).write_bytes(content)
 
 
 class _Request(TypedDict):

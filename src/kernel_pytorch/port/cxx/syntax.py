@@ -60,8 +60,11 @@ _KEPT: OrderedDict[tuple[CxxFile, Interest, bool], FileSyntax] = OrderedDict()
 def file_syntax(source: CxxFile, interest: Interest, *, parse: bool = True) -> FileSyntax:
     """Reads one file. Functions that do not match `interest` are left out; without `parse` all are."""
     key = (source, interest, parse)
-    found = _KEPT.pop(key, None) or _read(source, interest, parse)
-    _KEPT[key] = found
+    found = _KEPT.get(key)
+    if found is not None:
+        _KEPT.move_to_end(key)
+        return found
+    found = _KEPT[key] = _read(source, interest, parse)
     while len(_KEPT) > 1 and sum(len(kept.data) for kept, _, parsed in _KEPT if parsed) > _MOST_KEPT_BYTES:
         _KEPT.popitem(last=False)
     return found

@@ -114,6 +114,7 @@ def _collect_evidence(model: WaveModel) -> None:
 
     def root(key: int) -> int:
         while group[key] != key:
+            group[key] = group[group[key]]  # or chains of calls would be walked again and again
             key = group[key]
         return key
 

@@ -30,8 +30,8 @@ def test_what_runs_project_code_is_what_a_careful_server_leaves_out() -> None:
     table = rows("Verb by verb")
     for tool in TOOLS:
         says_so = "project code" in table[tool.name][3]
-        # `build` runs it for a Triton kernel only: KPT_NO_RUN refuses that, and the tool stays.
-        assert tool.runs_code == (says_so and tool.name != "build"), tool.name
+        # `build` runs it for a Triton kernel only, `port` to try the install: KPT_NO_RUN refuses that, the tools stay.
+        assert tool.runs_code == (says_so and tool.name not in ("build", "port")), tool.name
     assert not any(tool.runs_code for tool in offered(no_run=True).values())
     assert not any(tool.writes for tool in offered(no_run=True, read_only=True).values())
 

@@ -9,6 +9,9 @@ Every change is inside a gate or in a new file. Before anything is shown or writ
 to "not ROCm" and compares with the original; a file that fails is left as it was and reported. Where a HIP compiler is
 found, the ported sources are built for `--arch`, and what does not compile is shown. Defaults come from
 `[tool.kernel_pytorch]` in the project's pyproject.toml; what is said here wins.
+
+A project that builds an extension is installed on a copy, with a ROCm torch that is stood in for and without network:
+conditions that stop it or drop kernels get a gate. This runs the project's setup.py; `--no-run` leaves it out.
 """
 
 from __future__ import annotations
@@ -45,7 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unsafe", action=argparse.BooleanOptionalAction, help="apply edits that need a review as well"
     )
     parser.add_argument("--arch", metavar="LIST", help="targets to build the ported sources for (default gfx942)")
-    parser.add_argument("--no-build", action="store_true", help="do not build what was ported")
+    parser.add_argument("--no-build", action="store_true", help="do not install or build what was ported")
+    parser.add_argument(
+        "--no-run", action="store_true", help="run no code of the project: its install is not tried and not repaired"
+    )
     parser.add_argument(
         "--compile-guard",
         action="store_true",
@@ -63,6 +69,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Port; 1 when something is left, failed or could not be proven."""
+    from kernel_pytorch.core.project_code import project_code_forbidden
+
+    with project_code_forbidden(args.no_run):
+        return _port(args)
+
+
+def _port(args: argparse.Namespace) -> int:
     from kernel_pytorch.jobs.port import plan_port, run_plan
     from kernel_pytorch.jobs.port_notes import port_notes
     from kernel_pytorch.jobs.scan import Selection
@@ -119,6 +133,7 @@ def _document(result: PortResult, written: bool) -> dict[str, object]:
         "refused": to_plain(result.refused),
         "left": [finding_json(finding) for finding in result.left],
         "held": [{"finding": finding_json(item.finding), "reason": item.reason} for item in result.held],
+        "install": {"checks": to_plain(result.install.checks), "needs": result.install.needs},
         "build": to_plain(result.checks),
     }
 
@@ -145,6 +160,10 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     print(f"{args.path}: {len(result.patches)} files {verb}, layout {result.layout}; {proof}", file=out)
     for verdict in result.refused:
         print(f"left as it was, not proven: {verdict}", file=out)
+    for check in result.install.checks:
+        print(f"install, {check.check}: {check.status.value}: {check.detail}", file=out)
+    if result.install.needs:
+        print(f"install not tried: {result.install.needs}", file=out)
     counts = Counter(check.status.value for check in result.checks)
     if result.checks:
         print(

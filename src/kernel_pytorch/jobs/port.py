@@ -1,4 +1,4 @@
-"""The port of a project: discover, rewrite, prove, build; then write it, or a ported copy.
+"""The port of a project: discover, rewrite, prove, install, build; then write it, or a ported copy.
 
 Every change sits behind a gate or in a new file. Before a patch is part of the result, the isolation check folds the
 gates to "not ROCm" and compares with the original. A file that fails is left as it was and named in `refused`.
@@ -15,7 +15,8 @@ from kernel_pytorch.core.findings import CheckResult, Finding, Held, Patch, Stat
 from kernel_pytorch.core.pages import Page
 from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
-from kernel_pytorch.jobs.proof import Proof, prove
+from kernel_pytorch.jobs.install_repair import PortInstall, install_port
+from kernel_pytorch.jobs.proof import Proof, prove, verdict_on
 from kernel_pytorch.jobs.scan import Selection, file_counts
 from kernel_pytorch.port.apply import apply_patches, copy_with_patches
 from kernel_pytorch.port.builds.ported_project import build_ported
@@ -26,12 +27,15 @@ from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.port.settings import AUTO, checked_targets, without_excluded
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.verify.install.run import ROCM_GPU
 from kernel_pytorch.verify.isolation import FileVerdict
+from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.run_level import emulated_gpu_for
 
 
 @dataclass(frozen=True)
 class PortPlan:
-    """What will be ported and how. `add` names files of ours, `build` says whether to build what was ported."""
+    """What will be ported and how. `add` names files of ours, `build` says whether to install and build the result."""
 
     project: Project
     options: PortOptions
@@ -49,7 +53,7 @@ class PortResult:
     """A port that is not written yet. `diff()` shows it, `write()` applies it, `write_copy(folder)` makes a copy.
 
     `patches` are proven to leave the NVIDIA path alone. `held` are edits that need a review. `checks` are the builds of
-    what was ported; `not_built` says why there are none.
+    what was ported; `not_built` says why there are none. `install` is the trial of the project's own build.
     """
 
     root: str
@@ -66,6 +70,7 @@ class PortResult:
     phases: tuple[Phase, ...]
     effort: Effort
     own_pages: tuple[Page, ...] = ()
+    install: LevelResult = LevelResult("install")  # noqa: RUF009 (frozen)
 
     @property
     def refused(self) -> tuple[FileVerdict, ...]:
@@ -127,7 +132,8 @@ def port(
     - `exclude`: globs of files to leave alone.
     - `rules`: YAML files with rules of your own.
     - `add`: files of ours to add: "fp8", "graph-check", "compile-guard".
-    - `build`: build what was ported, where a HIP compiler is found.
+    - `build`: try the install of what was ported and build it, where a HIP compiler is found. The install runs the
+      project's setup.py and CMake files, on a copy and without network; KPT_NO_RUN=1 leaves it out.
     - `wave`: "logical32" keeps warps of 32 lanes, "native" widens where that is provably right.
     - `workers`: processes; all cores by default.
 
@@ -178,29 +184,44 @@ def plan_port(
 
 
 def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
-    """Rewrite, prove and build. Writes nothing."""
+    """Rewrite, prove, install and build. Writes nothing."""
     project = plan.project
     rewritten = port_project(project, plan.options, workers)
     taken = {patch.path for patch in rewritten.patches}
     added = added_files(project, plan.add, taken) if plan.add else ()
     proof = prove((*rewritten.patches, *added))
+    tried = _install(plan, proof.patches) if plan.build else PortInstall(proof.patches)
+    proof = Proof(tried.patches, (*proof.refused, *(one for one in map(verdict_on, tried.patches) if one is not None)))
+    findings = (*rewritten.findings, *tried.findings)
     checks, not_built = build_patches(plan, proof.patches) if plan.build else ((), "")
     return PortResult(
         root=str(project.root),
         layout=plan.layout,
         targets=plan.targets,
         files=file_counts(project),
-        findings=rewritten.findings,
+        findings=findings,
         held=rewritten.held,
         patches=proof.patches,
         verdicts=proof.verdicts,
         checks=checks,
         not_built=not_built,
         skipped=project.skipped,
-        phases=phases(project, rewritten.findings),
-        effort=effort(rewritten.findings),
+        phases=phases(project, findings),
+        effort=effort(findings),
         own_pages=tuple(rule.page() for rule in plan.options.user_rules),
+        install=tried.level,
     )
+
+
+def _install(plan: PortPlan, patches: tuple[Patch, ...]) -> PortInstall:
+    """Try the install where the build description is part of the port."""
+    if layout_named(plan.layout).writes_twins:
+        return PortInstall(patches, (), LevelResult("install", (), "another layout than copy: its twins are not built"))
+    if not plan.options.wants("KP810"):
+        return PortInstall(patches)
+    gpu = emulated_gpu_for(plan.targets[0])
+    root = plan.project.root
+    return install_port(root, tuple(list_files(root).names), patches, gpu.alias if gpu else ROCM_GPU)
 
 
 def build_patches(plan: PortPlan, patches: Sequence[Patch]) -> tuple[tuple[CheckResult, ...], str]:

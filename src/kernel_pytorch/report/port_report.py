@@ -67,7 +67,7 @@ def port_report(result: PortResult, notes: Iterable[str] = ()) -> PortReport:
         patches=result.patches,
         verdicts=result.verdicts,
         held=result.held,
-        checks=result.checks,
+        checks=(*result.install.checks, *result.checks),
         pages=_pages(result.findings, result.own_pages),
         notes=tuple(note for note in notes if note),
     )

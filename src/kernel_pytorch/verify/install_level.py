@@ -1,72 +1,190 @@
-"""Install level: every setup.py runs with a ROCm that is stood in for, and loses nothing on the way."""
+"""Install level: every setup.py and CMake project runs with a stood-in ROCm, and loses nothing on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
 from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.core.toml_file import read_toml
+from kernel_pytorch.port.build_files.cmake_text import commands
 from kernel_pytorch.port.discover import list_files
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
+from kernel_pytorch.verify.install.cmake_run import configure_on_both
+from kernel_pytorch.verify.install.cmake_tools import real_cmake
+from kernel_pytorch.verify.install.jit import build_calls
 from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
-from kernel_pytorch.verify.install.run import InstallRequest, try_installs
+from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
 # What a project brings along is not its own to install.
 _FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "submodules", "external", "extern", "vendor"})
+# Those that only pack Python files build nothing.
+_TRIED_BACKENDS = frozenset(
+    {"setuptools", "scikit_build_core", "skbuild", "hatchling", "flit_core", "flit_scm", "poetry", "pdm", "uv_build"}
+)
+_GPU_LANGUAGE = re.compile(rb"\b(?:CUDA|HIP|cuda_add_\w+|CUDAToolkit)\b|\.(?:cu|hip)\b")
 
 
 def setup_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """The setup.py files of a project that build extensions."""
     named = (path for path in paths if PurePosixPath(path).name == "setup.py")
-    own = (path for path in named if not _FOREIGN.intersection(part.lower() for part in PurePosixPath(path).parts))
+    own = (path for path in named if not _is_foreign(path))
     return tuple(sorted(path for path in own if b"xtension" in (read_if_there(root / path, root) or b"")))
+
+
+def cmake_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    """The CMakeLists.txt files that begin a project of their own with GPU code in it."""
+    own = [path for path in paths if PurePosixPath(path).name == "CMakeLists.txt" and not _is_foreign(path)]
+    texts = {path: (read_if_there(root / path, root) or b"").decode("latin-1") for path in own}
+    tops = [path for path in own if any(one.name == "project" for one in commands(texts[path]))]
+    first = [
+        path
+        for path in tops
+        if not any((parent / "CMakeLists.txt").as_posix() in tops for parent in PurePosixPath(path).parent.parents)
+    ]
+    every = [path for path in paths if path.endswith(("CMakeLists.txt", ".cmake"))]
+    return tuple(path for path in sorted(first) if any(_is_about_gpus(root, path, one) for one in every))
+
+
+def _is_about_gpus(root: Path, top: str, path: str) -> bool:
+    is_below = PurePosixPath(path).is_relative_to(PurePosixPath(top).parent)
+    return is_below and bool(_GPU_LANGUAGE.search(read_if_there(root / path, root) or b""))
+
+
+def _is_foreign(path: str) -> bool:
+    return bool(_FOREIGN.intersection(part.lower() for part in PurePosixPath(path).parts))
+
+
+def jit_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
+    """The modules that build an extension when they run."""
+    named = (path for path in paths if path.endswith(".py") and PurePosixPath(path).name != "setup.py")
+    own = (path for path in named if not _is_foreign(path))
+    return tuple(sorted(path for path in own if build_calls(path, read_if_there(root / path, root) or b"") is not None))
+
+
+def requests_of(
+    root: Path, paths: Sequence[str], changed: Mapping[str, bytes] | None = None
+) -> tuple[InstallRequest, ...]:
+    """What there is to try: setup.py files that build extensions, CMake projects with GPU code, builds at run time."""
+    found = (*setup_files(root, paths), *cmake_files(root, paths), *jit_files(root, paths))
+    return tuple(
+        InstallRequest(
+            root, tuple(paths), PurePosixPath(path).parent.as_posix(), changed or {}, PurePosixPath(path).name
+        )
+        for path in found
+    )
 
 
 def install_level(
     root: Path, gpu: str, scratch: Path
 ) -> tuple[LevelResult, tuple[Finding, ...], tuple[InstallTrial, ...]]:
     """Try the install of a project. This runs the project's own code. The trials' files are below `scratch`."""
-    paths = tuple(list_files(root).names)
-    setups = setup_files(root, paths)
-    if not setups:
-        check = CheckResult("setup.py", Status.PASS, "the project has no setup.py that builds an extension")
-        return LevelResult("install", (check,)), (), ()
+    requests = requests_of(root, tuple(list_files(root).names))
+    if not requests and not other_backends(root, list_files(root).names):
+        detail = "the project has no setup.py that builds an extension, and no CMake project with GPU code"
+        return LevelResult("install", (CheckResult("setup.py", Status.PASS, detail),)), (), ()
     if is_project_code_forbidden():
         return LevelResult("install", (), NEEDS_PROJECT_CODE), (), ()
+    with InstallWorker(scratch) as worker:
+        trials, missing = try_all(requests, gpu, worker)
+    missing += other_backends(root, list_files(root).names)
+    results = [judged_trial(trial, scratch) for trial in trials]
+    checks = (*(check for found, _ in results for check in found), *missing)
+    return LevelResult("install", checks), tuple(one for _, findings in results for one in findings), trials
+
+
+def other_backends(root: Path, paths: Sequence[str]) -> tuple[CheckResult, ...]:
+    """A result for every pyproject.toml whose build backend is not tried, where it has CUDA sources to build."""
+    kernels = [PurePosixPath(path) for path in paths if path.endswith(".cu")]
+    found: list[CheckResult] = []
+    for path in (one for one in paths if PurePosixPath(one).name == "pyproject.toml" and not _is_foreign(one)):
+        try:
+            backend = str(read_toml(root / path).get("build-system", {}).get("build-backend", "setuptools"))
+        except UsageError:
+            continue
+        below = any(kernel.is_relative_to(PurePosixPath(path).parent) for kernel in kernels)
+        if below and backend.partition(".")[0] not in _TRIED_BACKENDS:
+            reason = f"the build backend {backend} is not tried: setuptools, CMake and scikit-build-core are"
+            found.append(CheckResult(_name(path), Status.NOT_RUN, reason))
+    return tuple(found)
+
+
+def try_all(
+    requests: Sequence[InstallRequest], gpu: str, worker: InstallWorker
+) -> tuple[tuple[InstallTrial, ...], tuple[CheckResult, ...]]:
+    """The trials of all requests in their order, and a result for each that cannot be tried here."""
+    missing: list[CheckResult] = []
+    cmakes = [one for one in requests if one.description == "CMakeLists.txt"]
+    setups = [one for one in requests if one not in cmakes]
+    reason = _no_torch() if setups else ""
+    if reason:
+        missing += [CheckResult(_name(one.described_by), Status.NOT_RUN, reason) for one in setups]
+    tried = try_installs(setups, gpu, worker) if setups and not reason else ()
+    trials = dict(zip(setups, tried, strict=False))
+    if cmakes and real_cmake() is None:
+        reason = "cmake is not installed here: pip install cmake"
+        missing += [CheckResult(_name(one.described_by), Status.NOT_RUN, reason) for one in cmakes]
+    else:
+        trials |= {one: configure_on_both(one, gpu, worker.scratch) for one in cmakes}
+    return tuple(trials[one] for one in requests if one in trials), tuple(missing)
+
+
+def _name(description: str) -> str:
+    return f"{description} under a stood-in ROCm"
+
+
+def _no_torch() -> str:
     try:
         installed_torch()
     except TorchHeadersError as error:
-        return LevelResult("install", (), str(error)), (), ()
-    requests = [InstallRequest(root, paths, PurePosixPath(setup).parent.as_posix()) for setup in setups]
-    trials = try_installs(requests, gpu, scratch)
-    results = [judged_trial(trial, scratch) for trial in trials]
-    checks = tuple(check for found, _ in results for check in found)
-    return LevelResult("install", checks), tuple(one for _, findings in results for one in findings), trials
+        return str(error)
+    return ""
 
 
 def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult, ...], tuple[Finding, ...]]:
     """What a trial comes to."""
-    name = f"{trial.setup} under a stood-in ROCm"
-    reason = not_judged(trial.cuda)
+    name = _name(trial.setup)
+    reason = not_judged(trial)
     if reason:
         return (CheckResult(name, Status.NOT_RUN, reason),), ()
     findings = (*judged(trial), *_flag_findings(trial, scratch))
+    missed = tuple(CheckResult(name, Status.NOT_RUN, text) for text in trial.cuda.not_tried)
     if findings:
-        return tuple(CheckResult(name, Status.FAIL, str(one), one.code) for one in findings), findings
-    return (CheckResult(name, Status.PASS, _summary(trial.rocm)),), ()
+        return (*(CheckResult(name, Status.FAIL, str(one), one.code) for one in findings), *missed), findings
+    if missed and not trial.rocm.extensions:
+        return missed, ()
+    unused = _unused_kernels(trial)
+    if unused:
+        reason = (
+            f"nothing for GPUs is built, on CUDA neither, and {unused} .cu files lie beside it: see its own options"
+        )
+        return (CheckResult(name, Status.NOT_RUN, reason), *missed), ()
+    return (CheckResult(name, Status.PASS, _summary(trial.rocm)), *missed), ()
+
+
+def _unused_kernels(trial: InstallTrial) -> int:
+    """How many CUDA sources a build description has below its folder, where it uses none of them."""
+    if any(command.is_gpu for command in trial.cuda.compiles):
+        return 0
+    folder = trial.tree / PurePosixPath(trial.setup).parent
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*.cu"))
+    return sum(not _is_foreign(path) for path in found)
 
 
 def _summary(rocm: InstallRecord) -> str:
     if not rocm.extensions:
         return "runs to its end; it builds no extension, on CUDA neither"
     units = sum(command.is_gpu for command in rocm.compiles)
-    return f"{len(rocm.extensions)} extensions, {units} GPU sources of {len(rocm.compiles)}, as on CUDA"
+    kind = "targets" if rocm.extensions[0].kind.startswith("cmake") else "extensions"
+    return f"{len(rocm.extensions)} {kind}, {units} GPU sources of {len(rocm.compiles)}, as on CUDA"
 
 
 def _flag_findings(trial: InstallTrial, scratch: Path) -> tuple[Finding, ...]:

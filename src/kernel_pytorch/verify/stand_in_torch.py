@@ -47,6 +47,8 @@ def present_built_with_gpu(torch: Any, local_version: str, arch_list: list[str])
     """More of the same, which build descriptions ask: a device that is there, a version with its local part."""
     plain = str(torch.__version__).partition("+")[0]
     torch.__version__ = torch.version.__version__ = f"{plain}+{local_version}"
+    torch.has_cuda = True
+    torch._C._has_cuda = True
     torch.cuda._is_compiled = _answer(True)
     torch.cuda.is_available = _answer(True)
     torch.cuda.device_count = _answer(1)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Finding, Status
+from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import InstallTrial
-from kernel_pytorch.verify.install.run import InstallRequest, try_installs
-from kernel_pytorch.verify.install_level import install_level, judged_trial
+from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
+from kernel_pytorch.verify.install_level import install_level, judged_trial, requests_of
 
 pytest.importorskip("torch")
 
@@ -77,6 +78,39 @@ SETUPS = {
             assert torch.cuda.is_available() and "MI300X" in torch.cuda.get_device_name()
         setup(name="p")
         """,
+    "in expressions": """\
+        import torch
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+        with_gpu = torch.version.cuda is not None
+        sources = ["csrc/k.cu"] if with_gpu else ["csrc/bind.cpp"]
+        if torch.version.cuda and len(sources):
+            sources.append("csrc/bind.cpp")
+        setup(name="p", ext_modules=[CUDAExtension("p._C", sources)], cmdclass={"build_ext": BuildExtension})
+        """,
+    "loses a macro": """\
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CUDA_HOME, CUDAExtension
+        macros = []
+        if CUDA_HOME:
+            macros.append(("WITH_CUDA", None))
+        setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/k.cu"], define_macros=macros)],
+              cmdclass={"build_ext": BuildExtension})
+        """,
+    "one object file": PLAIN.format(more="").replace("csrc/bind.cpp", "csrc/ops.cpp").replace("k.cu", "ops_cuda.cu"),
+    "not hipified": PLAIN.format(more="").replace("CUDAExtension", "CppExtension"),
+    "second install": """\
+        import glob
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension
+        plain = sorted(glob.glob("csrc/*.cpp"))
+        with_kernels = CUDAExtension("p._C", ["csrc/ops.cpp", "csrc/k.cu"])
+        other = CppExtension("p._D", plain)
+        setup(name="p", ext_modules=[with_kernels, other], cmdclass={"build_ext": BuildExtension})
+        """,
+    "asks pkg_resources": "from pkg_resources import packaging, get_distribution, parse_version\n"
+    "assert parse_version('2') > packaging.version.parse('1') and get_distribution('torch').version\n"
+    + PLAIN.format(more=""),
     "needs a package": "import a_package_nobody_has\n",
     "network": "import socket\nsocket.create_connection(('127.0.0.1', 9), timeout=1)\n",
     "ends Python": "import os\nos._exit(3)\n",
@@ -104,11 +138,14 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         (root / "csrc/k.cu").write_text(KERNEL)
         (root / "csrc/bind.cpp").write_text("int bound;\n")
         (root / "beside.py").write_text("VERSION = '1.0'\n")
+        (root / "csrc/ops.cpp").write_text("#include <cuda_runtime.h>\nint bound(cudaStream_t);\n")
+        (root / "csrc/ops_cuda.cu").write_text(KERNEL)
         roots.append(root)
-    files = ("setup.py", "csrc/k.cu", "csrc/bind.cpp", "beside.py")
+    files = ("setup.py", "csrc/k.cu", "csrc/bind.cpp", "csrc/ops.cpp", "csrc/ops_cuda.cu", "beside.py")
     scratch = folder / "scratch"
     scratch.mkdir()
-    trials = try_installs([InstallRequest(root, files) for root in roots], "mi300x", scratch)
+    with InstallWorker(scratch) as worker:
+        trials = try_installs([InstallRequest(root, files) for root in roots], "mi300x", worker)
     for root in roots:
         there = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
         assert there == sorted(files), "the project itself was changed"
@@ -119,8 +156,59 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
     return found
 
 
-def test_an_ordinary_extension_installs(outcomes: dict[str, Outcome]) -> None:
-    seen = outcomes["ordinary"]
+RUN_TIME = {
+    "load": """\
+        import os
+        from torch.utils.cpp_extension import load
+        here = os.path.dirname(__file__)
+        ops = load("ops", [os.path.join(here, "k.cu")], extra_cuda_cflags=["-DMINE"])
+        assert ops.anything(1)
+        """,
+    "load_inline": """\
+        from torch.utils import cpp_extension
+        cuda = "__global__ void k(float *x) { x[0] = 1; }"
+        ops = cpp_extension.load_inline("ops", cpp_sources="", cuda_sources=cuda, extra_cuda_cflags=["-DMINE"])
+        """,
+    "load in a function": """\
+        from pathlib import Path
+        import torch.utils.cpp_extension as building
+        def ops(verbose=False):
+            source = Path(__file__).parent / "k.cu"
+            return building.load(name="ops", sources=[str(source)], extra_cuda_cflags=["-DMINE"], verbose=verbose)
+        """,
+    "load with a name of its caller": """\
+        from torch.utils.cpp_extension import load
+        def ops(source):
+            return load("ops", [source])
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def run_time(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
+    folder = tmp_path_factory.mktemp("run_time")
+    requests = []
+    for number, text in enumerate(RUN_TIME.values()):
+        root = folder / f"project{number}"
+        (root / "pack").mkdir(parents=True)
+        (root / "pack/__init__.py").write_text("")
+        (root / "pack/ops.py").write_text(textwrap.dedent(text))
+        (root / "pack/k.cu").write_text(KERNEL)
+        requests.append(requests_of(root, ("pack/__init__.py", "pack/ops.py", "pack/k.cu"))[0])
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    with InstallWorker(scratch) as worker:
+        trials = try_installs(requests, "mi300x", worker)
+    found = {}
+    for name, trial in zip(RUN_TIME, trials, strict=True):
+        checks, findings = judged_trial(trial, scratch)
+        found[name] = Outcome(trial, checks[0].status, findings, "; ".join(check.detail for check in checks))
+    return found
+
+
+@pytest.mark.parametrize("name", ["ordinary", "asks pkg_resources"])
+def test_an_ordinary_extension_installs(outcomes: dict[str, Outcome], name: str) -> None:
+    seen = outcomes[name]
     assert (seen.status, seen.findings) == (Status.PASS, ())
     assert seen.detail == "1 extensions, 1 GPU sources of 2, as on CUDA"
 
@@ -144,6 +232,10 @@ def test_the_commands_are_those_of_torchs_own_build(outcomes: dict[str, Outcome]
         ("crash", "KP810", 4, "TypeError"),
         ("exit", "KP810", 4, "CUDA is required"),
         ("asks nvcc", "KP810", 3, "nvcc"),
+        ("loses a macro", "KP817", 4, "p._C is compiled with WITH_CUDA on CUDA and without on ROCm"),
+        ("one object file", "KP818", 3, "csrc/ops.cpp and csrc/ops_cuda.cu one object file, ops_hip.o"),
+        ("not hipified", "KP819", 3, "p._C hands csrc/k.cu to hipcc as it is"),
+        ("second install", "KP816", 6, "a second install in the same folder also compiles what hipify wrote"),
     ],
 )
 def test_a_fault_is_a_finding_at_its_line(
@@ -162,9 +254,28 @@ def test_a_flag_and_a_library_that_rocm_does_not_have(outcomes: dict[str, Outcom
 
 
 @pytest.mark.parametrize("name", ["asks hipcc", "imports its own module"])
-def test_what_works_on_rocm_passes(outcomes: dict[str, Outcome], name: str) -> None:
-    assert outcomes[name].status is Status.PASS
-    assert outcomes[name].detail == "runs to its end; it builds no extension, on CUDA neither"
+def test_what_works_and_leaves_the_kernels_beside_it_out_is_not_a_pass(outcomes: dict[str, Outcome], name: str) -> None:
+    assert (outcomes[name].status, outcomes[name].findings) == (Status.NOT_RUN, ())
+    assert outcomes[name].detail.startswith("nothing for GPUs is built, on CUDA neither, and 2 .cu files lie beside it")
+
+
+def test_conditions_note_their_answers_on_both_platforms(outcomes: dict[str, Outcome]) -> None:
+    """Also in expressions, flags and functions, where no line tells which way they went."""
+    trial = outcomes["in expressions"].trial
+    parted = {(one.condition.kind, one.condition.line): one.on_cuda for one in partings(trial.cuda, trial.rocm)}
+    assert parted == {("flag", 4): True, ("test", 5): True, ("operand", 6): True, ("test", 6): True}
+
+
+@pytest.mark.parametrize("name", ["load", "load_inline", "load in a function", "load with a name of its caller"])
+def test_extensions_that_are_built_at_run_time(run_time: dict[str, Outcome], name: str) -> None:
+    seen = run_time[name]
+    if name == "load with a name of its caller":
+        assert seen.status is Status.NOT_RUN and "name 'source' is not defined" in seen.detail
+        return
+    assert (seen.status, seen.findings) == (Status.PASS, ())
+    (gpu,) = [command for command in seen.trial.rocm.compiles if command.is_gpu]
+    assert gpu.source.endswith(".hip") and "-DUSE_ROCM=1" in gpu.words and "-DMINE" in gpu.words
+    assert (seen.trial.tree / gpu.source).is_file()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 if(CMAKE_VERSION VERSION_LESS 3.21)
   message(FATAL_ERROR "USE_HIP needs CMake 3.21, the first with the HIP language; this is ${CMAKE_VERSION}")
 endif()
+# IN_LIST is an operator, whatever version the project asks for.
+cmake_policy(SET CMP0057 NEW)
 if(NOT DEFINED CMAKE_HIP_ARCHITECTURES AND DEFINED GPU_TARGETS)
   set(CMAKE_HIP_ARCHITECTURES "${GPU_TARGETS}")
 elseif(NOT DEFINED CMAKE_HIP_ARCHITECTURES AND DEFINED AMDGPU_TARGETS)

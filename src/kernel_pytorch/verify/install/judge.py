@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
-from kernel_pytorch.verify.install.parting import parting_conditions
+from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, Place
+
+_VENDOR_MACRO = re.compile(r"HIP|ROCM|AMD")
+_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".cu", ".hip")
+# What torch itself passes to hipcc, and what the port has CMake pass.
+_OF_TORCH = frozenset({"__HIP_PLATFORM_AMD__", "USE_ROCM", "HIPBLAS_V2", "HIP_ENABLE_WARP_SYNC_BUILTINS"}) | {
+    f"__HIP_NO_{name}__" for name in ("HALF_OPERATORS", "HALF_CONVERSIONS", "BFLOAT16_CONVERSIONS", "HALF2_OPERATORS")
+}
 
 
 def judged(trial: InstallTrial) -> tuple[Finding, ...]:
@@ -16,18 +25,28 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
     if failure is not None:
         place = failure.place or Place(trial.setup, 1)
         return (_finding("KP810", place, f"the install stops on ROCm: {failure.error}"),)
-    return (*_dropped(trial), *_without_kernels(trial), *_missing(trial), *_libraries(trial))
+    lost = (*_dropped(trial), *_without_kernels(trial), *_without_macros(trial))
+    return (
+        *lost,
+        *_one_name(trial),
+        *_not_hipified(trial),
+        *_missing(trial),
+        *_libraries(trial),
+        *_compiled_again(trial),
+    )
 
 
-def not_judged(cuda: InstallRecord) -> str:
+def not_judged(trial: InstallTrial) -> str:
     """Why nothing can be said about an install: it does not work on a CUDA machine either. Empty where it does."""
-    if cuda.failure is None:
+    failure = trial.cuda.failure
+    if failure is None:
         return ""
-    if cuda.failure.missing_module:
-        name = cuda.failure.missing_module.partition(".")[0]
-        return f"setup.py needs the Python package {name}, which is not installed here: pip install {name}"
-    where = f"{cuda.failure.place}: " if cuda.failure.place else ""
-    return f"setup.py does not run here for CUDA either: {where}{cuda.failure.error}"
+    name = PurePosixPath(trial.setup).name
+    if failure.missing_module:
+        package = failure.missing_module.partition(".")[0]
+        return f"{name} needs the Python package {package}, which is not installed here: pip install {package}"
+    where = f"{failure.place}: " if failure.place else ""
+    return f"{name} does not run here for CUDA either: {where}{failure.error}"
 
 
 def made_at(trial: InstallTrial, extension: Extension) -> Place:
@@ -41,7 +60,8 @@ def _dropped(trial: InstallTrial) -> Iterator[Finding]:
         if extension.name not in there:
             units = len(trial.cuda.gpu_units(extension.name))
             with_kernels = f" with its {units} GPU sources" if units else ""
-            message = f"the extension {extension.name}{with_kernels} is built on CUDA and left out on ROCm"
+            kind = "target" if extension.kind.startswith("cmake") else "extension"
+            message = f"the {kind} {extension.name}{with_kernels} is built on CUDA and left out on ROCm"
             yield _where_they_part(trial, extension, "KP811", message)
 
 
@@ -53,12 +73,78 @@ def _without_kernels(trial: InstallTrial) -> Iterator[Finding]:
             yield _where_they_part(trial, extension, "KP812", message)
 
 
+def _without_macros(trial: InstallTrial) -> Iterator[Finding]:
+    """WITH_CUDA and the like: without it the kernels are compiled and never called."""
+    for extension in trial.rocm.extensions:
+        on_cuda, on_rocm = _macros(trial.cuda, extension.name), _macros(trial.rocm, extension.name)
+        if any(_VENDOR_MACRO.search(name) for name in on_rocm - on_cuda - _OF_TORCH):
+            continue  # WITH_HIP in the place of WITH_CUDA
+        if len(trial.rocm.units(extension.name)) < len(trial.cuda.units(extension.name)):
+            continue  # a source that is not compiled has no macros
+        lost = on_cuda - on_rocm
+        names = sorted(name for name in lost if not name.startswith("__CUDA_NO_"))
+        if names:
+            message = f"{extension.name} is compiled with {', '.join(names)} on CUDA and without on ROCm"
+            yield _where_they_part(trial, extension, "KP817", message)
+
+
+def _macros(record: InstallRecord, extension: str) -> set[str]:
+    """The names of an extension's macros, those of torch's own that only one platform has left out."""
+    words = [word for one in record.compiles if one.extension == extension for word in one.words]
+    return {word[2:].partition("=")[0] for word in words if word.startswith("-D") and len(word) > 2}
+
+
+def _one_name(trial: InstallTrial) -> Iterator[Finding]:
+    """hipify makes ops_hip.cpp of ops.cpp and ops_hip.hip of ops_cuda.cu: one object file for both."""
+    for extension in trial.rocm.extensions:
+        compiled = trial.rocm.units(extension.name)
+        lost = [source for source in extension.sources if source not in compiled and source.endswith(_COMPILED)]
+        for source in lost if compiled else ():
+            stem = PurePosixPath(source).with_suffix("")
+            other = next((one for one in sorted(compiled) if PurePosixPath(one).with_suffix("") == stem), None)
+            if other is not None:
+                both = f"{trial.rocm.as_written(source)} and {trial.rocm.as_written(other)}"
+                message = f"torch's hipify gives {both} one object file, {stem.name}.o: rename one of them"
+                yield _finding("KP818", made_at(trial, extension), message)
+
+
+def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
+    for extension in trial.rocm.extensions:
+        units = [one for one in trial.rocm.gpu_units(extension.name) if one.endswith((".cu", ".cuh"))]
+        if units and extension.kind == "Extension":
+            message = f"{extension.name} hands {units[0]} to hipcc as it is: only CUDAExtension runs hipify"
+            yield _finding("KP819", made_at(trial, extension), message)
+
+
+def _compiled_again(trial: InstallTrial) -> Iterator[Finding]:
+    """A second build in the same tree: torch's hipify wrote files there, which a glob may take for sources."""
+    if trial.again is None:
+        return
+    if trial.again.failure is not None:
+        place = trial.again.failure.place or Place(trial.setup, 1)
+        message = f"a second install in the same folder stops on ROCm: {trial.again.failure.error}"
+        yield _finding("KP816", place, message)
+        return
+    first = {(one.extension, one.source) for one in trial.rocm.compiles}
+    for extension in trial.again.extensions:
+        more = sorted(
+            one.source
+            for one in trial.again.compiles
+            if one.extension == extension.name and (one.extension, one.source) not in first
+        )
+        if more:
+            shown = ", ".join(more[:3]) + (" ..." if len(more) > 3 else "")
+            message = f"a second install in the same folder also compiles what hipify wrote: {shown}"
+            yield _finding("KP816", made_at(trial, extension), message)
+
+
 def _where_they_part(trial: InstallTrial, extension: Extension, code: str, message: str) -> Finding:
     """A finding at the condition that decides, where one is seen; else where the extension is made."""
-    conditions = parting_conditions(trial.cuda, trial.rocm, trial.tree)
-    if not conditions:
+    found = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
+    if not found:
         return _finding(code, made_at(trial, extension), message)
-    return _finding(code, conditions[0], f"{message}: this condition holds on one of them only")
+    place = Place(found[0].path, found[0].line)
+    return _finding(code, place, f"{message}: this condition holds on one of them only")
 
 
 def _missing(trial: InstallTrial) -> Iterator[Finding]:

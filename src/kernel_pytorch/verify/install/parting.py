@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 
-from kernel_pytorch.verify.install.record import InstallRecord, Place
+from kernel_pytorch.verify.install.record import Condition, InstallRecord
 
 
-def parting_conditions(cuda: InstallRecord, rocm: InstallRecord, tree: Path) -> tuple[Place, ...]:
-    """Each `if` and `while` of the project that took one branch on CUDA and another on ROCm, in the order of files."""
-    theirs = {one.path: set(one.lines) for one in rocm.lines}
-    found = []
-    for ran in cuda.lines:
-        try:
-            module = ast.parse((tree / ran.path).read_bytes())
-        except (OSError, SyntaxError, ValueError):
-            continue
-        found += [Place(ran.path, line) for line in _parting(module, set(ran.lines), theirs.get(ran.path, set()))]
-    return tuple(found)
+@dataclass(frozen=True)
+class Parting:
+    """A condition that was always true on one platform and always false on the other."""
+
+    condition: Condition
+    on_cuda: bool
 
 
-def _parting(module: ast.Module, cuda: set[int], rocm: set[int]) -> Iterator[int]:
-    for node in ast.walk(module):
-        if not isinstance(node, (ast.If, ast.While)) or not {node.lineno, node.test.lineno} & cuda & rocm:
-            continue
-        if _entered(node.body, cuda) != _entered(node.body, rocm):
-            yield node.lineno
-
-
-def _entered(body: list[ast.stmt], ran: set[int]) -> bool:
-    return body[0].lineno in ran
+def partings(cuda: InstallRecord, rocm: InstallRecord) -> tuple[Parting, ...]:
+    """In the order in which the files and lines stand. Both runs asked each of them."""
+    theirs = {one.span: one.answers for one in rocm.conditions}
+    found = [
+        Parting(one, one.answers[0])
+        for one in cuda.conditions
+        if len(one.answers) == 1 and theirs.get(one.span) == (not one.answers[0],)
+    ]
+    return tuple(sorted(found, key=lambda one: one.condition.span))

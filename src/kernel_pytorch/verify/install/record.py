@@ -49,20 +49,38 @@ class Extension:
 
 
 @dataclass(frozen=True)
-class RanLines:
-    """The lines of one file of the project that ran."""
+class Condition:
+    """A condition of the project that was asked: where it stands, in `ast`'s terms, and the answers it gave."""
 
     path: str
-    lines: tuple[int, ...]
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    kind: str  # see conditions.py
+    answers: tuple[bool, ...] = ()
+
+    @property
+    def span(self) -> tuple[str, int, int, int, int]:
+        return self.path, self.line, self.column, self.end_line, self.end_column
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The project's own code raised. `place` is the deepest line of the project on the way."""
+    """The project's own code raised. `stack` are the project's lines on the way, outermost first.
+
+    `cause` are those of the exception that was being handled, where there was one.
+    """
 
     error: str
-    place: Place | None = None
+    stack: tuple[Place, ...] = ()
+    cause: tuple[Place, ...] = ()
     missing_module: str = ""
+
+    @property
+    def place(self) -> Place | None:
+        """The deepest line of the project."""
+        return self.stack[-1] if self.stack else None
 
 
 @dataclass(frozen=True)
@@ -75,12 +93,17 @@ class InstallRecord:
     links: tuple[tuple[str, ...], ...] = ()
     failure: Failure | None = None
     renamed: tuple[tuple[str, str], ...] = ()  # a source as written, and as torch's hipify names it
-    lines: tuple[RanLines, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    not_tried: tuple[str, ...] = ()  # calls that build an extension and were not reached, each with the reason
 
     @property
     def sources(self) -> tuple[str, ...]:
         """Every source that is compiled."""
         return tuple(one.source for one in self.compiles)
+
+    def units(self, extension: str) -> set[str]:
+        """The sources of an extension that are compiled."""
+        return {one.source for one in self.compiles if one.extension == extension}
 
     def gpu_units(self, extension: str) -> tuple[str, ...]:
         """The sources of an extension that the GPU's compiler gets."""
@@ -93,9 +116,13 @@ class InstallRecord:
 
 @dataclass(frozen=True)
 class InstallTrial:
-    """One setup.py on both platforms. `tree` is the ROCm copy, with the files that torch's hipify wrote."""
+    """One setup.py on both platforms. `tree` is the ROCm copy, with the files that torch's hipify wrote.
+
+    `again` is a second run for ROCm in the same tree, as after a build in place.
+    """
 
     setup: str
     cuda: InstallRecord
     rocm: InstallRecord
     tree: Path
+    again: InstallRecord | None = None

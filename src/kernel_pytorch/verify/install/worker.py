@@ -1,4 +1,6 @@
-"""Runs projects' setup.py files and records what each would compile. A child process of `kpt`.
+"""Runs projects' setup.py files and modules that build at run time, and records what each would compile.
+
+A child process of `kpt`.
 
 torch and setuptools are the real ones; torch's own hipify renames the sources as it does at an install. Two things are
 different: torch says it was built for the platform that is stood in for, and a compiler command is written down
@@ -17,25 +19,36 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any, NoReturn
 
+from kernel_pytorch.verify.install.cmake_record import CMakeRuns, cmake_runs
+from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG
+from kernel_pytorch.verify.install.conditions import ConditionNotes
+from kernel_pytorch.verify.install.jit import reach_calls, stop_before_building
+from kernel_pytorch.verify.install.old_setuptools import provide_pkg_resources
 from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
 
+JIT_FOLDER = ".kpt-jit"  # in the tree: what load_inline writes is then named from its top
+
 
 def main() -> int:
-    """Serve each request of a JSON list in a process of its own. torch is loaded once, before they part."""
-    requests = json.loads(Path(sys.argv[1]).read_text())
+    """Serve the JSON lists that standard input names, a line each, until it ends. torch is loaded once for all.
+
+    Every request is served in a process of its own. An empty file beside the list says that all of them were.
+    """
     with contextlib.suppress(ImportError):
         # First: setuptools brings the distutils that a build uses, and torch would load Python's own.
         import setuptools  # noqa: F401
         import torch  # noqa: F401
-    for request in requests:
-        child = os.fork()
-        if child == 0:
-            _serve(request)
-        _wait(child, request["timeout_s"])
+    for line in sys.stdin:
+        listing = Path(line.strip())
+        for request in json.loads(listing.read_text()):
+            child = os.fork()
+            if child == 0:
+                _serve(request)
+            _wait(child, request["timeout_s"])
+        listing.with_suffix(".done").touch()
     return 0
 
 
@@ -43,10 +56,11 @@ def _serve(request: dict[str, Any]) -> NoReturn:
     status = 1
     try:
         os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # standard input is for the lists
         os.environ.clear()
         os.environ.update(request["environment"])
         run = _Run(Path(request["tree"]).resolve(), request["folder"], request["platform"])
-        answer = run.answer(request["gpu"], request["legacy"])
+        answer = run.answer(request["gpu"], request["description"], request["legacy"])
         Path(request["answer"]).write_text(json.dumps(answer))
         status = 0
     finally:
@@ -66,40 +80,55 @@ def _wait(child: int, timeout_s: float) -> None:
 
 
 class _Run:
-    """One run of setup.py, and what it came to so far."""
+    """One run of a build description, and what it came to so far."""
 
     def __init__(self, tree: Path, folder: str, platform: str) -> None:
         self.tree = tree
         self.project = tree / folder  # where setup.py is
         self.platform = platform
-        self.lines: dict[str, set[int]] = {}
-        self.inside: dict[str, bool] = {}
+        self.conditions = ConditionNotes(self._is_inside)
         self.extension = ""
         self.compiles: list[dict[str, object]] = []
         self.links: list[list[str]] = []
         self.made_at: dict[str, dict[str, object]] = {}
+        self.built_at_run_time: list[dict[str, object]] = []
+        self.not_tried: list[str] = []
         self.renamed: dict[str, str] = {}
 
-    def answer(self, gpu: str, legacy: bool) -> dict[str, object]:
+    def answer(self, gpu: str, description: str, legacy: bool) -> dict[str, object]:
         failure = None
         try:
             self._prepare(gpu)
-            self._run_setup(legacy)
+            if description == "setup.py":
+                self._run_setup(legacy)
+            else:
+                self._run_module(description)
         except SystemExit as stop:
             if stop.code not in (None, 0):
-                failure = self._failure(stop, f"setup.py ended with: {stop.code}")
+                failure = self._failure(stop, f"{description} ended with: {stop.code}")
         except BaseException as error:  # whatever the project's code raises is the answer
             failure = self._failure(error, f"{type(error).__name__}: {error}")
+        by_cmake = self._configured()
+        if by_cmake.is_built:
+            failure = None  # what comes behind cmake --build has nothing to go on: nothing was built
+        failure = by_cmake.failure or failure
         return {
             "platform": self.platform,
-            "extensions": [] if failure else self._extensions(),
-            "compiles": self.compiles,
+            "extensions": [] if failure else [*self._extensions(), *self.built_at_run_time, *by_cmake.extensions],
+            "compiles": [*self.compiles, *by_cmake.compiles],
             "links": self.links,
             "failure": failure,
             "renamed": sorted(self.renamed.items()),
-            "lines": [
-                {"path": self._relative(file), "lines": sorted(lines)} for file, lines in sorted(self.lines.items())
+            "conditions": [
+                {
+                    "path": self._relative(place[0]),
+                    **dict(zip(("line", "column", "end_line", "end_column"), place[1:], strict=True)),
+                    "kind": kind,
+                    "answers": answers,
+                }
+                for place, kind, answers in self.conditions.asked()
             ],
+            "not_tried": self.not_tried,
         }
 
     def _prepare(self, gpu: str) -> None:
@@ -115,6 +144,7 @@ class _Run:
             major, minor = torch.cuda.get_device_capability()
             present_built_with_gpu(torch, f"cu{CUDA_VERSION.replace('.', '')}", [f"sm_{major}{minor}"])
         socket.socket.connect = _refuse_network  # type: ignore[method-assign]
+        provide_pkg_resources()
         self._record_torch()
         self._record_setuptools()
 
@@ -149,6 +179,7 @@ class _Run:
     def _record_setuptools(self) -> None:
         from distutils.ccompiler import CCompiler
 
+        from setuptools import Distribution
         from setuptools.command.build_ext import build_ext
 
         run = self
@@ -162,6 +193,8 @@ class _Run:
             run.note_command([str(word) for word in words])
 
         build_ext.build_extension = noting_extension
+        # setup_requires would be fetched; what is missing is named when it is imported.
+        Distribution.fetch_build_eggs = lambda _self, _requires: []
         # What starts a command is called `spawn`, and `call` since setuptools 82; a platform's class may have its own.
         for kind in (CCompiler, *_subclasses(CCompiler)):
             for name in ("spawn", "call"):
@@ -182,30 +215,45 @@ class _Run:
         # pip puts the project's folder on the path only for projects without a build backend of their own.
         sys.path[:0] = [str(self.project)] if legacy else []
         sys.argv = [str(file), "build_ext", "--build-temp", f"{scratch}/temp", "--build-lib", f"{scratch}/lib"]
-        code = compile(file.read_bytes(), str(file), "exec")
-        sys.settrace(self._trace)
-        try:
-            with contextlib.redirect_stdout(sys.stderr):
-                exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
-        finally:
-            sys.settrace(None)
+        sys.dont_write_bytecode = True
+        self.conditions.install()
+        code = self.conditions.compiled(file.read_bytes(), str(file))
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(code, {"__name__": "__main__", "__file__": str(file), "__builtins__": __builtins__})
 
-    def _trace(self, frame: FrameType, _event: str, _argument: object) -> Any:
-        """Note the lines of the project that run: where two platforms part, they show which condition did it."""
-        file = frame.f_code.co_filename
-        # Asked at every call of every library: the answer is kept.
-        if file not in self.inside:
-            self.inside[file] = self._is_inside(file)
-        if not self.inside[file]:
-            return None
-        lines = self.lines.setdefault(file, set())
+    def _run_module(self, name: str) -> None:
+        """Reach the calls of a module that build extensions when it runs."""
+        file = self.project / name
+        sys.argv = [str(file)]
+        sys.dont_write_bytecode = True
+        os.chdir(self.project)
+        os.environ["TORCH_EXTENSIONS_DIR"] = str(self.tree / JIT_FOLDER)
+        self.conditions.install()
+        stop_before_building(self._note_build)
+        with contextlib.redirect_stdout(sys.stderr):
+            self.not_tried = reach_calls(file, self.tree, lambda: len(self.built_at_run_time))
 
-        def trace_line(here: FrameType, event: str, _argument: object) -> Any:
-            if event == "line":
-                lines.add(here.f_lineno)
-            return trace_line
+    def _note_build(self, name: str, commands: list[tuple[str, list[str]]]) -> None:
+        frame = sys._getframe()
+        while frame.f_back is not None and not self._is_inside(frame.f_code.co_filename):
+            frame = frame.f_back
+        sources = [self._relative(source) for source, _ in commands]
+        self.compiles += [
+            {"extension": name, "source": self._relative(source), "words": words} for source, words in commands
+        ]
+        self.built_at_run_time.append(
+            {
+                "name": name,
+                "kind": "load",
+                "sources": sources,
+                "missing": [source for source in sources if not (self.tree / source).is_file()],
+                "made_at": self._place(frame.f_code.co_filename, frame.f_lineno),
+            }
+        )
 
-        return trace_line
+    def _configured(self) -> CMakeRuns:
+        """What CMake was configured for by setup.py."""
+        return cmake_runs(Path(os.environ[BUILD_LOG]), self.tree, self.platform)
 
     def _extensions(self) -> list[dict[str, object]]:
         from distutils import core
@@ -226,10 +274,18 @@ class _Run:
 
     def _failure(self, error: BaseException, text: str) -> dict[str, object]:
         traceback.print_exception(error, file=sys.stderr)
-        frames = [one for one in traceback.extract_tb(error.__traceback__) if self._is_inside(one.filename)]
-        place = self._place(frames[-1].filename, frames[-1].lineno or 1) if frames else None
         missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
-        return {"error": text.strip(), "place": place, "missing_module": missing}
+        first = error.__cause__ or error.__context__
+        return {
+            "error": text.strip(),
+            "stack": self._stack(error),
+            "cause": self._stack(first) if first is not None else [],
+            "missing_module": missing,
+        }
+
+    def _stack(self, error: BaseException) -> list[dict[str, object]]:
+        frames = traceback.extract_tb(error.__traceback__)
+        return [self._place(one.filename, one.lineno or 1) for one in frames if self._is_inside(one.filename)]
 
     def _place(self, file: str, line: int) -> dict[str, object]:
         return {"path": self._relative(file), "line": line}

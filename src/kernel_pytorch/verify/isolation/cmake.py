@@ -88,6 +88,28 @@ def _value(arguments: tuple[str, ...]) -> bool | None:
     return None
 
 
+def _reduced(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """A condition that asks for something else as well, without what the HIP options decide: `USE_HIP OR (X)` is X."""
+    for joiner in ("OR", "AND"):
+        parts = _split(list(arguments), joiner)
+        left = [part for part in parts if _value(tuple(part)) is None]
+        if len(parts) > 1 and len(left) < len(parts):
+            if len(left) == 1:
+                return tuple(left[0][1:-1] if _is_in_brackets(left[0]) else left[0])
+            return tuple(word for number, part in enumerate(left) for word in ([joiner] if number else []) + part)
+    return arguments
+
+
+def _is_in_brackets(words: list[str]) -> bool:
+    """Whether the first bracket is closed by the last one."""
+    depth = 0
+    for number, word in enumerate(words):
+        depth += (word == "(") - (word == ")")
+        if depth == 0:
+            return number == len(words) - 1 and word == ")"
+    return False
+
+
 def _split(words: list[str], joiner: str) -> list[list[str]]:
     parts: list[list[str]] = [[]]
     depth = 0
@@ -138,8 +160,9 @@ def fold_commands(commands: list[Command]) -> list[Command]:
 
 
 def _marked(command: Command) -> Command:
-    unsure = any(re.search(r"hip|rocm", word, re.IGNORECASE) for word in command.arguments)
-    return Command(command.name, command.arguments, command.line, unsure)
+    arguments = _reduced(command.arguments)
+    unsure = any(re.search(r"hip|rocm", word, re.IGNORECASE) for word in arguments)
+    return Command(command.name, arguments, command.line, unsure)
 
 
 def _is_gate_definition(command: Command) -> bool:

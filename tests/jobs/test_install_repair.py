@@ -1,0 +1,184 @@
+"""The install of a port is tried, and what stops it gets a gate: small projects that do what real ones do."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.core.findings import Patch, Status
+from kernel_pytorch.core.project_code import project_code_forbidden
+from kernel_pytorch.jobs.install_repair import PortInstall, install_port
+from kernel_pytorch.jobs.port import port
+from kernel_pytorch.verify.isolation import compare_file
+
+pytest.importorskip("torch")
+
+KERNEL = "#include <cuda_runtime.h>\n__global__ void k(float *x) { x[threadIdx.x] *= 2.0f; }\n"
+HEAD = """\
+import os, subprocess, sys
+import torch
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDA_HOME, CppExtension, CUDAExtension
+"""
+END = """\
+setup(name="p", ext_modules=[kind("p._C", sources)], cmdclass={"build_ext": BuildExtension})
+"""
+
+# Each stops or loses its kernels on ROCm, in words that no rule looks for.
+SETUPS = {
+    "a function that looks for nvcc": """\
+        def toolkit():
+            try:
+                subprocess.call(["nvcc"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                return True
+            except FileNotFoundError:
+                return False
+
+        kind, sources = CppExtension, ["csrc/bind.cpp"]
+        if toolkit():
+            kind, sources = CUDAExtension, [*sources, "csrc/k.cu"]
+        """,
+    "a flag made of the version": """\
+        WITH_GPU = torch.version.cuda not in (None, "")
+        kind = CUDAExtension if WITH_GPU else CppExtension
+        sources = ["csrc/bind.cpp"] + (["csrc/k.cu"] if WITH_GPU else [])
+        """,
+    "an early exit": """\
+        if "CUDA_HOME" not in os.environ:
+            sys.exit("set CUDA_HOME")
+        kind, sources = CUDAExtension, ["csrc/k.cu"]
+        """,
+    "an assertion": """\
+        assert os.path.isdir(os.environ.get("CUDA_HOME", "")), "no toolkit"
+        kind, sources = CUDAExtension, ["csrc/k.cu"]
+        """,
+    "a name that a query binds": """\
+        def version_of(folder):
+            said = subprocess.check_output([folder + "/bin/nvcc", "-V"], text=True)
+            return said.split("release ")[1]
+
+        version = version_of(os.environ.get("CUDA_HOME"))
+        kind, sources = CUDAExtension, ["csrc/k.cu"]
+        if version.startswith("9."):
+            sources.append("csrc/old.cu")
+        """,
+    "CppExtension with a kernel": """\
+        kind, sources = CppExtension, ["csrc/bind.cpp"]
+        other = CppExtension("p._K", ["csrc/k.cu"])
+        setup(name="q", ext_modules=[other], cmdclass={"build_ext": BuildExtension})
+        sys.exit(0)
+        """,
+}
+VENDOR = """\
+kind, sources = CUDAExtension, ["csrc/bind.cpp"]
+if torch.version.cuda is not None:  # inline PTX, not for ROCm
+    sources.append("csrc/k.cu")
+"""
+
+
+@dataclass(frozen=True)
+class Tried:
+    before: bytes
+    done: PortInstall
+
+    @property
+    def after(self) -> bytes:
+        return next((one.after for one in self.done.patches if one.path == "setup.py"), self.before)
+
+
+def _project(root: Path, text: str) -> Path:
+    (root / "csrc").mkdir(parents=True)
+    (root / "setup.py").write_text(HEAD + textwrap.dedent(text) + END)
+    (root / "csrc/k.cu").write_text(KERNEL)
+    (root / "csrc/bind.cpp").write_text("int bound;\n")
+    return root
+
+
+FILES = ("setup.py", "csrc/k.cu", "csrc/bind.cpp")
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tried]:
+    """All in one project, a folder each: torch is imported once a round for all of them."""
+    found = {}
+    for name, text in (*SETUPS.items(), ("vendor", VENDOR)):
+        root = _project(tmp_path_factory.mktemp("repair") / "p", text)
+        found[name] = Tried((root / "setup.py").read_bytes(), install_port(root, FILES, (), "mi300x"))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETUPS)
+def test_the_install_is_repaired_by_what_the_run_shows(tried: dict[str, Tried], name: str) -> None:
+    seen = tried[name]
+    assert seen.done.level.status is Status.PASS, seen.done.level.checks
+    assert b"IS_ROCM" in seen.after
+    assert all(finding.edits for finding in seen.done.findings) and seen.done.findings
+    assert compare_file("setup.py", seen.before, seen.after).is_proven
+
+
+@pytest.mark.slow
+def test_a_choice_of_vendor_by_the_author_stays(tried: dict[str, Tried]) -> None:
+    seen = tried["vendor"]
+    assert seen.after == seen.before
+    assert [(one.code, one.line) for one in seen.done.findings] == [("KP812", 6)]
+    assert seen.done.level.status is Status.FAIL
+
+
+@pytest.mark.slow
+def test_port_tries_the_install_and_repairs_it_once(tmp_path: Path) -> None:
+    """From the whole verb: a gate that only the run shows, and a second port that has nothing left to do."""
+    root = _project(tmp_path / "p", SETUPS["an assertion"])
+    result = port(root, build=True)
+    assert result.install.status is Status.PASS
+    patch = next(one for one in result.patches if one.path == "setup.py")
+    assert b"assert IS_ROCM or os.path.isdir(" in patch.after and "KP810" in patch.codes
+    ported = tmp_path / "ported"
+    result.write_copy(ported)
+    with project_code_forbidden():
+        again = port(ported, build=True)
+    assert again.patches == () and "--no-run" in again.install.needs
+
+
+def test_nothing_runs_where_project_code_is_forbidden(tmp_path: Path) -> None:
+    root = _project(tmp_path / "p", "open('RAN', 'w')\nkind, sources = CUDAExtension, ['csrc/k.cu']\n")
+    with project_code_forbidden():
+        done = install_port(root, FILES, (), "mi300x")
+    assert (done.level.status, done.patches, done.findings) == (Status.NOT_RUN, (), ())
+    assert not list(tmp_path.rglob("RAN"))
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.21)
+project(p CXX)
+option(USE_HIP "Build for AMD GPUs with HIP" OFF)
+if(USE_HIP)
+  enable_language(HIP)
+else()
+  enable_language(CUDA)
+endif()
+add_library(ops bind.cpp)
+file(GLOB kernels *.cu)
+if(CMAKE_CUDA_COMPILER)
+  target_sources(ops PRIVATE ${kernels})
+endif()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+def test_cmake_is_repaired_by_what_the_configuration_shows(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / "bind.cpp").write_text("int bound;\n")
+    done = install_port(tmp_path, ("CMakeLists.txt", "k.cu", "bind.cpp"), (), "mi300x")
+    assert done.level.status is Status.PASS, done.level.checks
+    (patch,) = done.patches
+    assert isinstance(patch, Patch) and b"if(USE_HIP OR (CMAKE_CUDA_COMPILER))" in patch.after
+    assert b"PROPERTIES LANGUAGE HIP" in patch.after, "the glob's .cu files are HIP sources"
+    assert compare_file("CMakeLists.txt", CMAKE.encode(), patch.after).is_proven
+    assert {one.code for one in done.findings} == {"KP812"}

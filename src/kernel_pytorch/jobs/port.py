@@ -1,4 +1,4 @@
-"""The port of a project: discover, rewrite, prove, build; then write it, or a ported copy.
+"""The port of a project: discover, rewrite, prove, build, repair; then write it, or a ported copy.
 
 Every change sits behind a gate or in a new file. Before a patch is part of the result, the isolation check folds the
 gates to "not ROCm" and compares with the original. A file that fails is left as it was and named in `refused`.
@@ -6,7 +6,7 @@ gates to "not ROCm" and compares with the original. A file that fails is left as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from kernel_pytorch.core.pages import Page
 from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
 from kernel_pytorch.jobs.proof import Proof, prove
+from kernel_pytorch.jobs.repair import RepairRequest, build_and_repair
 from kernel_pytorch.jobs.scan import Selection, file_counts
 from kernel_pytorch.port.apply import apply_patches, copy_with_patches
-from kernel_pytorch.port.builds.ported_project import build_ported
 from kernel_pytorch.port.discover import Project, Skipped, discover, list_files
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
 from kernel_pytorch.port.phases import Effort, Phase, effort, phases
@@ -177,41 +177,59 @@ def plan_port(
     return PortPlan(project, options, wanted, tuple(add), build)
 
 
-def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
-    """Rewrite, prove and build. Writes nothing."""
+def run_plan(
+    plan: PortPlan, workers: int | None = None, progress: Callable[[str], None] = lambda text: None
+) -> PortResult:
+    """Rewrite, prove, build and repair. Writes nothing. `progress` is told what is being built."""
     project = plan.project
     rewritten = port_project(project, plan.options, workers)
     taken = {patch.path for patch in rewritten.patches}
     added = added_files(project, plan.add, taken) if plan.add else ()
     proof = prove((*rewritten.patches, *added))
-    checks, not_built = build_patches(plan, proof.patches) if plan.build else ((), "")
+    built = build_patches(plan, proof.patches, progress) if plan.build else PatchesBuilt(proof.patches)
+    findings = (*rewritten.findings, *built.findings)
     return PortResult(
         root=str(project.root),
         layout=plan.layout,
         targets=plan.targets,
         files=file_counts(project),
-        findings=rewritten.findings,
+        findings=findings,
         held=rewritten.held,
-        patches=proof.patches,
-        verdicts=proof.verdicts,
-        checks=checks,
-        not_built=not_built,
+        patches=built.patches,
+        verdicts=(*proof.refused, *prove(built.patches).verdicts),
+        checks=built.checks,
+        not_built=built.reason,
         skipped=project.skipped,
-        phases=phases(project, rewritten.findings),
-        effort=effort(rewritten.findings),
+        phases=phases(project, findings),
+        effort=effort(findings),
         own_pages=tuple(rule.page() for rule in plan.options.user_rules),
     )
 
 
-def build_patches(plan: PortPlan, patches: Sequence[Patch]) -> tuple[tuple[CheckResult, ...], str]:
-    """A result for every source and target, or the reason why nothing could be built."""
+@dataclass(frozen=True)
+class PatchesBuilt:
+    """The patches, repaired where the compiler objected; a result for every source and target, or why there is none."""
+
+    patches: tuple[Patch, ...]
+    checks: tuple[CheckResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+
+
+def build_patches(
+    plan: PortPlan, patches: tuple[Patch, ...], progress: Callable[[str], None] = lambda text: None
+) -> PatchesBuilt:
+    """Build what was ported, and repair what the compiler objects to."""
     # A torch extension's .cu may stay as it is where only its headers are ported.
-    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if layout_named(plan.layout).is_built_by_torch else ()))
-    if not any(patch.path.endswith(suffixes) for patch in patches):
-        return (), ""
+    is_built_by_torch = layout_named(plan.layout).is_built_by_torch
+    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if is_built_by_torch else ()))
+    sources = plan.project.of("cuda") if is_built_by_torch else ()
+    if not any(path.endswith(suffixes) for path in (*sources, *(patch.path for patch in patches))):
+        return PatchesBuilt(patches)
     try:
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
-        return (), str(error)
-    built = (build_ported(plan.project, patches, toolchain, name, layout=plan.layout) for name in plan.targets)
-    return tuple(check for checks in built for check in checks), ""
+        return PatchesBuilt(patches, reason=str(error))
+    request = RepairRequest(plan.project, plan.layout, plan.targets, plan.options.wants)
+    done = build_and_repair(request, patches, toolchain, progress)
+    return PatchesBuilt(done.patches, done.checks, done.findings)

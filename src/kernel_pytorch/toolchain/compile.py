@@ -21,11 +21,13 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
+from kernel_pytorch.toolchain.precompiled import LeadingHeaders
 from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
 from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
 _SHOWN_ERRORS = 20
+_ALL_ERRORS = ("-ferror-limit=0", "-fdiagnostics-parseable-fixits")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class CompileOptions:
 
     `bounds`: the folders that files may come from, besides the toolchain's own; none: from anywhere. A build of a
     stranger's source that reads another file fails, and nothing of that file is shown.
+
+    `leading`: the headers the source begins with, which are then kept precompiled.
     """
 
     optimization: str = "-O3"
@@ -44,6 +48,7 @@ class CompileOptions:
     debug: bool = False
     timeout_s: float = 600.0
     bounds: tuple[Path, ...] = ()
+    leading: LeadingHeaders | None = None
 
 
 class CompileFailed(Exception):
@@ -123,8 +128,37 @@ def check_host(
     options = options or CompileOptions()
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
-    command = [*_common(toolchain, options, target_name), "--cuda-host-only", "-fsyntax-only", _argument(source)]
+    _check_syntax(source, [*_common(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
+
+
+def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
+    """Checks the device side of a HIP source: parsing, types and templates, no code. Raises CompileFailed."""
+    options = options or CompileOptions()
+    if not source.is_file():
+        raise UsageError(f"{source}: no such file")
+    common = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization, "-nogpulib"]
+    _check_syntax(source, common, toolchain, options)
+
+
+def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
+    command += [*_leading(command, toolchain, options), *_ALL_ERRORS, "-fsyntax-only", _argument(source)]
     run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
+
+
+def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) -> list[str]:
+    """The flags that read the leading headers back; none where they cannot be precompiled."""
+    if options.leading is None:
+        return []
+
+    def make(making: list[str]) -> bool:
+        try:
+            run_compiler(making, options.timeout_s, None, (), _bounds(options, toolchain))
+        except CompileFailed:
+            return False  # the source's own messages say why
+        return True
+
+    made = options.leading.store.file(command, options.leading.names, make)
+    return ["-Xclang", "-include-pch", "-Xclang", str(made)] if made is not None else []
 
 
 def compile_host(
@@ -180,6 +214,7 @@ def device_command(
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
     command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    command += _leading(command, toolchain, options)
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],

@@ -6,6 +6,7 @@ what is wanted here, since vendor headers keep old names in branches.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -113,6 +114,12 @@ def read_headers(folder: Path, names: list[str]) -> Declarations:
                 for declaration in read_header(path.read_bytes(), path.relative_to(folder).as_posix()):
                     result.add(declaration)
     return result
+
+
+def include_guard(data: bytes) -> str:
+    """The macro that a header defines against its second inclusion; empty where it has none."""
+    found = re.search(rb"#\s*(?:ifndef|if\s+!\s*defined)\s*\(?\s*(\w+)\s*\)?[^#]*#\s*define\s+\1\b", data)
+    return found[1].decode() if found else ""
 
 
 def read_header(data: bytes, header: str) -> Iterator[Declaration]:
@@ -324,7 +331,7 @@ def _split(words: list[str]) -> list[list[str]]:
 
 def _finished(statement: list[str], header: str) -> Iterator[Declaration]:
     deprecated = _is_deprecated(statement)
-    words = _without_attributes(statement)
+    words = [word for word in _without_attributes(statement) if "_DEPRECATED" not in word]
     if not words or words[0] in ("using", "friend", "return"):
         if words[:1] == ["using"] and "=" in words:
             yield Declaration(words[1], "type", header)
@@ -361,6 +368,9 @@ def _typedef(words: list[str], header: str) -> Iterator[Declaration]:
         if tag:
             yield Declaration(tag, "type", header)
         words = words[words.index("{}") :]
+    elif words[1] in ("struct", "union", "enum") and words[3:4] == ["*"]:
+        # `typedef struct CUstream_st *CUstream;` is all that is ever said about CUstream_st.
+        yield Declaration(words[2], "type", header)
     if "(" in words:
         first = words.index("(")
         for word in words[first + 1 : _closing(words, first)]:

@@ -43,7 +43,13 @@ LIBRARIES = (
     Library(
         "datatype",
         ("library_types.h",),
-        (("cuda", "hip"), ("CUDA_R_", "HIP_R_"), ("CUDA_C_", "HIP_C_"), ("lib", "hipLibrary")),
+        (
+            ("cuda", "hip"),
+            ("CUDA_R_", "HIP_R_"),
+            ("CUDA_C_", "HIP_C_"),
+            ("CUDA_EMULATION_", "HIP_EMULATION_"),
+            ("lib", "hipLibrary"),
+        ),
     ),
     Library("rtc", ("nvrtc.h",), (("nvrtc", "hiprtc"), ("NVRTC_", "HIPRTC_"))),
     Library(
@@ -97,16 +103,26 @@ LIBRARIES = (
     ),
     Library("blaslt", ("cublasLt.h",), (("cublasLt", "hipblasLt"), ("CUBLASLT_", "HIPBLASLT_"))),
     Library("blas", ("cublas_v2.h", "cublas_api.h", "cublas.h"), (("cublas", "hipblas"), ("CUBLAS_", "HIPBLAS_"))),
-    Library("fft", ("cufft.h", "cufftXt.h"), (("cufft", "hipfft"), ("CUFFT_", "HIPFFT_"))),
+    Library(
+        "fft",
+        ("cufft.h", "cufftXt.h", "cudalibxt.h"),
+        (
+            ("cufft", "hipfft"),
+            ("CUFFT_", "HIPFFT_"),
+            ("cudaLibXt", "hipLibXt"),
+            ("cudaXt", "hipXt"),
+            ("LIB_FORMAT_", "HIP_LIB_FORMAT_"),
+        ),
+    ),
     Library("rand", ("curand.h", "curand_kernel.h", "curand_*.h"), (("curand", "hiprand"), ("CURAND_", "HIPRAND_"))),
     Library("sparse", ("cusparse.h", "cusparse_v2.h"), (("cusparse", "hipsparse"), ("CUSPARSE_", "HIPSPARSE_"))),
     Library(
         "solver",
         ("cusolverDn.h", "cusolverSp.h", "cusolverRf.h", "cusolver_common.h", "cusolverMg.h"),
-        (("cusolver", "hipsolver"), ("CUSOLVER_", "HIPSOLVER_")),
+        (("cusolver", "hipsolver"), ("CUSOLVER", "HIPSOLVER")),
     ),
     Library("dnn", ("cudnn*.h",), (("cudnn", "miopen"), ("CUDNN_", "miopen")), strict=True),
-    Library("nccl", ("nccl.h",), (("nccl", "nccl"), ("NCCL_", "NCCL_"))),
+    Library("nccl", ("nccl.h",), (("nccl", "nccl"), ("pnccl", "pnccl"), ("NCCL_", "NCCL_"))),
     Library("nvtx", ("nvToolsExt.h", "nvtx3/nvToolsExt.h"), (("nvtx", "roctx"), ("NVTX_", "ROCTX_")), strict=True),
     Library(
         "bf16",
@@ -170,10 +186,7 @@ LIBRARIES = (
 
 def candidates(library: Library, name: str) -> Iterator[str]:
     """The HIP names worth looking up for a CUDA name, best first."""
-    bases = [name]
-    for suffix in ("_v2", "_v3", "_ptsz", "_ptds", "_v2_64", "_64"):
-        if name.endswith(suffix):
-            bases.append(name.removesuffix(suffix))
+    bases = [name, *_without_suffix(name)]
     for base in bases:
         for cuda, hip in library.prefixes:
             if base.startswith(cuda):
@@ -184,6 +197,17 @@ def candidates(library: Library, name: str) -> Iterator[str]:
                     yield stem.removesuffix("_t")
                 if stem.endswith("_st"):
                     yield stem.removesuffix("_st") + "_t"
+
+
+def _without_suffix(name: str) -> Iterator[str]:
+    """Names that mean the same in CUDA: other versions, per-thread streams, tags of structures and enumerations.
+
+    A function for 64-bit sizes keeps its `_64`: the 32-bit one would cut the sizes without a word.
+    """
+    short = re.sub(r"(?:_v\d+)?(_64)?$", r"\1", name)
+    short = short if short != name else re.sub(r"_(?:ptsz|ptds)$", "", name)
+    tagless = re.sub(r"(?:_v\d+|V\d+)?(?:_st|_enum|_union)?$", "", name)
+    yield from (base for base in dict.fromkeys((short, tagless)) if base != name)
 
 
 def squashed(name: str) -> str:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.findings import Status
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.cxx.include_folders import compile_folders
+from kernel_pytorch.verify.build_level import build_level
 from kernel_pytorch.verify.settings import read_verify_settings
 
 HEADER = "#pragma once\n__device__ int both(int x) { return __shfl_xor_sync(0xffffffff, x, 1); }\n"
@@ -49,3 +51,13 @@ def test_the_project_names_folders_that_are_there(tmp_path: Path) -> None:
     (root / "pyproject.toml").write_text('[tool.kernel_pytorch.verify]\ninclude_dirs = ["nowhere"]\n')
     with pytest.raises(UsageError, match="nowhere is not a folder of the project"):
         read_verify_settings(root)
+
+
+def test_only_the_named_sources_are_built(tmp_path: Path) -> None:
+    pytest.importorskip("ziglang")
+    (tmp_path / "good.cu").write_text("__global__ void k(int *p) { *p = 1; }\n")
+    (tmp_path / "bad.cu").write_text("__global__ void k(int *p) { *p = nothing_of_that_name; }\n")
+    level, kernels = build_level(tmp_path, ["gfx942"], only=["good*"])
+    assert level.status is Status.PASS and [kernel.source for kernel in kernels] == ["good.cu"]
+    with pytest.raises(UsageError, match=r"--only better\*: matches no source"):
+        build_level(tmp_path, ["gfx942"], only=["better*"])

@@ -50,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     which.add_argument("--require", choices=LEVELS, help="exit 1 unless every level up to this one passes")
     which.add_argument("--arch", metavar="LIST", help="targets to build and emulate for (default gfx942,gfx1100)")
+    which.add_argument("--only", metavar="GLOBS", help="build only these sources: csrc/ball_*.cu,csrc/knn")
     before = parser.add_argument_group("what to compare with")
     before.add_argument("--base", metavar="REV", help="the revision before the port (default: HEAD)")
     before.add_argument("--head", metavar="REV", help="the revision after it (default: the work tree)")
@@ -95,6 +96,7 @@ def _pyramid(args: argparse.Namespace) -> int:
         levels=_levels(args),
         base=args.base,
         old=args.old,
+        only=[part.strip() for part in (args.only or "").split(",") if part.strip()],
         progress=lambda name: _say(f"{name} ..."),
     )
     if args.html is not None:

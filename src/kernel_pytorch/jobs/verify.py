@@ -78,6 +78,7 @@ def verify(
     levels: Sequence[str] = LEVELS,
     base: str | None = None,
     old: Path | str | None = None,
+    only: Sequence[str] = (),
     progress: Callable[[str], None] = lambda text: None,
 ) -> Verification:
     """Run the levels that are asked for, lowest first, on a ported project folder.
@@ -88,6 +89,7 @@ def verify(
       setup.py on a copy, without network.
     - `base`: the git revision before the port; HEAD by default, where the project is a repository.
     - `old`: the folder before the port, instead of a revision.
+    - `only`: globs of sources; the build level compiles no others.
     - `progress`: called with the name of each level before it runs.
     """
     path = Path(path)
@@ -119,7 +121,8 @@ def verify(
                 results[name], seen, trials = install_level(root, gpu.alias, Path(scratch))
                 findings += seen
             elif name == "build":
-                results[name], kernels = build_level(root, targets, settings.include_dirs, settings.triton_spec, trials)
+                spec = settings.triton_spec
+                results[name], kernels = build_level(root, targets, settings.include_dirs, spec, trials, only)
             elif is_project_code_forbidden():
                 results[name] = LevelResult(name, (), NEEDS_PROJECT_CODE)
             elif name == "run":

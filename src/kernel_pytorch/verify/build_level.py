@@ -6,6 +6,7 @@ Sources of a torch extension are built as torch's own ROCm build does it, those 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,12 +15,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
 from kernel_pytorch.port.cxx.include_folders import compile_folders
-from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.discover import Project, globs
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.project import choose_layout
 from kernel_pytorch.port.settings import project_of
@@ -63,20 +65,25 @@ def build_level(
     include_dirs: Sequence[str] = (),
     triton_spec: str = "",
     trials: Sequence[InstallTrial] = (),
+    only: Sequence[str] = (),
 ) -> tuple[LevelResult, tuple[BuiltKernel, ...]]:
     """Compile every .hip and .cu, the .cpp of a torch extension and Triton's kernels. Returns the level and kernels.
 
     Sources that a trial of the install names are compiled from its tree, with the flags of the project's own build.
+    With `only`, which are globs, no other source is compiled.
     """
+    wanted = globs(only or ("**",))
     project = project_of(root)
     triton = tuple(triton_checks(project, targets, triton_spec))
     folders = compile_folders(root, [root / path for path in project.of("cuda", "c++")], include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
-    kernels = [path for path in paths if path.endswith((".cu", ".hip"))]
+    kernels = [path for path in paths if path.endswith((".cu", ".hip")) and wanted.fullmatch(path)]
     recorded = {path: trial for trial in trials for path in map(trial.rocm.as_written, trial.rocm.sources)}
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
-    of_torch = [path for path in of_torch if path not in recorded]
-    if not kernels and not of_torch:
+    of_torch = [path for path in of_torch if path not in recorded and wanted.fullmatch(path)]
+    if only and not any(map(wanted.fullmatch, (*kernels, *of_torch, *recorded))):
+        raise UsageError(f"--only {','.join(only)}: matches no source that {root} builds")
+    if not kernels and not of_torch and not recorded:
         check = CheckResult("kernels", Status.PASS, "the project has no .cu or .hip sources")
         return LevelResult("build", triton or (check,)), ()
     try:
@@ -92,7 +99,7 @@ def build_level(
         if sources.extension or sources.host:
             jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
         for trial in trials:
-            jobs += _trial_jobs(root, trial, targets, toolchain, stack)
+            jobs += _trial_jobs(root, trial, targets, toolchain, wanted, stack)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
     checks = tuple(check for check, _ in results)
@@ -173,10 +180,16 @@ def _extension_jobs(
 
 
 def _trial_jobs(
-    root: Path, trial: InstallTrial, targets: Sequence[str], toolchain: Toolchain, stack: ExitStack
+    root: Path,
+    trial: InstallTrial,
+    targets: Sequence[str],
+    toolchain: Toolchain,
+    wanted: re.Pattern[str],
+    stack: ExitStack,
 ) -> list[Callable[[], _Outcome]]:
     """The same for what the project's own build names."""
     commands = {trial.rocm.as_written(command.source): command.is_gpu for command in trial.rocm.compiles}
+    commands = {path: is_gpu for path, is_gpu in commands.items() if wanted.fullmatch(path)}
     gpu = [path for path, is_gpu in commands.items() if is_gpu]
     host = [path for path, is_gpu in commands.items() if not is_gpu]
     try:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
+
 import kernel_pytorch.port.tables
 from kernel_pytorch.port.names.shims import shims
 from kernel_pytorch.port.names.table import Name, find_name
+from kernel_pytorch.port.tables import read_table
 
 TABLES = Path(kernel_pytorch.port.tables.__file__).parent
 KINDS = {"function", "type", "enum", "macro", "header", "namespace", "template", "device-function"}
@@ -103,3 +106,31 @@ def test_every_file_of_shims_is_read() -> None:
         for name in line.removeprefix("//: ").partition(" < ")[0].split()
     }
     assert {name.decode() for name in shims()} == written
+
+
+@pytest.mark.parametrize(
+    ("cuda", "hip"),
+    [
+        ("CUDA_ERROR_NOT_INITIALIZED", "hipErrorNotInitialized"),  # HIP_ERROR_NOT_INITIALIZED has another value
+        ("CUDA_ERROR_LAUNCH_FAILED", "hipErrorLaunchFailure"),
+        ("cudaArray", "hipArray"),  # a structure; hipArray_t is the pointer to it
+        ("CUstream_st", "ihipStream_t"),
+        ("CUuserObject", "hipUserObject_t"),
+        ("cublasDgemm_v2_64", "hipblasDgemm_64"),  # 64-bit sizes keep their 64 bits
+        ("cublasGetMatrix_64", ""),
+        ("CUDA_LAUNCH_PARAMS", "hipFunctionLaunchParams"),
+        ("cuGraphAddMemcpyNode", "hipDrvGraphAddMemcpyNode"),
+        ("cusparseDcsrmv", "hipsparseDcsrmv"),
+        ("CUmemLocation_st", "hipMemLocation"),
+    ],
+)
+def test_partners_are_chosen_by_value_width_and_parameters(cuda: str, hip: str) -> None:
+    row = find_name(cuda.encode())
+    assert row is not None and row.hip == hip
+
+
+def test_no_row_answers_whether_a_header_was_included() -> None:
+    guards = read_table("header_guards.csv")
+    assert len(guards) > 80
+    assert {row["hip"] for row in guards if row["cuda"] == "CUBLAS_API_H_"} == {"HIPBLAS_H"}
+    assert not [row["cuda"] for row in guards if find_name(row["cuda"].encode()) is not None]

@@ -104,6 +104,10 @@ _TAKES_LOCATION = re.compile(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(")
 _LOCATION = re.compile(rb"\bcudaMemLocation\b")
 # CUDA's C++ header has this name with flags as well; HIP calls that hipEventCreateWithFlags.
 _EVENT_WITH_FLAGS = re.compile(rb"\bcudaEventCreate\s*\((?:[^(),;{}]|\([^();{}]*\))*,")
+# CUDA 12 dropped the three arguments of this one that told about errors, and made the last one flags.
+_INSTANTIATES_WITH_FLAGS = re.compile(
+    rb"\bcudaGraphInstantiate\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){1,2}\)"
+)
 # nvcc's math functions that the host has too; HIP's are the device's alone.
 _HOST_MATH = re.compile(rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(")
 # HIP has these for bfloat162 alone.
@@ -140,6 +144,8 @@ def overloads_needed(
         needed.append(shims()[b"hipMemPrefetchAsync(location)"])
     if _EVENT_WITH_FLAGS.search(data):
         needed.append(shims()[b"hipEventCreate(flags)"])
+    if _INSTANTIATES_WITH_FLAGS.search(data):
+        needed.append(shims()[b"hipGraphInstantiate(flags)"])
     on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
     defined = {name for name in on_host if any(_defines(name, text) for text in project)}
     needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]

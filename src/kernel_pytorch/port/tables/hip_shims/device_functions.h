@@ -2,6 +2,23 @@
 
 //: __grid_constant__
 #define __grid_constant__
+//: CUDART_CB
+#define CUDART_CB
+//: umin umax
+static __host__ __device__ inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+static __host__ __device__ inline unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
+//: llmin llmax
+static __host__ __device__ inline long long llmin(long long a, long long b) { return a < b ? a : b; }
+static __host__ __device__ inline long long llmax(long long a, long long b) { return a > b ? a : b; }
+//: ullmin ullmax
+static __host__ __device__ inline unsigned long long ullmin(unsigned long long a, unsigned long long b) { return a < b ? a : b; }
+static __host__ __device__ inline unsigned long long ullmax(unsigned long long a, unsigned long long b) { return a > b ? a : b; }
+//: mul24 umul24
+static __device__ inline int mul24(int a, int b) { return __mul24(a, b); }
+static __device__ inline unsigned umul24(unsigned a, unsigned b) { return __umul24(a, b); }
+//: float_as_int int_as_float
+static __device__ inline int float_as_int(float x) { return __float_as_int(x); }
+static __device__ inline float int_as_float(int x) { return __int_as_float(x); }
 //: __dp4a
 static __device__ inline int __dp4a(int a, int b, int c) {
 #if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)

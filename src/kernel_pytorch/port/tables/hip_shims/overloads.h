@@ -17,6 +17,11 @@ static inline hipError_t hipMemAdvise(const void* memory, size_t bytes, hipMemor
 }
 //: hipEventCreate(flags)
 static inline hipError_t hipEventCreate(hipEvent_t* event, unsigned flags) { return hipEventCreateWithFlags(event, flags); }
+//: hipGraphInstantiate(flags)
+// From CUDA 12 on the third argument is a set of flags; HIP calls that hipGraphInstantiateWithFlags.
+static inline hipError_t hipGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags = 0) {
+  return hipGraphInstantiateWithFlags(made, graph, flags);
+}
 //: CubDebugExit < cstdlib hipcub/hipcub.hpp
 #define CubDebugExit(call) do { if (HipcubDebug((call)) != hipSuccess) { exit(1); } } while (0)
 //: rsqrtf(host) < cmath

@@ -16,6 +16,7 @@ from kernel_pytorch.core.pages import Page
 from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
 from kernel_pytorch.jobs.proof import Proof, prove
+from kernel_pytorch.jobs.recorded_units import recorded_units
 from kernel_pytorch.jobs.repair import RepairRequest, build_and_repair
 from kernel_pytorch.jobs.scan import Selection, file_counts
 from kernel_pytorch.port.apply import apply_patches, copy_with_patches
@@ -27,6 +28,7 @@ from kernel_pytorch.port.settings import AUTO, checked_targets, without_excluded
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.verify.isolation import FileVerdict
+from kernel_pytorch.verify.run_level import emulated_gpu_for
 
 
 @dataclass(frozen=True)
@@ -230,6 +232,13 @@ def build_patches(
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
         return PatchesBuilt(patches, reason=str(error))
-    request = RepairRequest(plan.project, plan.layout, plan.targets, plan.options.wants)
+    recorded = recorded_units(plan.project, patches, _gpu_for(plan)) if is_built_by_torch else ()
+    request = RepairRequest(plan.project, plan.layout, plan.targets, recorded, plan.options.wants)
     done = build_and_repair(request, patches, toolchain, progress)
     return PatchesBuilt(done.patches, done.checks, done.findings)
+
+
+def _gpu_for(plan: PortPlan) -> str:
+    """The GPU that is stood in for while setup.py runs."""
+    gpu = emulated_gpu_for(plan.targets[0])
+    return gpu.alias if gpu is not None else "mi300x"

@@ -16,6 +16,7 @@ from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.builds.ported_project import TriedUnit, try_ported
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.repairs.advice import advice
 from kernel_pytorch.port.repairs.apply import Key, repair_round
@@ -34,6 +35,7 @@ class RepairRequest:
     project: Project
     layout: str
     targets: tuple[str, ...]
+    recorded: tuple[RecordedUnit, ...] = ()  # the sources that the project's own build names, where that is known
     wants: Callable[[str], bool] = lambda code: True
 
 
@@ -70,6 +72,7 @@ def build_and_repair(
                 layout=request.layout,
                 with_code=with_code,
                 every=True,
+                recorded=request.recorded,
                 store=store,
                 progress=lambda path: progress(f"{where}: {path}"),
             )

@@ -21,7 +21,7 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
-from kernel_pytorch.toolchain.precompiled import LeadingHeaders
+from kernel_pytorch.toolchain.precompiled import LeadingHeaders, without_project
 from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
 from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
@@ -157,7 +157,7 @@ def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) 
             return False  # the source's own messages say why
         return True
 
-    made = options.leading.store.file(command, options.leading.names, make)
+    made = options.leading.store.file(without_project(command, options.leading.own), options.leading.names, make)
     return ["-Xclang", "-include-pch", "-Xclang", str(made)] if made is not None else []
 
 

@@ -44,9 +44,23 @@ class PrecompiledHeaders:
         return made if done and made.is_file() else None
 
 
+def without_project(command: Sequence[str], own: Sequence[Path]) -> list[str]:
+    """A command without the project's include folders and the name of its module: the headers are not the project's."""
+    kept: list[str] = []
+    words = iter(command)
+    for word in words:
+        if word == "-I":
+            folder = next(words, "")
+            kept += [] if any(Path(folder).is_relative_to(one) for one in own) else [word, folder]
+        elif not word.startswith("-DTORCH_EXTENSION_NAME="):
+            kept.append(word)
+    return kept
+
+
 @dataclass(frozen=True)
 class LeadingHeaders:
-    """The headers a source begins with, and where they are kept."""
+    """The headers a source begins with, and where they are kept. `own` are folders of the project."""
 
     names: tuple[str, ...]
     store: PrecompiledHeaders
+    own: tuple[Path, ...] = ()

@@ -19,6 +19,7 @@ from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.builds.complaints import complaints, merged
 from kernel_pytorch.port.builds.missing_header import missing_header
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
     HOST_SUFFIXES,
     TorchExtension,
@@ -73,13 +74,15 @@ def try_ported(
     *,
     with_code: bool = True,
     every: bool = False,
+    recorded: Sequence[RecordedUnit] = (),
     store: PrecompiledHeaders | None = None,
     progress: Callable[[str], None] = lambda text: None,
 ) -> tuple[TriedUnit, ...]:
     """The same, with what the compiler objects to on the lines of the ported files.
 
     `with_code`: device code is made; otherwise both passes only parse and check. `every`: also sources that neither
-    were ported nor include a file that was. `store` keeps headers precompiled; `progress` is told each source.
+    were ported nor include a file that was. `recorded`: the sources that the project's own build names, in place of all
+    that could be meant. `store` keeps headers precompiled; `progress` is told each source.
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
@@ -96,7 +99,9 @@ def try_ported(
         if of_torch:
             paths = [*project.of("cuda", "c++"), *sorted(ported)]
             sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
-            attempt = _Attempt(toolchain, target, with_code, store)
+            units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
+            sources = list(units) or sources
+            attempt = _Attempt(toolchain, target, with_code, store, units)
             build: Callable[[str], TriedUnit] = _extension_build(
                 root, folders, sources, setup_files(project.root), attempt
             )
@@ -123,6 +128,7 @@ class _Attempt:
     target: str
     with_code: bool
     store: PrecompiledHeaders | None
+    units: Mapping[str, CompileOptions]
 
 
 def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
@@ -145,7 +151,7 @@ def _extension_build(
     reason = ""
     toolchain, target = attempt.toolchain, attempt.target
     try:
-        tree = renamed_extension(root, root, folders, setups)
+        tree = replace(renamed_extension(root, root, folders, setups), units=attempt.units)
         if attempt.store is not None:
             tree = tree.made_fast(sources, attempt.store, toolchain)
     except TorchHeadersError as error:

@@ -131,7 +131,7 @@ class TorchExtension:
         leading = {path: self._leading_headers(path) for path in paths}
         shared = shared_headers({path: names for path, names in leading.items() if not path.endswith(HOST_SUFFIXES)})
         shared |= shared_headers({path: names for path, names in leading.items() if path.endswith(HOST_SUFFIXES)})
-        leads = {path: LeadingHeaders(names, store) for path, names in shared.items()}
+        leads = {path: LeadingHeaders(names, store, (self.top, self.original)) for path, names in shared.items()}
         return replace(self, leading=leads, memory=UnitMemory(toolchain, self.top))
 
     def _leading_headers(self, path: str) -> tuple[str, ...]:

@@ -136,8 +136,8 @@ def check_device(source: Path, target_name: str, toolchain: Toolchain, options: 
     options = options or CompileOptions()
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
-    common = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization, "-nogpulib"]
-    _check_syntax(source, common, toolchain, options)
+    common = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    _check_syntax(source, [*common, *_library_flags(toolchain)], toolchain, options)
 
 
 def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
@@ -214,7 +214,8 @@ def device_command(
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
     command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    command += _leading(command, toolchain, options)
+    # The same precompiled headers as in `check_device`.
+    command += _leading([*command, *_library_flags(toolchain)], toolchain, options)
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],
@@ -223,15 +224,20 @@ def device_command(
         "llvm-ir": ["-S", "-emit-llvm"],
         "preprocessed": ["-E"],
     }[output]
+    command += _library_flags(toolchain)
     if constants is not None:
-        command.append("-nogpulib")
         for library in (*toolchain.device_libs, constants):
             command += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
-    elif toolchain.device_lib_dir is not None:
-        command.append(f"--rocm-device-lib-path={toolchain.device_lib_dir}")
     if options.debug:
         command += ["-g", "-fdebug-compilation-dir=."]
     return [*command, "-o", str(destination), source]
+
+
+def _library_flags(toolchain: Toolchain) -> list[str]:
+    """Where device libraries come from: ours are named one by one, others the driver finds."""
+    if toolchain.device_libs:
+        return ["-nogpulib"]
+    return [f"--rocm-device-lib-path={toolchain.device_lib_dir}"] if toolchain.device_lib_dir is not None else []
 
 
 def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> list[str]:

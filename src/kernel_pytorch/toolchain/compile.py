@@ -126,21 +126,19 @@ def check_host(
 ) -> None:
     """Checks the host side of a HIP source: parsing and types, no code. Raises CompileFailed."""
     options = options or CompileOptions()
-    if not source.is_file():
-        raise UsageError(f"{source}: no such file")
     _check_syntax(source, [*_common(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
 
 
 def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
     """Checks the device side of a HIP source: parsing, types and templates, no code. Raises CompileFailed."""
     options = options or CompileOptions()
-    if not source.is_file():
-        raise UsageError(f"{source}: no such file")
     common = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
     _check_syntax(source, [*common, *_library_flags(toolchain)], toolchain, options)
 
 
 def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
+    if not source.is_file():
+        raise UsageError(f"{source}: no such file")
     command += [*_leading(command, toolchain, options), *_ALL_ERRORS, "-fsyntax-only", _argument(source)]
     run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
 
@@ -214,7 +212,6 @@ def device_command(
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
     command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    # The same precompiled headers as in `check_device`.
     command += _leading([*command, *_library_flags(toolchain)], toolchain, options)
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.

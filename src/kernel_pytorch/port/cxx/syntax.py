@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.port.cxx.declarations import Function, Parameter, function_from, global_constants
@@ -51,9 +51,26 @@ class FileSyntax:
 Interest = Callable[[bytes, int, int], bool]
 
 
-@lru_cache(maxsize=32)
+# Syntax takes some forty times the memory of its text. What is kept is that of a large unit, which is asked for again
+# for every file of it that changes.
+_MOST_KEPT_BYTES = 3_000_000
+_KEPT: OrderedDict[tuple[CxxFile, Interest, bool], FileSyntax] = OrderedDict()
+
+
 def file_syntax(source: CxxFile, interest: Interest, *, parse: bool = True) -> FileSyntax:
     """Reads one file. Functions that do not match `interest` are left out; without `parse` all are."""
+    key = (source, interest, parse)
+    found = _KEPT.get(key)
+    if found is not None:
+        _KEPT.move_to_end(key)
+        return found
+    found = _KEPT[key] = _read(source, interest, parse)
+    while len(_KEPT) > 1 and sum(len(kept.data) for kept, _, parsed in _KEPT if parsed) > _MOST_KEPT_BYTES:
+        _KEPT.popitem(last=False)
+    return found
+
+
+def _read(source: CxxFile, interest: Interest, parse: bool) -> FileSyntax:
     functions: list[Function] = []
     values: list[tuple[str, str, Node]] = []
     macros = read_macros(source)

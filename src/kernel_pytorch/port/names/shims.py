@@ -192,4 +192,6 @@ def is_left_by_torch(data: bytes) -> bool:
 
 def _defines(name: bytes, text: bytes) -> bool:
     """Whether a file of the project has a function of this name."""
+    if name not in text:
+        return False
     return re.search(rb"\b(?:float|double|inline|[TU])\s+" + name + rb"\s*\([^;{}]*\)\s*\{", text) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ _DEVICE_WORDS = (b"__device__", b"__global__")
 _FUNCTION_WORDS = (b"threadIdx", b"<<<", *_DEVICE_WORDS, *_WAVE_WORDS, *_LOCKSTEP_WORDS)
 
 
+@lru_cache(maxsize=512)  # every file of a unit is asked for again where one of them changes
 def is_wave_text(data: bytes) -> bool:
     """Whether a file says anything about warps, lockstep or locks on the device."""
     if any(word in data for word in _WAVE_WORDS):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
 
 from kernel_pytorch.port.cxx.constants import Constant, ConstantTable, Lookup, evaluate, function_lookup
 from kernel_pytorch.port.cxx.declarations import Function, declared_name
@@ -61,8 +63,24 @@ def strip(node: Node) -> Node:
     return node
 
 
+# Kept as long as the function is: a unit is looked at again for every file of it that changes. The values must not name
+# the function itself, or it would be kept for good.
+_READ: WeakKeyDictionary[Function, tuple[dict[str, Any], dict[str, Node]]] = WeakKeyDictionary()
+
+
 def read_facts(function: Function, table: ConstantTable) -> Facts:
-    """Reads one function."""
+    """One function, with the constants of its unit."""
+    kept = _READ.get(function)
+    if kept is None:
+        facts, settled = _read(function)
+        said = {name: value for name, value in vars(facts).items() if name not in ("function", "lookup")}
+        kept = _READ[function] = said, settled
+    said, settled = kept
+    return Facts(function, **said, lookup=function_lookup(function, table, settled))
+
+
+def _read(function: Function) -> tuple[Facts, dict[str, Node]]:
+    """What the function itself says, and the variables that have one value for good."""
     facts = Facts(function)
     for parameter in function.parameters:
         facts.types[parameter.name] = parameter.type_text
@@ -80,8 +98,7 @@ def read_facts(function: Function, table: ConstantTable) -> Facts:
         and values[0].parent is not None
         and values[0].parent.kind == "init_declarator"
     }
-    facts.lookup = function_lookup(function, table, settled)
-    return facts
+    return facts, settled
 
 
 def _read_call(facts: Facts, node: Node) -> None:

@@ -62,9 +62,26 @@ class WaveModel:
         return not self.own_warp_size and "warpSize" not in own and "warpSize" not in facts.declarations
 
 
+# The last unit that was analysed from the beginning, by wave. Broken C++ is read again after its edits: then one file
+# has changed, and what is known of the others stays.
+_WHOLE: dict[str, tuple[Unit, WaveModel]] = {}
+
+
 @lru_cache(maxsize=2)
 def wave_model(unit: Unit, wave: str = "logical32") -> WaveModel:
     """Analyses a unit. Files without a word about warps are not parsed."""
+    if wave in _WHOLE:
+        before, known = _WHOLE[wave]
+        differ = sum(old is not new for old, new in zip(before.files, unit.files, strict=False))
+        if len(before.files) == len(unit.files) and differ == 1:
+            return _analysed(unit, wave, known)
+    model = _analysed(unit, wave)
+    _WHOLE[wave] = unit, model
+    return model
+
+
+def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveModel:
+    """The model of a unit. Where all but one file is known, only the functions of that one are new."""
     seen = [one for one in unit.files if _matters(one)]
     concerned = any(is_wave_text(one.data) for one in seen)
     files = tuple(
@@ -73,8 +90,11 @@ def wave_model(unit: Unit, wave: str = "logical32") -> WaveModel:
         for one in seen
     )
     table = constant_table(files)
-    facts = [read_facts(function, table) for syntax in files for function in syntax.functions]
-    model = WaveModel(wave, files, table, facts, value_model(table, facts))
+    old = {id(one.function): one for one in known.facts} if known is not None else {}
+    facts = [old.get(id(function)) or read_facts(function, table) for syntax in files for function in syntax.functions]
+    fresh = [one for one in facts if id(one.function) not in old]
+    values = value_model(table, facts) if known is None else value_model(table, facts, known.values, fresh)
+    model = WaveModel(wave, files, table, facts, values)
     model.own_warp_size = "warpSize" in table.macros or "warpSize" in table.nodes
     model.own_collectives = frozenset(
         name
@@ -94,6 +114,7 @@ def _collect_evidence(model: WaveModel) -> None:
 
     def root(key: int) -> int:
         while group[key] != key:
+            group[key] = group[group[key]]  # or chains of calls would be walked again and again
             key = group[key]
         return key
 

@@ -36,8 +36,10 @@ class ValueModel:
     variables: dict[tuple[int, str], Tags] = field(default_factory=dict)
     fields: dict[str, Tags] = field(default_factory=dict)
     results: dict[str, Tags] = field(default_factory=dict)
-    changed: bool = False
     depth: int = 0
+    # The functions that a change since their last reading concerns, by id.
+    stale: set[int] = field(default_factory=set)
+    callers: dict[str, list[int]] = field(default_factory=dict)
 
     def of(self, facts: Facts, node: Node | None) -> Tags:
         """The tags of an expression."""
@@ -58,17 +60,21 @@ class ValueModel:
         old = self.variables.get(key, NONE)
         if not tags <= old:
             self.variables[key] = old | tags
-            self.changed = True
+            self.stale.add(id(facts))
 
-    def solve(self) -> None:
-        """Follows values until nothing new is learnt."""
+    def solve(self, fresh: list[Facts]) -> None:
+        """Follows values until nothing new is learnt. A function is read again where something it reads has changed."""
         for one in self.facts:
             self.by_name.setdefault(one.function.name, []).append(one)
+            for call in one.calls:
+                self.callers.setdefault(call.name, []).append(id(one))
+        self.stale.update(map(id, fresh))
         for _ in range(_ROUNDS):
-            self.changed = False
             for one in self.facts:
-                self._round(one)
-            if not self.changed:
+                if id(one) in self.stale:
+                    self.stale.discard(id(one))
+                    self._round(one)
+            if not self.stale:
                 return
 
     def _round(self, facts: Facts) -> None:
@@ -83,23 +89,29 @@ class ValueModel:
             tags = self.of(facts, value) & {"mask", "lane", "warp", "wave", "w32"}
             if not tags <= self.fields.get(name, NONE):
                 self.fields[name] = self.fields.get(name, NONE) | tags
-                self.changed = True
+                self.stale.update(map(id, self.facts))
         for value in facts.returns:
             tags = self.of(facts, value)
             old = self.results.get(facts.function.name, NONE)
             if not tags <= old:
                 self.results[facts.function.name] = old | tags
-                self.changed = True
+                self.stale.update(self.callers.get(facts.function.name, ()))
         for call in facts.calls:
             for callee in self.by_name.get(call.name, ()):
                 for parameter, argument in zip(callee.function.parameters, call.arguments, strict=False):
                     self._add(callee, parameter.name, self.of(facts, argument))
 
 
-def value_model(table: ConstantTable, facts: list[Facts]) -> ValueModel:
-    """The solved model of a unit."""
+def value_model(
+    table: ConstantTable, facts: list[Facts], known: ValueModel | None = None, fresh: list[Facts] | None = None
+) -> ValueModel:
+    """The solved model of a unit. With `known` only the functions in `fresh` are new; the rest starts from there."""
     model = ValueModel(table, facts)
-    model.solve()
+    if known is not None:
+        model.variables.update(known.variables)
+        model.fields.update(known.fields)
+        model.results.update(known.results)
+    model.solve(facts if known is None or fresh is None else fresh)
     return model
 
 

@@ -61,19 +61,17 @@ RULE = Rule(
     "KP246", "textures", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"tex", b"surf", b"Texture", b"Surface")
 )
 
+_TEXTURES = re.compile(rb"\btexture\s*<|\b(?:cuda|CU)(?:Texture|Surface|texObject|surfObject)")
+
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """The first use in a file, with how many there are."""
-    if not any(
-        re.search(rb"\btexture\s*<|\b(?:cuda|CU)(?:Texture|Surface|texObject|surfObject)", file.data)
-        for file in unit.files
-    ):
-        return  # functions of the project's own that happen to be called tex2D
     known = words(src)
     uses = [index for name in _TYPES for index in known.get(name, ())]
     uses += [index for name in _FUNCTIONS for index in known.get(name, ()) if text_at(src, index + 1) in (b"(", b"<")]
     uses += [index for index in known.get(b"texture", ()) if text_at(src, index + 1) == b"<"]
-    if uses:
+    # Without textures in the unit these are functions of the project's own that happen to be called tex2D.
+    if uses and any(_TEXTURES.search(file.data) for file in unit.files):
         token = src.code[min(uses)]
         name = src.text(token).decode("utf-8", "replace")
         count = f" ({len(uses)} uses in this file)" if len(uses) > 1 else ""

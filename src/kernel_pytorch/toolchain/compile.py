@@ -1,11 +1,11 @@
 """Compiles HIP source for AMD targets, and checks a translation unit for host and device.
 
-Every failure is a CompileFailed that carries the compiler's own words. Nothing is simulated: what comes back
-are bytes a compiler wrote.
+Every failure is a CompileFailed with the compiler's own words. What comes back are bytes that a compiler wrote.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -27,7 +27,7 @@ from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, 
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
 _SHOWN_ERRORS = 20
-_ALL_ERRORS = ("-ferror-limit=0", "-fdiagnostics-parseable-fixits")
+_CHECK = ("-fsyntax-only", "-ferror-limit=0", "-fdiagnostics-parseable-fixits")
 
 
 @dataclass(frozen=True)
@@ -132,14 +132,14 @@ def check_host(
 def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
     """Checks the device side of a HIP source: parsing, types and templates, no code. Raises CompileFailed."""
     options = options or CompileOptions()
-    common = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    _check_syntax(source, [*common, *_library_flags(toolchain)], toolchain, options)
+    command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    _check_syntax(source, command + _library_flags(toolchain), toolchain, options)
 
 
 def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
-    command += [*_leading(command, toolchain, options), *_ALL_ERRORS, "-fsyntax-only", _argument(source)]
+    command += [*_leading(command, toolchain, options), *_CHECK, _argument(source)]
     run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
 
 
@@ -149,11 +149,10 @@ def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) 
         return []
 
     def make(making: list[str]) -> bool:
-        try:
+        with contextlib.suppress(CompileFailed):  # the source's own messages say why
             run_compiler(making, options.timeout_s, None, (), _bounds(options, toolchain))
-        except CompileFailed:
-            return False  # the source's own messages say why
-        return True
+            return True
+        return False
 
     made = options.leading.store.file(without_project(command, options.leading.own), options.leading.names, make)
     return ["-Xclang", "-include-pch", "-Xclang", str(made)] if made is not None else []
@@ -212,7 +211,7 @@ def device_command(
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
     command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    command += _leading([*command, *_library_flags(toolchain)], toolchain, options)
+    command += [*_library_flags(toolchain), *_leading(command + _library_flags(toolchain), toolchain, options)]
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],
@@ -221,7 +220,6 @@ def device_command(
         "llvm-ir": ["-S", "-emit-llvm"],
         "preprocessed": ["-E"],
     }[output]
-    command += _library_flags(toolchain)
     if constants is not None:
         for library in (*toolchain.device_libs, constants):
             command += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]

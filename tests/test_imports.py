@@ -37,7 +37,7 @@ FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("settings",),
         ("deps",),
         ("deploy",),
-        ("rules",),
+        ("rules", "repairs"),
         ("hipify", "notebook", "deploy_files"),
         ("builds", "project"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernel_pytorch.toolchain.compile import CompileFailed, compile_device_text
-from kernel_pytorch.toolchain.diagnostics import errors, parse_messages, undefined_symbols
+from kernel_pytorch.toolchain.diagnostics import FixIt, errors, parse_messages, read_diagnostics, undefined_symbols
 from tests.toolchain.pip_only import pip_toolchain
 
 # Source, the code expected, the line it must be reported on.
@@ -129,3 +129,20 @@ def test_undefined_symbols_once_each() -> None:
         "ld.lld: error: undefined hidden symbol: __b\nld.lld: error: undefined symbol: a(int)\n"
     )
     assert undefined_symbols(said) == ("a(int)", "__b")
+
+
+def test_errors_with_their_notes_and_fix_its() -> None:
+    said = (
+        "a.cu:1:2: warning: unused\n"
+        'fix-it:"a.cu":{1:2-1:3}:"no"\n'
+        "a.cu:3:9: error: use 'template' keyword\n"
+        "   3 | b.as<T>();\n"
+        'fix-it:"a.cu":{3:5-3:5}:"template "\n'
+        "a.cu:9:1: note: requested here\n"
+        "a.cu:4:1: error: second\n"
+    )
+    first, second = read_diagnostics(said)
+    assert (first.error.line, first.error.text) == (3, "use 'template' keyword")
+    assert first.fixes == (FixIt("a.cu", 3, 5, 3, 5, "template "),)
+    assert [note.line for note in first.notes] == [9]
+    assert second.notes == () and second.fixes == ()

@@ -7,7 +7,8 @@
 
 Every change is inside a gate or in a new file. Before anything is shown or written, the isolation check folds the gates
 to "not ROCm" and compares with the original; a file that fails is left as it was and reported. Where a HIP compiler is
-found, the ported sources are built for `--arch`, and what does not compile is shown. Defaults come from
+found, the ported sources are built for `--arch`. What the compiler objects to is repaired where a repair is known
+(KP280 to KP293) and built again; what is left is shown with the compiler's words. Defaults come from
 `[tool.kernel_pytorch]` in the project's pyproject.toml; what is said here wins.
 
 A project that builds an extension is installed on a copy, with a ROCm torch that is stood in for and without network:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.jobs.port import PortResult
 
 GUARD = "compile-guard"  # has an option of its own
+_WIDTH = 100
 SUMMARY = "the port of a project, as a diff; --write applies it"
 
 
@@ -102,7 +104,8 @@ def _port(args: argparse.Namespace) -> int:
         )
     if args.out is not None and args.out.exists():
         raise UsageError(f"{args.out}: already exists; name a folder that does not")
-    result = run_plan(plan, args.jobs)
+    result = run_plan(plan, args.jobs, _show_progress)
+    _show_progress("")
     if args.html is not None:
         # Before anything is written: a page that cannot be made must not leave a port behind that nobody reported.
         _write_html(args, result)
@@ -118,6 +121,15 @@ def _port(args: argparse.Namespace) -> int:
     for note in port_notes(result):
         print(note, file=sys.stderr)
     return 0 if result.ok else 1
+
+
+def _show_progress(text: str) -> None:
+    """What is being built, on one line of a terminal; nothing elsewhere."""
+    from kernel_pytorch.core.printable import on_one_line
+
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{on_one_line(text)[:_WIDTH]}")
+        sys.stderr.flush()
 
 
 def _document(result: PortResult, written: bool) -> dict[str, object]:

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = ("doctor/checks", "port/rules", "verify/findings")
+FOLDERS = ("doctor/checks", "port/rules", "port/repairs", "verify/findings")
 SECTIONS = ("What", "Why", "Fix", "Source")
 EXAMPLES = "page_examples.json"
 
@@ -136,12 +136,12 @@ def all_pages() -> dict[str, Page]:
     pages = {}
     for folder in FOLDERS:
         for path in sorted((PACKAGE / folder).rglob("kp[0-9]*_*.py")):
-            found = _read(path, examples, is_rule=folder == "port/rules")
+            found = _read(path, examples, folder)
             pages[found.code] = found
     return dict(sorted(pages.items()))
 
 
-def _read(path: Path, examples: Mapping[str, Example], *, is_rule: bool) -> Page:
+def _read(path: Path, examples: Mapping[str, Example], folder: str) -> Page:
     code, _, name = path.stem.partition("_")
     tree = ast.parse(path.read_text(encoding="utf-8"))
     title, _, rest = (ast.get_docstring(tree) or "").partition("\n")
@@ -154,7 +154,8 @@ def _read(path: Path, examples: Mapping[str, Example], *, is_rule: bool) -> Page
             sections[current] = text
         elif current and line.strip():
             sections[current] += "\n" + line.strip()
-    safety = _safety(tree) if is_rule else ""
+    # A repair is made only where the proof holds and the compiler takes it.
+    safety = _safety(tree) if folder == "port/rules" else SAFETY["SAFE"][0] if folder == "port/repairs" else ""
     return Page(code.upper(), name.replace("_", "-"), title.strip(), sections, safety, examples.get(code.upper()))
 
 

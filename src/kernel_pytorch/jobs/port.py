@@ -1,4 +1,4 @@
-"""The port of a project: discover, rewrite, prove, install, build; then write it, or a ported copy.
+"""The port of a project: discover, rewrite, prove, install, build, repair; then write it, or a ported copy.
 
 Every change sits behind a gate or in a new file. Before a patch is part of the result, the isolation check folds the
 gates to "not ROCm" and compares with the original. A file that fails is left as it was and named in `refused`.
@@ -6,7 +6,7 @@ gates to "not ROCm" and compares with the original. A file that fails is left as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +17,10 @@ from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
 from kernel_pytorch.jobs.install_repair import PortInstall, install_port
 from kernel_pytorch.jobs.proof import Proof, prove, verdict_on
+from kernel_pytorch.jobs.recorded_units import recorded_units
+from kernel_pytorch.jobs.repair import RepairRequest, build_and_repair
 from kernel_pytorch.jobs.scan import Selection, file_counts
 from kernel_pytorch.port.apply import apply_patches, copy_with_patches
-from kernel_pytorch.port.builds.ported_project import build_ported
 from kernel_pytorch.port.discover import Project, Skipped, discover, list_files
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
 from kernel_pytorch.port.phases import Effort, Phase, effort, phases
@@ -183,8 +184,10 @@ def plan_port(
     return PortPlan(project, options, wanted, tuple(add), build)
 
 
-def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
-    """Rewrite, prove, install and build. Writes nothing."""
+def run_plan(
+    plan: PortPlan, workers: int | None = None, progress: Callable[[str], None] = lambda text: None
+) -> PortResult:
+    """Rewrite, prove, install, build and repair. Writes nothing. `progress` is told what is being built."""
     project = plan.project
     rewritten = port_project(project, plan.options, workers)
     taken = {patch.path for patch in rewritten.patches}
@@ -192,8 +195,8 @@ def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
     proof = prove((*rewritten.patches, *added))
     tried = _install(plan, proof.patches) if plan.build else PortInstall(proof.patches)
     proof = Proof(tried.patches, (*proof.refused, *(one for one in map(verdict_on, tried.patches) if one is not None)))
-    findings = (*rewritten.findings, *tried.findings)
-    checks, not_built = build_patches(plan, proof.patches) if plan.build else ((), "")
+    built = build_patches(plan, proof.patches, progress) if plan.build else PatchesBuilt(proof.patches)
+    findings = (*rewritten.findings, *tried.findings, *built.findings)
     return PortResult(
         root=str(project.root),
         layout=plan.layout,
@@ -201,10 +204,10 @@ def run_plan(plan: PortPlan, workers: int | None = None) -> PortResult:
         files=file_counts(project),
         findings=findings,
         held=rewritten.held,
-        patches=proof.patches,
-        verdicts=proof.verdicts,
-        checks=checks,
-        not_built=not_built,
+        patches=built.patches,
+        verdicts=(*proof.refused, *prove(built.patches).verdicts),
+        checks=built.checks,
+        not_built=built.reason,
         skipped=project.skipped,
         phases=phases(project, findings),
         effort=effort(findings),
@@ -219,20 +222,41 @@ def _install(plan: PortPlan, patches: tuple[Patch, ...]) -> PortInstall:
         return PortInstall(patches, (), LevelResult("install", (), "another layout than copy: its twins are not built"))
     if not plan.options.wants("KP810"):
         return PortInstall(patches)
-    gpu = emulated_gpu_for(plan.targets[0])
     root = plan.project.root
-    return install_port(root, tuple(list_files(root).names), patches, gpu.alias if gpu else ROCM_GPU)
+    return install_port(root, tuple(list_files(root).names), patches, _gpu_for(plan))
 
 
-def build_patches(plan: PortPlan, patches: Sequence[Patch]) -> tuple[tuple[CheckResult, ...], str]:
-    """A result for every source and target, or the reason why nothing could be built."""
+@dataclass(frozen=True)
+class PatchesBuilt:
+    """The patches, repaired where the compiler objected; a result for every source and target, or why there is none."""
+
+    patches: tuple[Patch, ...]
+    checks: tuple[CheckResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+
+
+def build_patches(
+    plan: PortPlan, patches: tuple[Patch, ...], progress: Callable[[str], None] = lambda text: None
+) -> PatchesBuilt:
+    """Build what was ported, and repair what the compiler objects to."""
     # A torch extension's .cu may stay as it is where only its headers are ported.
-    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if layout_named(plan.layout).is_built_by_torch else ()))
-    if not any(patch.path.endswith(suffixes) for patch in patches):
-        return (), ""
+    is_built_by_torch = layout_named(plan.layout).is_built_by_torch
+    suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if is_built_by_torch else ()))
+    sources = plan.project.of("cuda") if is_built_by_torch else ()
+    if not any(path.endswith(suffixes) for path in (*sources, *(patch.path for patch in patches))):
+        return PatchesBuilt(patches)
     try:
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
-        return (), str(error)
-    built = (build_ported(plan.project, patches, toolchain, name, layout=plan.layout) for name in plan.targets)
-    return tuple(check for checks in built for check in checks), ""
+        return PatchesBuilt(patches, reason=str(error))
+    recorded = recorded_units(plan.project, patches, _gpu_for(plan)) if is_built_by_torch else ()
+    request = RepairRequest(plan.project, plan.layout, plan.targets, recorded, plan.options.wants)
+    done = build_and_repair(request, patches, toolchain, progress)
+    return PatchesBuilt(done.patches, done.checks, done.findings)
+
+
+def _gpu_for(plan: PortPlan) -> str:
+    """The GPU that is stood in for while setup.py runs."""
+    gpu = emulated_gpu_for(plan.targets[0])
+    return gpu.alias if gpu is not None else ROCM_GPU

@@ -1,11 +1,11 @@
 """Compiles HIP source for AMD targets, and checks a translation unit for host and device.
 
-Every failure is a CompileFailed that carries the compiler's own words. Nothing is simulated: what comes back
-are bytes a compiler wrote.
+Every failure is a CompileFailed with the compiler's own words. What comes back are bytes that a compiler wrote.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -21,11 +21,13 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
+from kernel_pytorch.toolchain.precompiled import LeadingHeaders, without_project
 from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
 from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
 _SHOWN_ERRORS = 20
+_CHECK = ("-fsyntax-only", "-ferror-limit=0", "-fdiagnostics-parseable-fixits")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class CompileOptions:
 
     `bounds`: the folders that files may come from, besides the toolchain's own; none: from anywhere. A build of a
     stranger's source that reads another file fails, and nothing of that file is shown.
+
+    `leading`: the headers the source begins with, which are then kept precompiled.
     """
 
     optimization: str = "-O3"
@@ -44,6 +48,7 @@ class CompileOptions:
     debug: bool = False
     timeout_s: float = 600.0
     bounds: tuple[Path, ...] = ()
+    leading: LeadingHeaders | None = None
 
 
 class CompileFailed(Exception):
@@ -121,10 +126,36 @@ def check_host(
 ) -> None:
     """Checks the host side of a HIP source: parsing and types, no code. Raises CompileFailed."""
     options = options or CompileOptions()
+    _check_syntax(source, [*_common(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
+
+
+def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
+    """Checks the device side of a HIP source: parsing, types and templates, no code. Raises CompileFailed."""
+    options = options or CompileOptions()
+    command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    _check_syntax(source, command + _library_flags(toolchain), toolchain, options)
+
+
+def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
-    command = [*_common(toolchain, options, target_name), "--cuda-host-only", "-fsyntax-only", _argument(source)]
+    command += [*_leading(command, toolchain, options), *_CHECK, _argument(source)]
     run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
+
+
+def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) -> list[str]:
+    """The flags that read the leading headers back; none where they cannot be precompiled."""
+    if options.leading is None:
+        return []
+
+    def make(making: list[str]) -> bool:
+        with contextlib.suppress(CompileFailed):  # the source's own messages say why
+            run_compiler(making, options.timeout_s, None, (), _bounds(options, toolchain))
+            return True
+        return False
+
+    made = options.leading.store.file(without_project(command, options.leading.own), options.leading.names, make)
+    return ["-Xclang", "-include-pch", "-Xclang", str(made)] if made is not None else []
 
 
 def compile_host(
@@ -180,6 +211,7 @@ def device_command(
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
     command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    command += [*_library_flags(toolchain), *_leading(command + _library_flags(toolchain), toolchain, options)]
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],
@@ -189,14 +221,18 @@ def device_command(
         "preprocessed": ["-E"],
     }[output]
     if constants is not None:
-        command.append("-nogpulib")
         for library in (*toolchain.device_libs, constants):
             command += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
-    elif toolchain.device_lib_dir is not None:
-        command.append(f"--rocm-device-lib-path={toolchain.device_lib_dir}")
     if options.debug:
         command += ["-g", "-fdebug-compilation-dir=."]
     return [*command, "-o", str(destination), source]
+
+
+def _library_flags(toolchain: Toolchain) -> list[str]:
+    """Where device libraries come from: ours are named one by one, others the driver finds."""
+    if toolchain.device_libs:
+        return ["-nogpulib"]
+    return [f"--rocm-device-lib-path={toolchain.device_lib_dir}"] if toolchain.device_lib_dir is not None else []
 
 
 def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> list[str]:

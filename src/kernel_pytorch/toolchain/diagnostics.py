@@ -13,6 +13,9 @@ _LOCATED = re.compile(
 _DRIVER = re.compile(r"^(?:[\w.+-]*clang[\w.+-]*|zig|ld\.lld|lld): (?P<severity>error|warning): (?P<text>.*)$")
 _BACKEND = re.compile(r"^(?P<severity>fatal error|error): (?P<text>.*)$")
 _INCLUDED = re.compile(r"^In file included from (?P<path>.+?):(?P<line>\d+):")
+_FIX_IT = re.compile(
+    r'^fix-it:"(?P<path>[^"]+)":\{(?P<line>\d+):(?P<column>\d+)-(?P<end_line>\d+):(?P<end_column>\d+)\}:"(?P<text>.*)"$'
+)
 _CALLED_FROM = re.compile(r"requested here$|in instantiation of|while substituting|called by '|expanded from macro")
 
 
@@ -34,6 +37,27 @@ class CompilerMessage:
         where = f"{self.path}:{self.line}:{self.column}: " if self.path is not None else ""
         code = f" [{self.code}]" if self.code else ""
         return f"{where}{self.severity}: {self.text}{code}"
+
+
+@dataclass(frozen=True)
+class FixIt:
+    """An edit that clang itself proposes: replace from one place up to another by a text."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One error with the notes that belong to it and the edits that clang proposes for it."""
+
+    error: CompilerMessage
+    notes: tuple[CompilerMessage, ...] = ()
+    fixes: tuple[FixIt, ...] = ()
 
 
 # Cause by text, first match wins. Kept as a table: a new cause is a new row.
@@ -102,6 +126,31 @@ def parse_messages(stderr: str, headers: Sequence[str] = ()) -> tuple[CompilerMe
             following[-1].append(raw)
     placed = [_at_users_place(messages, index, included_from[index], headers) for index in range(len(messages))]
     return tuple(_with_code(message, _context(messages, following, i)) for i, message in enumerate(placed))
+
+
+def read_diagnostics(stderr: str) -> tuple[Diagnostic, ...]:
+    """The errors in a compiler's output where the compiler puts them. Fix-its: with -fdiagnostics-parseable-fixits."""
+    found: list[tuple[CompilerMessage, list[CompilerMessage], list[FixIt]]] = []
+    is_warning = True
+    for raw in stderr.splitlines():
+        message = _parse_line(raw.rstrip())
+        if message is not None:
+            is_warning = message.severity == "warning" or (is_warning and message.severity == "note")
+            if message.severity == "error":
+                found.append((message, [], []))
+            elif not is_warning and found:
+                found[-1][1].append(message)
+            continue
+        fix = None if is_warning or not found else _FIX_IT.match(raw)
+        if fix is not None:
+            line, column, end_line, end_column = map(int, fix.group("line", "column", "end_line", "end_column"))
+            text = _unescaped(fix["text"])
+            found[-1][2].append(FixIt(fix["path"], line, column, end_line, end_column, text))
+    return tuple(Diagnostic(error, tuple(notes), tuple(fixes)) for error, notes, fixes in found)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), text)
 
 
 def errors(messages: tuple[CompilerMessage, ...]) -> tuple[CompilerMessage, ...]:

@@ -13,10 +13,12 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
+from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.discover import Project, globs
@@ -27,6 +29,7 @@ from kernel_pytorch.toolchain.code_object import KernelResources, read_code_obje
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
 from kernel_pytorch.verify.install.record import InstallTrial
 from kernel_pytorch.verify.install.units import recorded_extension
@@ -96,7 +99,7 @@ def build_level(
         if sources.extension or sources.host:
             jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
         for trial in trials:
-            jobs += _trial_jobs(root, trial, targets, toolchain, wanted)
+            jobs += _trial_jobs(root, trial, targets, toolchain, wanted, stack)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
     checks = tuple(check for check, _ in results)
@@ -141,6 +144,9 @@ def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tu
         except CompileFailed as failure:
             found = errors(failure.messages) or failure.messages
             shown = [tree.on_original(one) if tree is not None else one for one in found[:3]]
+            meaning = missing_header(shown[0].text, f"{shown[0].path}:{shown[0].line}".replace(f"{root}/", ""))
+            if meaning is not None:
+                return CheckResult(name, *meaning), ()
             said = "; ".join(str(message).replace(f"{root}/", "") for message in shown)
             return CheckResult(name, Status.FAIL, said), ()
     return _built(name, path, target, payload, toolchain)
@@ -165,14 +171,21 @@ def _extension_jobs(
     tree: TorchExtension | None = None
     if not reason:
         try:
+            store = PrecompiledHeaders(Path(stack.enter_context(TemporaryDirectory(prefix="kpt-headers-"))))
             tree = stack.enter_context(torch_extension(root, paths, folders))
+            tree = tree.made_fast((*sources.extension, *sources.host), store, toolchain)
         except TorchHeadersError as error:
             reason = f"a torch extension's source: {error}"
     return _unit_jobs(tree or reason, sources.extension, sources.host, targets, toolchain)
 
 
 def _trial_jobs(
-    root: Path, trial: InstallTrial, targets: Sequence[str], toolchain: Toolchain, wanted: re.Pattern[str]
+    root: Path,
+    trial: InstallTrial,
+    targets: Sequence[str],
+    toolchain: Toolchain,
+    wanted: re.Pattern[str],
+    stack: ExitStack,
 ) -> list[Callable[[], _Outcome]]:
     """The same for what the project's own build names."""
     commands = {trial.rocm.as_written(command.source): command.is_gpu for command in trial.rocm.compiles}
@@ -180,7 +193,9 @@ def _trial_jobs(
     gpu = [path for path, is_gpu in commands.items() if is_gpu]
     host = [path for path, is_gpu in commands.items() if not is_gpu]
     try:
-        return _unit_jobs(recorded_extension(trial, root), gpu, host, targets, toolchain)
+        store = PrecompiledHeaders(Path(stack.enter_context(TemporaryDirectory(prefix="kpt-headers-"))))
+        tree = recorded_extension(trial, root).made_fast((*gpu, *host), store, toolchain)
+        return _unit_jobs(tree, gpu, host, targets, toolchain)
     except TorchHeadersError as error:
         return _unit_jobs(f"a torch extension's source: {error}", gpu, host, targets, toolchain)
 

@@ -11,6 +11,8 @@ from kernel_pytorch.core.read_file import read_bytes
 
 _OTHER_SYSTEM = re.compile(r"'nt'|win32|Windows|darwin|Darwin|\bWINDOWS\b|IS_WIN")
 
+_TAKEN_BACK = re.compile(rb"-U__(?:CUDA|HIP)_(NO_(?:HALF|BFLOAT16)\w+__)")
+
 
 def declared_macros(setup: Path) -> tuple[str, ...]:
     """NAME or NAME=VALUE of every pair in `define_macros`, in whatever way the list is put together.
@@ -23,6 +25,16 @@ def declared_macros(setup: Path) -> tuple[str, ...]:
     except (OSError, SyntaxError, ValueError):
         return ()
     return tuple(dict.fromkeys(_macros(tree)))
+
+
+def undefined_macros(setup: Path) -> tuple[str, ...]:
+    """HIP's names of the macros that a setup.py takes back: torch forbids __half's operators, projects want them."""
+    try:
+        text = read_bytes(setup)
+    except OSError:
+        return ()
+    named = (found.decode() for found in _TAKEN_BACK.findall(text))
+    return tuple(dict.fromkeys(f"__HIP_{name}" for name in named))
 
 
 def _macros(node: ast.AST) -> Iterator[str]:

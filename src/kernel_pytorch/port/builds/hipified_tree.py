@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding
@@ -86,6 +87,7 @@ def _as_given(at: Path, main: Path) -> Path:
     )
 
 
+@lru_cache(maxsize=32)
 def line_map(before: bytes, after: bytes) -> dict[int, int]:
     """New line number to old. A rewritten line maps to the line it came from, an added one to the next old line."""
     old, new = before.splitlines(), after.splitlines()
@@ -95,3 +97,21 @@ def line_map(before: bytes, after: bytes) -> dict[int, int]:
             source = start + offset if tag in ("equal", "replace") else start
             mapped[new_start + offset + 1] = min(source, max(end - 1, start)) + 1
     return mapped
+
+
+def column_before(before: bytes, old_line: int, after: bytes, new_line: int, column: int) -> int:
+    """The column of a place before its line was rewritten: names get longer or shorter."""
+    old, new = _line(before, old_line), _line(after, new_line)
+    if old == new or column < 1:
+        return column
+    for tag, start, end, new_start, new_end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if new_start <= column - 1 < new_end:
+            return start + 1 + (column - 1 - new_start if tag == "equal" else 0)
+        if column - 1 < new_start:
+            return end + 1
+    return len(old) + 1
+
+
+def _line(data: bytes, number: int) -> bytes:
+    lines = data.splitlines()
+    return lines[number - 1] if 0 < number <= len(lines) else b""

@@ -9,23 +9,43 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.core.read_file import read_bytes
-from kernel_pytorch.port.build_files.setup_macros import declared_macros
-from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, renamed_extension
+from kernel_pytorch.port.builds.complaints import complaints, merged
+from kernel_pytorch.port.builds.missing_header import missing_header
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
+from kernel_pytorch.port.builds.torch_extension import (
+    HOST_SUFFIXES,
+    TorchExtension,
+    reaches_torch,
+    renamed_extension,
+    setup_files,
+)
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.cxx.includes import include_closure
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.layouts import layout_named
+from kernel_pytorch.port.repairs.complaint import Complaint
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
-from kernel_pytorch.toolchain.diagnostics import errors
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain
+from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
+
+
+@dataclass(frozen=True)
+class TriedUnit:
+    """What became of one source, and what the compiler objects to."""
+
+    path: str
+    check: CheckResult
+    complaints: tuple[Complaint, ...] = ()
 
 
 def build_ported(
@@ -41,6 +61,29 @@ def build_ported(
     In the torch-extension layout most sources stay as they are and torch's own tool renames them: every source that was
     ported or includes a file that was is built, a .cpp on the host.
     """
+    return tuple(one.check for one in try_ported(project, patches, toolchain, target, include_dirs, layout))
+
+
+def try_ported(
+    project: Project,
+    patches: Sequence[Patch],
+    toolchain: Toolchain,
+    target: str,
+    include_dirs: Sequence[Path] = (),
+    layout: str = "single-source",
+    *,
+    with_code: bool = True,
+    every: bool = False,
+    recorded: Sequence[RecordedUnit] = (),
+    store: PrecompiledHeaders | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> tuple[TriedUnit, ...]:
+    """The same, with what the compiler objects to on the lines of the ported files.
+
+    `with_code`: device code is made; otherwise both passes only parse and check. `every`: also sources that neither
+    were ported nor include a file that was. `recorded`: the sources that the project's own build names, in place of all
+    that could be meant. `store` keeps headers precompiled; `progress` is told each source.
+    """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
     sources = [patch.path for patch in patches if patch.path.endswith((".cu", ".hip"))]
@@ -54,17 +97,38 @@ def build_ported(
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
         if of_torch:
-            sources = _reaching(root, ported, [*project.of("cuda", "c++"), *sorted(ported)], folders)
-            macros = declared_macros(project.root / "setup.py")
-            build: Callable[[str], CheckResult] = _extension_build(root, folders, toolchain, target, macros)
+            paths = [*project.of("cuda", "c++"), *sorted(ported)]
+            sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
+            units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
+            sources = list(units) or sources
+            attempt = _Attempt(toolchain, target, with_code, store, units)
+            build: Callable[[str], TriedUnit] = _extension_build(
+                root, folders, sources, setup_files(project.root), attempt
+            )
         else:
             options = CompileOptions(include_dirs=folders, bounds=(root, project.root, *include_dirs))
             made = {
                 PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
             }
             build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
+
+        def tried(path: str) -> TriedUnit:
+            progress(path)
+            return build(path)
+
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            return tuple(pool.map(build, sources))
+            return tuple(pool.map(tried, sources))
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """How the sources of an extension are tried."""
+
+    toolchain: Toolchain
+    target: str
+    with_code: bool
+    store: PrecompiledHeaders | None
+    units: Mapping[str, CompileOptions]
 
 
 def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
@@ -74,30 +138,48 @@ def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Seque
     return [path for path in sources if not files.isdisjoint(include_closure(root / path, root, folders))]
 
 
+def _of_torch(root: Path, paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
+    """All sources with kernels, and those of the host's compiler that include torch's headers."""
+    sources = [path for path in dict.fromkeys(paths) if path.endswith((".cu", ".hip", *HOST_SUFFIXES))]
+    return [path for path in sources if not path.endswith(HOST_SUFFIXES) or reaches_torch(root / path, root, folders)]
+
+
 def _extension_build(
-    root: Path, folders: tuple[Path, ...], toolchain: Toolchain, target: str, macros: tuple[str, ...]
-) -> Callable[[str], CheckResult]:
+    root: Path, folders: tuple[Path, ...], sources: Sequence[str], setups: Sequence[Path], attempt: _Attempt
+) -> Callable[[str], TriedUnit]:
     tree: TorchExtension | None = None
     reason = ""
+    toolchain, target = attempt.toolchain, attempt.target
     try:
-        tree = renamed_extension(root, root, folders, macros)
+        tree = replace(renamed_extension(root, root, folders, setups), units=attempt.units)
+        if attempt.store is not None:
+            tree = tree.made_fast(sources, attempt.store, toolchain)
     except TorchHeadersError as error:
         reason = str(error)
 
-    def build(path: str) -> CheckResult:
+    def failures(path: str, made: TorchExtension) -> Iterator[CompileFailed]:
+        try:
+            if not path.endswith(HOST_SUFFIXES):
+                (made.build_device if attempt.with_code else made.check_device)(path, target, toolchain)
+        except CompileFailed as failure:
+            yield failure
+        try:
+            made.check_host(path, toolchain, target)
+        except CompileFailed as failure:
+            yield failure
+
+    def build(path: str) -> TriedUnit:
         name = f"build {path} for {target}"
         if tree is None:
-            return CheckResult(name, Status.NOT_RUN, reason)
-        host_only = path.endswith(HOST_SUFFIXES)
-        try:
-            if not host_only:
-                tree.build_device(path, target, toolchain)
-            tree.check_host(path, toolchain, target)
-        except CompileFailed as failure:
-            return CheckResult(name, *tree.outcome(path, failure, toolchain))
-        passes = "host pass" if host_only else "device and host pass"
-        detail = f"{passes}, with {toolchain.version} and the headers of torch {tree.torch.version}"
-        return CheckResult(name, Status.PASS, detail)
+            return TriedUnit(path, CheckResult(name, Status.NOT_RUN, reason))
+        failed = list(failures(path, tree))
+        if failed:
+            check = CheckResult(name, *tree.outcome(path, failed[0], toolchain))
+            said = merged(one for failure in failed for one in complaints(failure.stderr, tree.on_original))
+            return TriedUnit(path, check, said)
+        how = "host pass" if path.endswith(HOST_SUFFIXES) else "device and host pass"
+        detail = f"{how}, with {toolchain.version} and the headers of torch {tree.torch.version}"
+        return TriedUnit(path, CheckResult(name, Status.PASS, detail))
 
     return build
 
@@ -115,13 +197,13 @@ def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:
 
 def _build_one(
     path: str, target: str, toolchain: Toolchain, options: CompileOptions, root: Path, made: Mapping[str, str]
-) -> CheckResult:
+) -> TriedUnit:
     """`made` are the templates of files that the project's own build makes, by the name of what they become."""
     name = f"build {path} for {target}"
     file = root / path
     if reaches_torch(file, root, options.include_dirs):
         detail = "includes torch's headers: --layout torch-extension builds it as torch does"
-        return CheckResult(name, Status.NOT_RUN, detail)
+        return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
     try:
         check_unit(file, target, toolchain, options)
     except CompileFailed as failure:
@@ -132,8 +214,21 @@ def _build_one(
                 f"includes {lacks[1]}, which the project's build makes of {made[lacks[1]]}: configure the port, then "
                 "`kpt build FILE --compile-commands BUILD/compile_commands.json`"
             )
-            return CheckResult(name, Status.NOT_RUN, detail)
+            return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
+        first = _below(root, shown[0]) if shown else None
+        meaning = missing_header(first.text, f"{first.path}:{first.line}") if first is not None else None
+        if meaning is not None:
+            return TriedUnit(path, CheckResult(name, *meaning), complaints(failure.stderr, partial(_below, root)))
         lines = [str(message).replace(f"{root}/", "") for message in shown[:3]]
         more = f" (and {len(shown) - 3} more)" if len(shown) > 3 else ""
-        return CheckResult(name, Status.FAIL, "; ".join(lines).replace(str(root), ".") + more)
-    return CheckResult(name, Status.PASS, f"device and host pass, with {toolchain.version}")
+        check = CheckResult(name, Status.FAIL, "; ".join(lines).replace(str(root), ".") + more)
+        return TriedUnit(path, check, complaints(failure.stderr, partial(_below, root)))
+    return TriedUnit(path, CheckResult(name, Status.PASS, f"device and host pass, with {toolchain.version}"))
+
+
+def _below(root: Path, message: CompilerMessage) -> CompilerMessage:
+    """A message with the path of its file relative to the project."""
+    path = Path(message.path) if message.path is not None else None
+    if path is None or not path.is_relative_to(root):
+        return message
+    return replace(message, path=path.relative_to(root).as_posix())

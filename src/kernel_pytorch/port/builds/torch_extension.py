@@ -11,7 +11,7 @@ import re
 import shutil
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,20 +19,25 @@ from pathlib import Path
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes
-from kernel_pytorch.port.build_files.setup_macros import declared_macros
-from kernel_pytorch.port.builds.hipified_tree import line_map
+from kernel_pytorch.port.build_files.setup_macros import declared_macros, undefined_macros
+from kernel_pytorch.port.builds.hipified_tree import column_before, line_map
+from kernel_pytorch.port.builds.leading_headers import leading_headers, shared_headers
+from kernel_pytorch.port.builds.missing_header import missing_header
+from kernel_pytorch.port.builds.unit_memory import UnitMemory
 from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resolve_include
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,
+    check_device,
     check_host,
     compile_device,
     header_directories,
 )
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
 from kernel_pytorch.toolchain.find import Toolchain
+from kernel_pytorch.toolchain.precompiled import LeadingHeaders, PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import (
     InstalledTorch,
     extension_options,
@@ -63,7 +68,8 @@ class TorchExtension:
     """Sources in a folder of their own, renamed as torch's ROCm build renames them.
 
     `original` is the folder whose lines messages are about; paths are relative to it. `folders` are the -I folders,
-    `macros` what setup.py defines. `units` are the options of sources whose compiler command is known.
+    `macros` what setup.py defines, `undefined` what it takes back. `units` are the options of sources whose compiler
+    command is known. `leading` are headers that are kept precompiled, `memory` what became of the sources before.
     """
 
     top: Path
@@ -73,7 +79,10 @@ class TorchExtension:
     folders: tuple[Path, ...]
     renamed: dict[Path, Path]
     macros: tuple[str, ...] = ()
+    undefined: tuple[str, ...] = ()
     units: Mapping[str, CompileOptions] = field(default_factory=dict)
+    leading: Mapping[str, LeadingHeaders] = field(default_factory=dict)
+    memory: UnitMemory | None = None
 
     def source(self, path: str) -> Path:
         """The file that torch's build compiles for a source."""
@@ -82,21 +91,52 @@ class TorchExtension:
 
     def build_device(self, path: str, target: str, toolchain: Toolchain) -> bytes:
         """The code object of a source. Raises CompileFailed: see `outcome`."""
-        return compile_device(self.source(path), target, toolchain, self.options(path))
+        source, options = self.source(path), self.options(path)
+        return self._pass(path, f"code for {target}", lambda: compile_device(source, target, toolchain, options))
+
+    def check_device(self, path: str, target: str, toolchain: Toolchain) -> None:
+        """The device pass of a source without its code. Raises CompileFailed: see `outcome`."""
+        source, options = self.source(path), self.options(path)
+        self._pass(path, f"check for {target}", lambda: check_device(source, target, toolchain, options))
 
     def check_host(self, path: str, toolchain: Toolchain, target: str = "gfx942") -> None:
         """The host pass of a source; a .cpp has no other. Raises CompileFailed: see `outcome`."""
-        check_host(self.source(path), toolchain, self.options(path), target)
+        source, options = self.source(path), self.options(path)
+        self._pass(path, "host", lambda: check_host(source, toolchain, options, target))
+
+    def _pass(self, path: str, step: str, build: Callable[[], bytes | None]) -> bytes:
+        if self.memory is None:
+            return build() or b""
+        made = self.memory.run(self.source(path), self.options(path), step, build)
+        if isinstance(made, CompileFailed):
+            raise made
+        return made
 
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
+        return replace(self._options(path), leading=self.leading.get(path))
+
+    def _options(self, path: str) -> CompileOptions:
         if path in self.units:
             return self.units[path]
         kernels = not path.endswith(HOST_SUFFIXES)
         python = Path(sysconfig.get_paths()["include"])
         bounds = (self.top, self.original, self.headers, self.torch.folder, python, *self.folders)
         options = CompileOptions(include_dirs=self.folders, defines=self.macros, bounds=bounds)
-        return extension_options(options, self.torch, self.headers, kernels)
+        options = extension_options(options, self.torch, self.headers, kernels)
+        return replace(options, extra=(*options.extra, *(f"-U{name}" for name in self.undefined)))
+
+    def made_fast(self, paths: Sequence[str], store: PrecompiledHeaders, toolchain: Toolchain) -> TorchExtension:
+        """The same, with the headers that these sources begin with kept precompiled, and outcomes remembered."""
+        leading = {path: self._leading_headers(path) for path in paths}
+        shared = shared_headers({path: names for path, names in leading.items() if not path.endswith(HOST_SUFFIXES)})
+        shared |= shared_headers({path: names for path, names in leading.items() if path.endswith(HOST_SUFFIXES)})
+        leads = {path: LeadingHeaders(names, store, (self.top, self.original)) for path, names in shared.items()}
+        return replace(self, leading=leads, memory=UnitMemory(toolchain, self.top))
+
+    def _leading_headers(self, path: str) -> tuple[str, ...]:
+        own = [one for one in self._options(path).include_dirs if not one.is_relative_to(self.headers)]
+        return leading_headers(self.source(path), own)
 
     def outcome(self, path: str, failure: CompileFailed, toolchain: Toolchain) -> tuple[Status, str]:
         """What a failure means: not run where a foreign header is missing, else the errors on the user's lines."""
@@ -112,9 +152,11 @@ class TorchExtension:
                 f"torch's headers include <{missing[1]}>, which is not here: install the headers of ROCm's libraries "
                 "and of Python, or name a ROCm root with KPT_ROCM_ROOT"
             )
-        if missing is not None and path.endswith(HOST_SUFFIXES):
+        if missing is not None:
             where = self.on_original(raw[0])
-            return Status.NOT_RUN, f"{where.path}:{where.line} includes {missing[1]}, which no include folder has"
+            meaning = missing_header(raw[0].text, f"{where.path}:{where.line}")
+            if meaning is not None:
+                return meaning
         placed = parse_messages(failure.stderr, (*header_directories(toolchain), str(self.headers)))
         found = errors(placed) or errors(failure.messages) or failure.messages
         more = f" (and {len(found) - _SHOWN} more)" if len(found) > _SHOWN else ""
@@ -141,14 +183,18 @@ class TorchExtension:
         origin = self.original / name
         if not origin.is_file():
             return replace(message, path=str(name))
-        lines = line_map(origin.read_bytes(), written.read_bytes())
-        return replace(message, path=str(name), line=lines.get(message.line, message.line))
+        old, new = origin.read_bytes(), written.read_bytes()
+        line = line_map(old, new).get(message.line, message.line)
+        column = column_before(old, line, new, message.line, message.column)
+        return replace(message, path=str(name), line=line, column=column)
 
 
 def renamed_extension(
-    top: Path, original: Path, folders: Sequence[Path] = (), macros: tuple[str, ...] = ()
+    top: Path, original: Path, folders: Sequence[Path] = (), setups: Sequence[Path] = ()
 ) -> TorchExtension:
     """Renames translated sources below `top` as torch's build does. `folders` of `original` are sought in `top` first.
+
+    `setups` are the setup.py files whose macros hold.
 
     Raises TorchHeadersError where no torch is installed or its headers cannot be made.
     """
@@ -159,7 +205,15 @@ def renamed_extension(
     own = [one for one in dict.fromkeys(inside) if one.is_dir()]
     renamed = hipify(torch, top, "extension", [f"{top}/*"], own)
     every = (*own, *(one for one in folders if one not in own))
-    return TorchExtension(top, original, torch, headers, every, renamed, macros)
+    macros = dict.fromkeys(name for setup in setups for name in declared_macros(setup))
+    undefined = dict.fromkeys(name for setup in setups for name in undefined_macros(setup))
+    return TorchExtension(top, original, torch, headers, every, renamed, tuple(macros), tuple(undefined))
+
+
+def setup_files(root: Path) -> tuple[Path, ...]:
+    """The setup.py of a project; where it has none, those of its parts."""
+    top = root / "setup.py"
+    return (top,) if top.is_file() else tuple(sorted((*root.glob("*/setup.py"), *root.glob("*/*/setup.py"))))
 
 
 @contextmanager
@@ -176,4 +230,4 @@ def torch_extension(root: Path, paths: Sequence[str], folders: Sequence[Path] = 
         for _ in run_tasks(tasks, HipifyOptions("torch-extension"), translated):
             pass
         shutil.copytree(translated, top, dirs_exist_ok=True)
-        yield renamed_extension(top, root, folders, declared_macros(root / "setup.py"))
+        yield renamed_extension(top, root, folders, setup_files(root))

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes
-from kernel_pytorch.port.cxx.includes import includes_of, resolve_include, search_folders
+from kernel_pytorch.port.cxx.includes import Include, includes_of, resolve_include, search_folders
 
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv"})
@@ -55,7 +55,8 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
         for include in includes_of(data):
             name = PurePosixPath(include.name)
             is_of_the_system = not include.quoted and len(name.parts) == 1
-            if is_of_the_system or ".." in name.parts or include.name.startswith(_BROUGHT_ELSEWHERE):
+            is_brought = include.name.startswith(_BROUGHT_ELSEWHERE) and not _is_beside(include, name)
+            if is_of_the_system or ".." in name.parts or is_brought:
                 continue
             if (path.parent, include.name) in seen:
                 continue
@@ -65,6 +66,11 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
                 if folder is not None:
                     found[folder] = None
     return tuple(found)
+
+
+def _is_beside(include: Include, name: PurePosixPath) -> bool:
+    """`"cuda/kernels.cuh"`: a folder of the project's own, where CUDA's is asked for as <cuda/std/array>."""
+    return include.quoted and len(name.parts) > 1 and name.parts[0] in ("cuda", "hip")
 
 
 class _Headers:

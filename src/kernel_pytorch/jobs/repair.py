@@ -1,0 +1,130 @@
+"""Builds what was ported, repairs what the compiler objects to, and builds again, until nothing new applies.
+
+Each round proves its repairs: a file whose NVIDIA path is not proven unchanged keeps the text it had. What is left is a
+finding with the compiler's words.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
+from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.jobs.proof import verdict_on
+from kernel_pytorch.port.builds.hipified_tree import line_map
+from kernel_pytorch.port.builds.ported_project import TriedUnit, try_ported
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
+from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.repairs.advice import advice
+from kernel_pytorch.port.repairs.apply import Key, repair_round
+from kernel_pytorch.port.repairs.complaint import Complaint
+from kernel_pytorch.toolchain.find import Toolchain
+from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
+
+MAX_ROUNDS = 8
+LEFT = "KP820"
+
+
+@dataclass(frozen=True)
+class RepairRequest:
+    """What to build and repair."""
+
+    project: Project
+    layout: str
+    targets: tuple[str, ...]
+    recorded: tuple[RecordedUnit, ...] = ()  # the sources that the project's own build names, where that is known
+    wants: Callable[[str], bool] = lambda code: True
+
+
+@dataclass(frozen=True)
+class RepairedBuild:
+    """The patches with all repairs, the builds of them, and what is left for a person."""
+
+    patches: tuple[Patch, ...]
+    checks: tuple[CheckResult, ...]
+    findings: tuple[Finding, ...]
+    rounds: int
+
+
+def build_and_repair(
+    request: RepairRequest,
+    patches: Sequence[Patch],
+    toolchain: Toolchain,
+    progress: Callable[[str], None] = lambda text: None,
+) -> RepairedBuild:
+    """Build for the first target and repair; then make code for every target, and repair what only that shows."""
+    current = tuple(patches)
+    tried: set[Key] = set()
+    rounds = 0
+    with tempfile.TemporaryDirectory(prefix="kpt-headers-") as folder:
+        store = PrecompiledHeaders(Path(folder))
+
+        def attempt(target: str, with_code: bool) -> tuple[TriedUnit, ...]:
+            where = f"round {rounds + 1}, {'build' if with_code else 'check'} for {target}"
+            return try_ported(
+                request.project,
+                current,
+                toolchain,
+                target,
+                layout=request.layout,
+                with_code=with_code,
+                every=True,
+                recorded=request.recorded,
+                store=store,
+                progress=lambda path: progress(f"{where}: {path}"),
+            )
+
+        for with_code in (False, True):
+            while rounds < MAX_ROUNDS:
+                units = tuple(unit for target in _targets(request, with_code) for unit in attempt(target, with_code))
+                after = repair_round(complaints_of(units), current, _reader(request), tried, _is_proven)
+                if not after.made:
+                    break
+                current = after.patches
+                rounds += 1
+    left = tuple(_left(units, request.project, current)) if request.wants(LEFT) else ()
+    return RepairedBuild(current, tuple(unit.check for unit in units), left, rounds)
+
+
+def _targets(request: RepairRequest, with_code: bool) -> tuple[str, ...]:
+    return request.targets if with_code else request.targets[:1]
+
+
+def complaints_of(units: Iterable[TriedUnit]) -> tuple[Complaint, ...]:
+    """What the compiler objects to in sources that do not pass."""
+    return tuple(one for unit in units if unit.check.status is not Status.PASS for one in unit.complaints)
+
+
+def _reader(request: RepairRequest) -> Callable[[str], bytes | None]:
+    listed = frozenset(request.project.of("cuda", "c++"))
+    root = request.project.root
+    return lambda path: read_if_there(root / path, root) if path in listed else None
+
+
+def _is_proven(patch: Patch) -> bool:
+    verdict = verdict_on(patch)
+    return verdict is None or verdict.is_proven
+
+
+def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
+    """A finding for each error that no repair answers, on the user's own line."""
+    changed = {patch.path: patch for patch in patches}
+    seen: set[tuple[str, int, str]] = set()
+    for unit in units:
+        if unit.check.status is not Status.FAIL:
+            continue
+        for complaint in unit.complaints or (Complaint(unit.check.detail, ()),):
+            path, line, column = unit.path, 1, 1
+            if complaint.spots:
+                spot = complaint.spots[0]
+                path, line, column = spot.path, spot.line, spot.column
+            patch = changed.get(path)
+            if patch is not None and patch.before is not None:
+                line = line_map(patch.before, patch.after).get(line, line)
+            if (path, line, complaint.text) in seen:
+                continue
+            seen.add((path, line, complaint.text))
+            yield Finding(LEFT, path, line, column, f"clang: {complaint.text}{advice(complaint)}")

@@ -1,0 +1,104 @@
+"""Headers and names that torch no longer has
+
+What: `THC/*.h`, `THCudaCheck`, `THCCeilDiv`, `AT_CHECK`, and others of old torch.
+Why: torch removed them years ago, on CUDA as well. A ROCm build of torch that runs on today's GPUs does not have them.
+Fix: What today's torch has in their place, on ROCm. The CUDA side stays as it was, for the old torch it needs.
+Source: https://github.com/pytorch/pytorch/pull/66391 (THC removed), ATen/cuda/Exceptions.h, ATen/ceil_div.h
+"""
+
+from __future__ import annotations
+
+import re
+
+from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.names.rename import newline_of
+from kernel_pytorch.port.repairs.calls import call_near
+from kernel_pytorch.port.repairs.repair import Place, Repair
+
+_HEADERS = {
+    "THC/THCAtomics.cuh": ("ATen/cuda/Atomic.cuh",),
+    "THC/THCDeviceUtils.cuh": ("ATen/cuda/DeviceUtils.cuh", "ATen/ceil_div.h"),
+    "THC/THCNumerics.cuh": ("ATen/NumericUtils.h",),
+}
+_ANY_THC = ("ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h", "ATen/ceil_div.h", "c10/cuda/CUDACachingAllocator.h")
+# Names whose use stays as it is.
+_RENAMED = {
+    "THCudaCheck": "C10_CUDA_CHECK",
+    "THCCeilDiv": "at::ceil_div",
+    "THAssert": "TORCH_INTERNAL_ASSERT",
+    "AT_CUDA_CHECK": "C10_CUDA_CHECK",
+    "AT_CHECK": "TORCH_CHECK",
+    "AT_ASSERT": "TORCH_INTERNAL_ASSERT",
+    "AT_ASSERTM": "TORCH_CHECK",
+}
+# Calls that take the state of old torch first.
+_WITHOUT_STATE = {
+    "THCudaMalloc": "c10::cuda::CUDACachingAllocator::raw_alloc",
+    "THCudaFree": "c10::cuda::CUDACachingAllocator::raw_delete",
+}
+_OLD = re.compile(r"TH(?:C|CUNN)?/")
+REPAIR = Repair(
+    "KP287",
+    "headers-gone-from-torch",
+    re.compile(
+        r"'(TH[CH]?(?:UNN)?/[^']+)' file not found|"  # torch's renaming makes THH of THC
+        r"(?:use of undeclared identifier|no member named|unknown type name) "
+        rf"'({'|'.join((*_RENAMED, *_WITHOUT_STATE, 'THCState'))})'"
+    ),
+)
+
+
+def edits(place: Place) -> tuple[Edit, ...]:
+    """Today's headers for an include, today's name for a name."""
+    name = place.found[2]
+    if name is None:
+        return _include(place)
+    if name == "THCState":
+        return _state(place)
+    if name in _WITHOUT_STATE:
+        return _without_state(place, name)
+    return _name(place, name, _RENAMED[name])
+
+
+def _include(place: Place) -> tuple[Edit, ...]:
+    """Every such include of the file: the compiler stops at the first that it does not find."""
+    src = place.src
+    found = []
+    for include in includes_of(src.data):
+        if _OLD.match(include.name):
+            names = _HEADERS.get(include.name, _ANY_THC)
+            text = (newline_of(src) + b"#include ").join(f"<{name}>".encode() for name in names)
+            found.append(Edit(Span(include.start, include.end), text))
+    return tuple(found)
+
+
+def _name(place: Place, old: str, new: str) -> tuple[Edit, ...]:
+    """Every use on the line. A macro's uses are where the macro is written."""
+    src = place.src
+    start, end = place.line
+    tokens = (src.code[index] for index in words(src).get(old.encode(), ()))
+    return tuple(Edit(Span(one.start, one.end), new.encode()) for one in tokens if start <= one.start < end)
+
+
+def _without_state(place: Place, name: str) -> tuple[Edit, ...]:
+    call = call_near(place.src, (name.encode(),), place.offset)
+    if call is None or len(call.arguments) != 2:
+        return ()
+    return (Edit(call.whole, f"{_WITHOUT_STATE[name]}(".encode() + call.argument(place.src, 1) + b")"),)
+
+
+def _state(place: Place) -> tuple[Edit, ...]:
+    """`THCState *state = at::globalContext().lazyInitCUDA();` makes the device ready and is otherwise not needed."""
+    src = place.src
+    start, end = place.line
+    for index in words(src).get(b"THCState", ()):
+        if not start <= src.code[index].start < end:
+            continue
+        first = index - 1 if text_at(src, index - 1) == b"extern" else index
+        stop = src.data.find(b";", src.code[index].end)
+        statement = src.data[src.code[index].start : stop + 1]
+        if stop >= 0 and b"{" not in statement and b"(" not in statement.replace(b"()", b""):
+            return (Edit(Span(src.code[first].start, stop + 1), b""),)
+    return ()

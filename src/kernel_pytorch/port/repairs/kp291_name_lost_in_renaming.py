@@ -1,0 +1,45 @@
+"""Names that torch's renaming leaves alone or turns into what is not there
+
+What: A CUDA name that torch's own renaming does not know, or maps to a name of a header that is not included:
+    CUBLAS_STATUS_SUCCESS becomes rocblas_status_success, beside hipBLAS's header.
+Why: torch's table is made for torch's own sources.
+Fix: HIP's name from kpt's table, written on ROCm: torch's renaming leaves it as it is.
+Source: torch/utils/hipify/cuda_to_hip_mappings.py; the headers of ROCm 7.2
+"""
+
+from __future__ import annotations
+
+import re
+
+from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.names.table import Use, names_used
+from kernel_pytorch.port.repairs.repair import Place, Repair
+
+REPAIR = Repair(
+    "KP291",
+    "name-lost-in-renaming",
+    re.compile(
+        r"(?:use of undeclared (?:identifier|library function)|unknown type name|"
+        r"no (?:member|type|template) named) '(\w+)'"
+    ),
+)
+
+
+def edits(place: Place) -> tuple[Edit, ...]:
+    """The name that was meant: the one at the place, else the only one of the line that HIP calls otherwise."""
+    src = place.src
+    start, end = place.line
+    lost = place.found[1]
+    uses = [
+        use
+        for use in names_used(src)[0]
+        if start <= use.token.start < end and use.name.hip not in ("", lost, use.name.cuda) and _is_plain(use)
+    ]
+    exact = [use for use in uses if use.token.start <= place.offset < use.token.end]
+    chosen = exact or ([uses[0]] if len(uses) == 1 else [])
+    return tuple(Edit(Span(use.token.start, use.token.end), use.name.hip.encode()) for use in chosen[:1])
+
+
+def _is_plain(use: Use) -> bool:
+    """Whether the name alone changes, not what it is called with."""
+    return use.name.status not in ("signature", "none")

@@ -1,0 +1,68 @@
+"""The loop: it ends, keeps only what is proven, and says what is left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernel_pytorch.core.findings import CheckResult, Patch, Status
+from kernel_pytorch.jobs import repair
+from kernel_pytorch.port.builds.ported_project import TriedUnit
+from kernel_pytorch.port.discover import Project, discover
+from kernel_pytorch.port.repairs.complaint import Complaint, Spot
+from kernel_pytorch.verify.isolation import compare_file
+
+SOURCE = "int version() {\n    return CUDART_VERSION;\n}\nint odd() { return nothing_known; }\n"
+
+
+def compiler(project: Project, patches: Sequence[Patch], *_: Any, **__: Any) -> tuple[TriedUnit, ...]:
+    """Objects to two words, on every line that ROCm compiles."""
+    text = next((patch.after.decode() for patch in patches), (project.root / "a.cu").read_text())
+    complaints = []
+    is_nvidia = False
+    for number, line in enumerate(text.splitlines(), 1):
+        is_nvidia = line.startswith("#else") or (is_nvidia and not line.startswith("#endif"))
+        for found in re.finditer("CUDART_VERSION|nothing_known", "" if is_nvidia else line):
+            spot = Spot("a.cu", number, found.start() + 1)
+            complaints.append(Complaint(f"use of undeclared identifier '{found[0]}'", (spot,)))
+    check = CheckResult("build a.cu", Status.FAIL if complaints else Status.PASS, "")
+    return (TriedUnit("a.cu", check, tuple(complaints)),)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    (tmp_path / "a.cu").write_text(SOURCE)
+    monkeypatch.setattr(repair, "try_ported", compiler)
+    return discover(tmp_path)
+
+
+def test_what_can_be_repaired_is_and_the_rest_is_a_finding(project: Project) -> None:
+    done = repair.build_and_repair(repair.RepairRequest(project, "torch-extension", ("gfx942",)), (), None)  # type: ignore[arg-type]
+    (patch,) = done.patches
+    assert patch.codes == ("KP288",)
+    assert b"HIP_VERSION_MAJOR" in patch.after
+    assert compare_file("a.cu", SOURCE.encode(), patch.after).is_proven
+    (left,) = done.findings
+    assert (left.code, left.path, left.line) == ("KP820", "a.cu", 4)  # the user's line, not the gated file's
+    assert "nothing_known" in left.message
+    assert done.rounds == 1
+    assert [check.status for check in done.checks] == [Status.FAIL]
+
+
+def test_it_ends_where_a_repair_does_not_help(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Complaint("use of undeclared identifier 'CUDART_VERSION'", (Spot("a.cu", 2, 12),))
+    unit = TriedUnit("a.cu", CheckResult("build a.cu", Status.FAIL, ""), (said,))
+    calls = []
+
+    def stubborn(*_: Any, **__: Any) -> tuple[TriedUnit, ...]:
+        calls.append(1)
+        return (unit,)
+
+    monkeypatch.setattr(repair, "try_ported", stubborn)
+    done = repair.build_and_repair(repair.RepairRequest(project, "torch-extension", ("gfx942",)), (), None)  # type: ignore[arg-type]
+    assert len(calls) <= repair.MAX_ROUNDS + 2
+    assert done.findings

@@ -1,0 +1,98 @@
+"""Repairs, each on what a compiler said about its fixture. record.py writes the recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.core.findings import Patch
+from kernel_pytorch.core.pages import all_pages
+from kernel_pytorch.jobs.proof import verdict_on
+from kernel_pytorch.port.repairs import all_repairs
+from kernel_pytorch.port.repairs.apply import Key, repair_round
+from kernel_pytorch.port.repairs.complaint import Complaint, Spot
+from tests.port.repairs import record
+
+HERE = Path(__file__).parent
+FOLDERS = record.folders()
+
+
+def is_proven(patch: Patch) -> bool:
+    verdict = verdict_on(patch)
+    return verdict is None or verdict.is_proven
+
+
+def read_from(folder: Path) -> Callable[[str], bytes | None]:
+    return lambda path: (folder / path).read_bytes() if (folder / path).is_file() else None
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_what_the_compiler_said_is_answered(folder: Path) -> None:
+    complaints = record.read_complaints(folder)
+    done = repair_round(complaints, (), read_from(folder), set(), is_proven)
+    (patch,) = done.patches
+    assert folder.name[:5].upper() in patch.codes
+    assert patch.before == (folder / "in.cu").read_bytes()
+    if not (folder / "more_rounds.txt").exists():
+        assert patch.after == (folder / "out.cu").read_bytes()
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_nvidia_path_is_proven(folder: Path) -> None:
+    patch = Patch("in.cu", (folder / "in.cu").read_bytes(), (folder / "out.cu").read_bytes())
+    assert is_proven(patch)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_a_repair_is_not_made_twice(folder: Path) -> None:
+    """The same message at the same line again means that the repair did not help."""
+    complaints = record.read_complaints(folder)
+    tried: set[Key] = set()
+    first = repair_round(complaints, (), read_from(folder), tried, is_proven)
+    again = repair_round(complaints, (), read_from(folder), tried, is_proven)
+    assert first.made
+    assert not {(one.code, one.spot) for one in first.made} & {(one.code, one.spot) for one in again.made}
+
+
+def test_every_repair_has_a_fixture_and_a_page() -> None:
+    stems = {loaded.repair.file_stem for loaded in all_repairs()}
+    assert stems == {folder.name for folder in FOLDERS}
+    pages = all_pages()
+    for loaded in all_repairs():
+        assert pages[loaded.repair.code].safety == "automatic"
+
+
+def test_an_unproven_repair_is_dropped() -> None:
+    folder = HERE / "kp284_cached_load"
+    done = repair_round(record.read_complaints(folder), (), read_from(folder), set(), lambda patch: False)
+    assert not done.patches and not done.made
+
+
+def test_a_line_that_only_rocm_compiles_gets_no_second_gate() -> None:
+    text = b"#if defined(USE_ROCM)\nint v() { return CUDART_VERSION; }\n#endif\n"
+    said = Complaint("use of undeclared identifier 'CUDART_VERSION'", (Spot("a.cu", 2, 18),))
+    done = repair_round([said], (), lambda path: text, set(), is_proven)
+    (patch,) = done.patches
+    assert patch.after == text.replace(b"CUDART_VERSION", b"(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)")
+
+
+def test_a_message_without_a_place_in_the_project_changes_nothing() -> None:
+    said = Complaint("call to 'abs' is ambiguous", ())
+    assert repair_round([said], (), lambda path: b"", set(), is_proven).patches == ()
+
+
+def test_a_place_beyond_the_file_changes_nothing() -> None:
+    said = Complaint("call to 'abs' is ambiguous", (Spot("a.cu", 900, 7),))
+    assert repair_round([said], (), lambda path: b"int a;\n", set(), is_proven).patches == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_the_compiler_still_says_it_and_takes_the_repair(folder: Path) -> None:
+    said = record.first_complaints(folder)
+    assert {one.text for one in said} >= {one.text for one in record.read_complaints(folder)}
+    text, builds = record.repaired(folder)
+    assert text == (folder / "out.cu").read_bytes()
+    assert builds

@@ -9,6 +9,10 @@ ROCM   ?= .rocm
 # (--dist loadfile), so that what they share is built once; in the order of the folders, because the longest are early.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
+# Tests start hundreds of Python processes, and every worker imports all tests: each finds compiled files, whatever
+# the caller's environment says about writing them.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fixtures test-slow test-amd test-nvidia test-vendor rocm-debian docs bench clean
 
@@ -42,6 +46,7 @@ check: $(VENV)/.dev  ## format, lint, types
 	$(PY) scripts/module_sizes.py
 
 test: check  ## set up and pass all tests that need no GPU
+	$(PY) -m compileall -q src/kernel_pytorch
 	$(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m 'not amd and not nvidia and not slow and not rocm_headers'
 
 test-slow: $(VENV)/.dev  ## the full matrices: minutes

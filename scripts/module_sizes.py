@@ -14,7 +14,7 @@ LIMIT = 400
 GENERATED = SOURCE / "toolchain" / "include" / "libraries"
 # A raised limit is a reviewed line with its reason.
 RAISED: dict[str, int] = {
-    "port/templates/rocm_attention.py": 500,  # copied into users' packages as one self-contained file
+    "port/templates/rocm_attention.py": 580,  # copied into users' packages as one self-contained file
 }
 
 

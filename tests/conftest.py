@@ -12,6 +12,9 @@ import pytest
 
 # Tests run one process per core: threads inside each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The emulator's libraries take a minute of CPU to build at -O2 and half of that at -O0; tests do little in them.
+if shutil.which("g++"):
+    os.environ.setdefault("KPT_HOST_CXX", "g++ -O0")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate import launch as launching
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernelFault
 from kernel_pytorch.emulate.launch import launch, load
 from kernel_pytorch.emulate.run import Settings
@@ -52,6 +53,16 @@ def test_arrays_are_updated_in_place(device: EmulatedDevice) -> None:
     out = numpy.zeros(1, dtype=numpy.int32)
     load(device, SCALE, "total").launch(1, 256, values, out, 1000)
     assert out[0] == values.sum()
+
+
+def test_one_text_is_compiled_once(device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    load(device, SCALE, "scale")
+    monkeypatch.setattr(launching, "build_device_code_text", lambda text, *_: pytest.fail(f"compiled again: {text}"))
+    x = numpy.ones(4, dtype=numpy.float32)
+    load(device, SCALE, "scale").launch(1, 64, x, 4, 3.0)
+    assert (x == 3).all()
+    with pytest.raises(pytest.fail.Exception):  # what a file says may have changed
+        load(device, f'#include "by.h"\n{SCALE}', "scale")
 
 
 def test_tensors_of_types_numpy_does_not_have(device: EmulatedDevice) -> None:

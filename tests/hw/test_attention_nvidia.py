@@ -6,7 +6,6 @@ aiter and flash-attn's ROCm build cannot run here; flash-attn itself is compared
 from __future__ import annotations
 
 import importlib.util
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -30,11 +29,13 @@ WINDOWS = [(-1, -1), (16, 0), (7, 9)]
 @contextmanager
 def tier(name: str) -> Iterator[None]:
     """The tier asked for; flash-attn of CUDA must not answer for the adapter's second tier."""
-    os.environ["KPT_ATTENTION_TIER"] = name
+    adapter._FORCED = name
+    adapter._choose.cache_clear()
     try:
         yield
     finally:
-        del os.environ["KPT_ATTENTION_TIER"]
+        adapter._FORCED = None
+        adapter._choose.cache_clear()
 
 
 def near(result: torch.Tensor, expected: torch.Tensor, dtype: torch.dtype, what: str, roundings: int = 8) -> None:

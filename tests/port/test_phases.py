@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.phases import phases
@@ -13,5 +15,61 @@ def test_a_setup_py_with_findings_counts_as_a_build_file(tmp_path: Path) -> None
     found = Finding("KP420", "setup.py", 1, 1, "a flag of nvcc", Safety.SAFE)
     build = phases(discover(tmp_path), [found])[3]
     assert build.applies
-    assert build.reason == "1 build files, 1 places in build, CI or deploy files"
+    assert build.reason == "1 build files, 1 places in them"
     assert not phases(discover(tmp_path), [])[3].applies
+
+
+def applying(tmp_path: Path, files: dict[str, str], *findings: Finding) -> set[int]:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    return {phase.number for phase in phases(discover(tmp_path), findings) if phase.applies}
+
+
+def test_python_alone_skips_the_phases_of_c(tmp_path: Path) -> None:
+    """The decision tree of the porting guide; a deploy file is work of the environment, not of the build."""
+    twin = Finding("KP440", "Dockerfile", 1, 1, "NVIDIA's image", Safety.SAFE)
+    assert applying(tmp_path, {"model.py": "import torch\n"}, twin) == {1, 8}
+
+
+def test_kernels_run_the_phases_of_c(tmp_path: Path) -> None:
+    assert applying(tmp_path, {"a.cu": "__global__ void k() {}\n", "CMakeLists.txt": ""}) == {1, 2, 3, 4, 8}
+
+
+@pytest.mark.parametrize(
+    ("text", "library"),
+    [
+        ("#include <cublas_v2.h>\n", "cuBLAS -> hipBLAS"),
+        ("#include <cudnn.h>\n", "cuDNN -> MIOpen"),
+        ('#include "nccl.h"\n', "NCCL -> RCCL"),
+        ("#include <cufft.h>\n", "cuFFT -> hipFFT"),
+        ("void f() { cublasSgemm(handle); }\n", "cuBLAS -> hipBLAS"),
+        ("#include <cub/cub.cuh>\n", "CUB -> hipCUB"),
+        ("#include <cutlass/gemm/gemm.h>\n", "CUTLASS -> Composable Kernel, by hand"),
+    ],
+)
+def test_libraries_of_cxx_are_phase_five(tmp_path: Path, text: str, library: str) -> None:
+    (tmp_path / "a.cu").write_text(text + "int main() { cudaDeviceSynchronize(); }\n")
+    phase = phases(discover(tmp_path), [])[4]
+    assert phase.applies and library in phase.reason
+
+
+def test_a_kernel_without_libraries_is_not_phase_five(tmp_path: Path) -> None:
+    text = "// cublas is slow\n__global__ void cube(float* cub) {}\n"
+    assert 5 not in applying(tmp_path, {"a.cu": text})
+
+
+@pytest.mark.parametrize(
+    "text", ["model = torch.compile(model)\n", "@torch.compile\ndef f(x): ...\n", "from torch import compile, nn\n"]
+)
+def test_a_plain_compile_is_phase_six(tmp_path: Path, text: str) -> None:
+    assert applying(tmp_path, {"model.py": "import torch\n" + text}) == {1, 6, 8}
+
+
+@pytest.mark.parametrize("text", ["# torch.compile\n", "import re\nre.compile('torch')\n", "torch.compiled = 1\n"])
+def test_other_compiles_are_not(tmp_path: Path, text: str) -> None:
+    assert applying(tmp_path, {"model.py": text}) == {1, 8}
+
+
+def test_graphs_are_phase_seven(tmp_path: Path) -> None:
+    assert applying(tmp_path, {"model.py": "import torch\ng = torch.cuda.CUDAGraph()\n"}) == {1, 7, 8}
+    assert 7 in applying(tmp_path, {"a.cu": "void f(cudaStream_t s) { cudaStreamBeginCapture(s, 0); }\n"})

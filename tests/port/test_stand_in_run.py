@@ -166,8 +166,8 @@ from sample import model
 
 adapter = sys.modules.get("sample._rocm_attention")
 if has_gpu == "gpu":  # a CPU tensor stands in for one of an MI300X: the kernels of the fakes run anywhere
-    adapter._runs_kernels = lambda tensor: True
-    adapter._target = lambda tensor: "gfx942"
+    adapter._runs_kernels = lambda device, dtype: True
+    adapter._target = lambda device: "gfx942"
 block = model.compiled_block()
 with torch.no_grad():
     out = block(torch.randn(2, 17, 64))

@@ -87,16 +87,7 @@ def adapt_fp8(state: Mapping[str, Any], target_name: str) -> dict[str, Any]:
     return adapted
 
 
-def refuse_raw_fp8(
-    module: nn.Module,
-    state_dict: MutableMapping[str, Any],
-    prefix: str,
-    local_metadata: object,
-    strict: bool,
-    missing_keys: list[str],
-    unexpected_keys: list[str],
-    error_msgs: list[str],
-) -> None:
+def refuse_raw_fp8(module: nn.Module, state_dict: MutableMapping[str, Any], prefix: str, *_: object) -> None:
     """A hook of `load_state_dict`: torch would copy FP8 numbers into another format without their scale.
 
     It raises rather than adds to `error_msgs`, which torch reports only after it has copied everything."""

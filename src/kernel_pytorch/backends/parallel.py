@@ -91,16 +91,7 @@ def _without_prefix(module: Any, state_dict: MutableMapping[str, Any], prefix: s
         _rename(metadata, prefix + _PREFIX, prefix)
 
 
-def _with_prefix(
-    module: nn.Module,
-    state_dict: MutableMapping[str, Any],
-    prefix: str,
-    local_metadata: object,
-    strict: bool,
-    missing_keys: list[str],
-    unexpected_keys: list[str],
-    error_msgs: list[str],
-) -> None:
+def _with_prefix(module: nn.Module, state_dict: MutableMapping[str, Any], prefix: str, *_: object) -> None:
     own = {f"{prefix}{_PREFIX}{name}" for name in module.module.state_dict()}
     for key in list(state_dict):
         if key.startswith(prefix) and key not in own:

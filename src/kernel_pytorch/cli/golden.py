@@ -8,10 +8,12 @@
     kpt golden compare golden other                                     two records of programs
 
 TARGET is module:function or file.py:function and returns (model, inputs). Both machines must build the same weights
-(seed the CPU generator), or `record --weights` puts them into the record. A record is safetensors and JSON: opening a
-stranger's runs nothing. `check` exits 1 when something differs and names the module, the place in its code and the
-kind of difference. With --program the same is done for device memory: the first kernel whose outputs differ although
-its inputs are the same is named. A CUDA program must be linked with `nvcc -cudart shared`.
+(seed the CPU generator), or `record --weights` puts them into the record. A record holds the forward and the backward
+pass: outputs, the loss (the model's own, or a fixed sum of its outputs) and the gradients of parameters, inputs and
+modules; `record --forward-only` leaves the backward pass out. It is safetensors and JSON: opening a stranger's runs
+nothing. `check` exits 1 when something differs and names the module, the place in its code and the kind of difference.
+With --program the same is done for device memory: the first kernel whose outputs differ although its inputs are the
+same is named. A CUDA program must be linked with `nvcc -cudart shared`.
 """
 
 from __future__ import annotations
@@ -38,7 +40,12 @@ SUMMARY = "reference tensors across machines and vendors: record here, check the
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `kpt golden`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="record|check|compare|show")
-    record = actions.add_parser("record", help="run the model and keep what it computed")
+    record = actions.add_parser(
+        "record",
+        help="run the model and keep what it computed",
+        description="Keeps what every module takes and gives, forward and backward: inputs, outputs, the loss (the "
+        "model's own, or a fixed sum of its outputs), and the gradients of parameters, inputs and modules.",
+    )
     record.add_argument("target", help="module:function returning (model, inputs)")
     record.add_argument("--out", type=Path, required=True, metavar="DIR")
     record.add_argument("--depth", type=int, metavar="N", help="levels of the module tree (default: all)")
@@ -47,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_argument("--max-tensor-mb", type=float, default=64.0, help="larger tensors are sampled (default 64)")
     record.add_argument("--mode", choices=("strict", "production", "both"), default="both")
     record.add_argument("--weights", action="store_true", help="put the weights into the record")
+    record.add_argument("--forward-only", action="store_true", help="leave out the backward pass")
     check = actions.add_parser("check", help="replay a record here and compare")
     check.add_argument("target", help="module:function returning (model, inputs)")
     check.add_argument("folder", type=Path, metavar="DIR", help="a golden record")
@@ -132,7 +140,9 @@ def _record(args: argparse.Namespace) -> int:
     if args.repeats < 1:
         raise UsageError("--repeats: at least 1")
     modes = ("strict", "production") if args.mode == "both" else (args.mode,)
-    options = RecordOptions(args.depth, args.repeats, args.max_mb, args.max_tensor_mb, modes, save_weights=args.weights)
+    options = RecordOptions(
+        args.depth, args.repeats, args.max_mb, args.max_tensor_mb, modes, args.weights, not args.forward_only
+    )
     made = record_model(args.target, args.out, options, _say)
     if args.json:
         print(json.dumps(to_plain(made)))

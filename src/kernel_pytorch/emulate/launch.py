@@ -9,7 +9,9 @@ launch("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }", 1, 256, x, gp
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,10 @@ from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Settings
 from kernel_pytorch.emulate.triton_launch import is_triton, launch_triton
 from kernel_pytorch.toolchain.compile import CompileOptions
-from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
 from kernel_pytorch.toolchain.program import DeviceCode, build_device_code, build_device_code_text
 
+_OWN_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"', re.MULTILINE)
 _HEADER = "#include <hip/hip_runtime.h>\n#line 1\n"
 
 
@@ -94,6 +97,13 @@ class _Code:
     assembly: str | None
 
 
+@functools.lru_cache(maxsize=64)
+def _compiled(text: str, target: str, toolchain: Toolchain, options: CompileOptions | None) -> _Code:
+    """A text compiled, once for all launches of it."""
+    built = build_device_code_text(text, target, toolchain, options)
+    return _Code(built.code_object, built.assembly)
+
+
 def device_code(kernel: Any, gpu: GPU | str, options: CompileOptions | None = None) -> _Code:
     """The machine code of a kernel for a GPU, compiled where it is source."""
     gpu = gpu_by_alias(gpu) if isinstance(gpu, str) else gpu
@@ -104,8 +114,10 @@ def device_code(kernel: Any, gpu: GPU | str, options: CompileOptions | None = No
         return _Code(built.code_object, built.assembly)
     if isinstance(kernel, str):
         text = kernel if "hip_runtime.h" in kernel else _HEADER + kernel
-        built = build_device_code_text(text, gpu.target.name, find_toolchain(), options)
-        return _Code(built.code_object, built.assembly)
+        # Files of the user's may change from one call to the next.
+        reads_files = _OWN_INCLUDE.search(text) or (options is not None and options.include_dirs)
+        build = _compiled.__wrapped__ if reads_files else _compiled
+        return build(text, gpu.target.name, find_toolchain(), options)
     if isinstance(kernel, bytes):
         return _Code(kernel, None)
     if isinstance(getattr(kernel, "binary", None), bytes):

@@ -31,10 +31,8 @@ from kernel_pytorch.emulate.library_exports import blas_source, missing_source, 
 NATIVE = Path(__file__).parent / "native" / "libraries"
 COMMON = ("common/stream.cpp", "common/missing.cpp", "common/host_blas.cpp")
 FLAGS = (
-    "-std=c++17", "-O2", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=default", "-w", "-pthread",
+    "-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=default", "-w", "-pthread",
 )  # fmt: skip
-
-
 LINK_FLAGS = ("-shared", "-pthread")
 _LOCAL_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
@@ -113,14 +111,14 @@ def needed_libraries(executable: Path) -> tuple[str, ...]:
 
 
 def host_cxx() -> tuple[str, ...]:
-    """The C++ compiler: $KPT_HOST_CXX, a system one, or PyPI's ziglang."""
-    if chosen := os.environ.get("KPT_HOST_CXX"):
-        return tuple(chosen.split())
+    """The C++ compiler and its -O level: $KPT_HOST_CXX, a system one, or PyPI's ziglang. -O2 where none is chosen."""
+    if chosen := os.environ.get("KPT_HOST_CXX", "").split():
+        return (*chosen, *(() if any(word.startswith("-O") for word in chosen) else ("-O2",)))
     for name in ("g++", "clang++", "c++"):
         if found := shutil.which(name):
-            return (found,)
+            return found, "-O2"
     if importlib.util.find_spec("ziglang") is not None:
-        return (*python_module("ziglang"), "c++")
+        return (*python_module("ziglang"), "c++", "-O2")
     raise LibraryBuildError(
         "no C++ compiler for the emulator's libraries: install g++ or clang++, or pip install ziglang"
     )

@@ -18,15 +18,15 @@ from pathlib import Path
 from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.process import run_child
-from kernel_pytorch.core.whole_file import whole_file
 from kernel_pytorch.emulate.libraries import host_cxx
 
 NATIVE = Path(__file__).parent / "native"
 SOURCES = NATIVE / "runtime"
-FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
+FLAGS = ("-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
 RUNTIME_NAMES = ("libamdhip64.so", "libamdhip64.so.5", "libamdhip64.so.6", "libamdhip64.so.7")
 HIPRTC_NAMES = ("libhiprtc.so", "libhiprtc.so.6", "libhiprtc.so.7")
 HIPRTC_SOURCES = ("hiprtc.cpp", "child.cpp")
+_GROUPS = 3
 # A second name for a function of another file, whatever its arguments.
 _JUMP = """
 #if defined(__x86_64__)
@@ -49,34 +49,22 @@ def runtime_directory(cache: Path | None = None) -> Path:
     if not (directory / RUNTIME_NAMES[0]).exists():
         with one_builder(directory):
             if not (directory / RUNTIME_NAMES[0]).exists():
-                build_runtime(directory, compiler, store / "runtime-objects")
+                build_runtime(directory, compiler)
     return directory
 
 
-def build_runtime(directory: Path, compiler: Sequence[str], objects: Path | None = None) -> None:
-    """Compile and link both libraries into `directory`; `objects` keeps compiled files for the next build."""
+def build_runtime(directory: Path, compiler: Sequence[str]) -> None:
+    """Compile and link both libraries into `directory`."""
     directory.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="kpt-runtime-", dir=directory.parent) as scratch:
         work = Path(scratch)
-        store = objects or work / "objects"
-        store.mkdir(parents=True, exist_ok=True)
-        (work / "stubs.cpp").write_text(stub_source(exported_symbols()))
         (work / "versions.map").write_text(version_script(exported_symbols()))
-        sources = [*sorted(SOURCES.glob("*.cpp")), work / "stubs.cpp"]
-        headers = b"".join(path.read_bytes() for path in sorted([*SOURCES.glob("*.h"), NATIVE / "engine.h"]))
         with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            compiled = dict(
-                zip(
-                    [path.name for path in sources],
-                    pool.map(lambda path: _object(path, headers, compiler, store), sources),
-                    strict=True,
-                )
-            )
+            compiled = list(pool.map(lambda unit: _object(unit[0], unit[1], work, compiler), _units().items()))
         result = work / "out"
         result.mkdir()
-        _link(compiler, list(compiled.values()), result / RUNTIME_NAMES[-1], work / "versions.map")
-        alone = [path for name, path in compiled.items() if name in HIPRTC_SOURCES]
-        _link(compiler, alone, result / HIPRTC_NAMES[-1], None)
+        _link(compiler, compiled, result / RUNTIME_NAMES[-1], work / "versions.map")
+        _link(compiler, compiled[:1], result / HIPRTC_NAMES[-1], None)
         for names in (RUNTIME_NAMES, HIPRTC_NAMES):
             for name in names[:-1]:
                 (result / name).symlink_to(names[-1])
@@ -129,12 +117,22 @@ def stub_source(symbols: Mapping[str, Sequence[str]]) -> str:
     return "\n".join([*lines, "}", ""])
 
 
-def _object(source: Path, headers: bytes, compiler: Sequence[str], store: Path) -> Path:
-    identity = hashlib.sha256("\0".join([*compiler, *FLAGS]).encode() + headers + source.read_bytes()).hexdigest()
-    target = store / f"{source.stem}-{identity[:24]}.o"
-    if not target.exists():
-        with whole_file(target) as made:
-            _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(made)])
+def _units() -> dict[str, str]:
+    """What is compiled together, hiprtc's own first: a file alone would parse the C++ library again, most of the work.
+
+    So no two files may give one name, in an anonymous namespace too, to different things.
+    """
+    own = [SOURCES / name for name in HIPRTC_SOURCES]
+    rest = [path for path in sorted(SOURCES.glob("*.cpp")) if path not in own]
+    groups = {"hiprtc": own, **{f"runtime_{number}": rest[number::_GROUPS] for number in range(_GROUPS)}}
+    texts = {name: "".join(f'#include "{path}"\n' for path in paths) for name, paths in groups.items()}
+    return {**texts, "stubs": stub_source(exported_symbols())}
+
+
+def _object(name: str, text: str, work: Path, compiler: Sequence[str]) -> Path:
+    source, target = work / f"{name}.cpp", work / f"{name}.o"
+    source.write_text(text)
+    _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(target)])
     return target
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import Project
 
 TITLES = {
@@ -35,28 +37,92 @@ _DAYS = frozenset({"KP231", "KP232", "KP233"})
 _HOURS = frozenset({"KP230", "KP234", "KP242", "KP246", "KP312", "KP322"})
 
 
+# NVIDIA's libraries by the word that their headers and functions begin with, and what AMD has for them.
+_LIBRARIES = {
+    "cublas": ("cuBLAS", "hipBLAS"),
+    "cudnn": ("cuDNN", "MIOpen"),
+    "nccl": ("NCCL", "RCCL"),
+    "cufft": ("cuFFT", "hipFFT"),
+    "cusparse": ("cuSPARSE", "hipSPARSE"),
+    "cusolver": ("cuSOLVER", "hipSOLVER"),
+    "curand": ("cuRAND", "hipRAND"),
+    "cub": ("CUB", "hipCUB"),
+    "thrust": ("Thrust", "rocThrust"),
+    "cutlass": ("CUTLASS", "Composable Kernel, by hand"),
+}
+_WORDS = "|".join(_LIBRARIES).encode()
+_USE = re.compile(
+    rb"#[ \t]*include[ \t]*[<\"](?:\w+/)*(%s)[/_.A-Zv]|\b(%s)(?:[A-Z]\w*[ \t]*\(|::\w)" % (_WORDS, _WORDS)
+)
+_COMPILE = re.compile(
+    rb"^[^#\n]*?(?:\btorch\s*\.\s*compile\b|\bfrom torch import [^\n]*\bcompile\b|\btorch\._(?:inductor|dynamo)\b)",
+    re.MULTILINE,
+)
+_CAPTURE = re.compile(
+    rb"\b(?:torch\.cuda\.(?:CUDAGraph|graphs?|make_graphed_callables)|cudaStreamBeginCapture|cudaGraphLaunch)\b"
+)
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """What the sources call that a scan need not report: libraries, and how many files compile and capture."""
+
+    libraries: tuple[str, ...]
+    compiles: int
+    captures: int
+
+
+def _uses(project: Project) -> _Uses:
+    found: set[str] = set()
+    compiles = captures = 0
+    for path in project.of("python", "cuda", "c++"):
+        data = read_if_there(project.root / path, project.root) or b""
+        if path.endswith(".py"):
+            compiles += b"torch" in data and _COMPILE.search(data) is not None
+        else:
+            found.update((one or other).decode() for one, other in _USE.findall(data))
+        captures += _CAPTURE.search(data) is not None
+    return _Uses(tuple(word for word in _LIBRARIES if word in found), compiles, captures)
+
+
 def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
-    """The phases, decided by what the scan found."""
+    """The phases, decided by what the scan found and by what the sources use: a library that a translation renames,
+    or a plain `torch.compile`, gives no finding and is work of its phase all the same."""
     cuda = len(project.of("cuda"))
     python = len(project.of("python"))
     in_range = {number: sum(finding.code.startswith(f"KP{number}") for finding in findings) for number in range(2, 8)}
+    around = [finding for finding in findings if finding.code.startswith(("KP1", "KP44"))]
     kernels = f"{cuda} files with CUDA code" if cuda else "no CUDA C++ in the project"
     named = set(project.of("cmake", "make"))
-    build = len(named | {finding.path for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42"))})
+    building = [finding for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42", "KP43"))]
+    build = len(named | {finding.path for finding in building})
+    uses = _uses(project)
+    tuned = sum("TORCHINDUCTOR" in finding.message for finding in findings if finding.code == "KP447")
+    warps = f"{in_range[3]} places depend on the width of a warp"
     answers = {
-        1: (bool(python or cuda), f"{python} Python files, {kernels}"),
+        1: (
+            bool(python or cuda),
+            f"{python} Python files, {kernels}, {len(around)} places in the environment, CI and deploy files",
+        ),
         2: (bool(cuda), kernels),
-        3: (bool(cuda), f"{in_range[3]} places depend on the width of a warp" if cuda else kernels),
-        4: (
-            bool(in_range[4] or (cuda and build)),
-            f"{build} build files, {in_range[4]} places in build, CI or deploy files",
+        3: (
+            bool(cuda),
+            warps + ("; CUTLASS is rewritten by hand" if "cutlass" in uses.libraries else "") if cuda else kernels,
         ),
+        4: (bool(building or (cuda and build)), f"{build} build files, {len(building)} places in them"),
         5: (
-            bool(in_range[5]),
-            f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries",
+            bool(in_range[5] or uses.libraries),
+            f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries"
+            + "".join("; " + " -> ".join(_LIBRARIES[word]) for word in uses.libraries),
         ),
-        6: (bool(in_range[6]), f"{in_range[6]} places that torch.compile or Inductor settings touch"),
-        7: (bool(in_range[7]), f"{in_range[7]} places that capture graphs"),
+        6: (
+            bool(in_range[6] or uses.compiles or tuned),
+            f"{uses.compiles} files use torch.compile, {in_range[6] + tuned} places that set it or Inductor",
+        ),
+        7: (
+            bool(in_range[7] or uses.captures),
+            f"{uses.captures} files capture graphs, {in_range[7]} places to look at",
+        ),
         8: (True, "always"),
     }
     return tuple(Phase(number, TITLES[number], *answers[number]) for number in TITLES)

@@ -228,7 +228,8 @@ def _port_others(
     done = []
     for path in paths:
         try:
-            src = replace(source_file(path, read_bytes(root / path, root)), project_packages=own)
+            plain = source_file(path, read_bytes(root / path, root))
+            src = replace(plain, project_packages=own, project_root=root)
             done.append(FilePort(path) if is_written_by_us(src.data) else port_plain_file(src, options))
         except Exception as problem:
             done.append(FilePort(path, (failure_finding(path, problem),)))

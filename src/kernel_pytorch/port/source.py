@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 C_SUFFIXES = frozenset({
@@ -28,6 +28,7 @@ class SourceFile:
     data: bytes
     language: str
     project_packages: frozenset[str] = frozenset()  # the project's own top-level Python packages
+    project_root: Path | None = None  # where other modules of the project are looked for; None: nowhere
 
     @cached_property
     def _line_starts(self) -> list[int]:

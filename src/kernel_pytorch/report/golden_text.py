@@ -18,6 +18,11 @@ def model_recorded_lines(made: GoldenRecord, max_mb: float) -> Iterator[str]:
     counts = ", ".join(f"{len(events)} events {mode}" for mode, events in made.events.items())
     where = made.machine["device_name"] or made.machine["device"]
     yield f"recorded on {where}: {counts}; noise over {made.repeats} identical runs: {noise:.2g}"
+    if made.backward:
+        counts = ", ".join(f"{len(events)} gradients {mode}" for mode, events in made.backward.items())
+        yield f"backward pass: {counts}"
+    elif made.backward_note:
+        yield f"no backward pass is recorded: {made.backward_note}"
     if made.dropped:
         yield f"{len(made.dropped)} events did not fit in {max_mb:g} MB (first: {made.dropped[0]}): raise --max-mb"
 
@@ -41,6 +46,7 @@ def check_lines(result: GoldenCheck) -> Iterator[str]:
     there, here = result.recorded_on, result.checked_on
     yield f"{result.mode}: {'same' if result.ok else 'DIFFERS'}: {ends}"
     yield f"  recorded on {there.get('device_name')} (torch {there.get('torch')}), checked on {here.get('device_name')}"
+    yield from _backward_lines(result)
     first = [culprit for culprit in result.culprits if not culprit.follows]
     for culprit in first[:_SHOWN]:
         yield f"  {culprit.module}: {culprit.kind}: {culprit.text}"
@@ -55,6 +61,17 @@ def check_lines(result: GoldenCheck) -> Iterator[str]:
         yield f"  {result.referee_note}"
 
 
+def _backward_lines(result: GoldenCheck) -> Iterator[str]:
+    backward = result.backward
+    if backward.loss is not None:
+        worst = max(backward.ends, key=lambda one: one.error / one.limit if one.limit else one.error)
+        ends = f"loss error {backward.loss.error:.3g} of {backward.loss.limit:.3g} allowed"
+        verdict = "agrees" if backward.ok else "DIFFERS"
+        yield f"  backward: {verdict}: {ends}; worst: {worst.event.module}, {worst.event.phase}"
+    elif backward.note:
+        yield f"  backward: not compared: {backward.note}"
+
+
 def model_record_lines(record: GoldenRecord) -> Iterator[str]:
     """What a record of a model holds."""
     yield f"{record.target}, {len(record.weights)} weights, {len(record.inputs)} inputs"
@@ -62,7 +79,8 @@ def model_record_lines(record: GoldenRecord) -> Iterator[str]:
         yield f"  {key}: {value}"
     for mode, events in record.events.items():
         modules = {event.module for event in events}
-        yield f"  {mode}: {len(events)} events of {len(modules)} modules"
+        gradients = f", {len(record.backward[mode])} gradients" if mode in record.backward else ""
+        yield f"  {mode}: {len(events)} events of {len(modules)} modules{gradients}"
 
 
 def program_record_lines(record: KernelRecord) -> Iterator[str]:

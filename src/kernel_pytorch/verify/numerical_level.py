@@ -72,11 +72,15 @@ def _model(root: Path, target: str, folder: str, timeout_s: float) -> tuple[Chec
     device = results[0].checked_on.get("device_name", "?")
     if all(one.ok for one in results):
         modes = ", ".join(one.mode for one in results)
-        return CheckResult(name, Status.PASS, f"same in {modes}; on {device}"), results
+        passes = "forward and backward" if all(one.backward.ends for one in results) else "forward only"
+        return CheckResult(name, Status.PASS, f"same in {modes}, {passes}; on {device}"), results
     first = next(one for one in results if not one.ok)
     if first.culprits:
         culprit = first.culprits[0]
-        text = f"{culprit.module}: {culprit.kind}: {culprit.text}"
+        text = f"{culprit.module}, {culprit.where}: {culprit.kind}: {culprit.text}"
+    elif not first.backward.ok:
+        wrong = next(one.event for one in first.backward.ends if not one.ok)
+        text = f"backward: {wrong.module}, {wrong.phase}: more than the rounding that piles up before it"
     else:
         text = "the output: more than the noise and rounding that pile up before it"
     return CheckResult(name, Status.FAIL, f"{first.mode}: {text}"), results

@@ -113,7 +113,9 @@ def _judged(name: str, answer: dict[str, Any], plain: dict[str, Any] | None) -> 
     if apart > 1e-2:
         return CheckResult(name, Status.FAIL, f"the ROCm branch gives other results than the original: {apart:.2g}")
     gates = f"; ROCm branches taken: {answer['gates']}" if answer["gates"] else ""
-    return CheckResult(name, Status.PASS, f"{answer['iterations']} iterations, finite, memory steady{gates}")
+    return CheckResult(
+        name, Status.PASS, f"{answer['iterations']} iterations, finite, memory steady; {answer['backward']}{gates}"
+    )
 
 
 def _apart(here: list[list[float]], there: list[list[float]]) -> float:

@@ -46,7 +46,8 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
             torch.manual_seed(0)
             outputs = flat_tensors(subject())
             sizes.append(_resident_mb())
-    floats = [tensor.double() for tensor in outputs if tensor.is_floating_point()]
+    trained, why_not = _training_step(subject)
+    floats = [tensor.double() for tensor in (*outputs, *trained) if tensor.is_floating_point()]
     bad = sum(int((~torch.isfinite(tensor)).sum()) for tensor in floats)
     half = len(sizes) // 2
     return {
@@ -56,7 +57,26 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         "growth_mb": sizes[-1] - sizes[half] if len(sizes) > 2 else 0.0,
         "summary": [_summary(tensor) for tensor in floats],
         "gates": _gates(),
+        "backward": why_not or "forward and backward",
     }
+
+
+def _training_step(subject: Any) -> tuple[list[Any], str]:
+    """The loss and the gradients of one step; none, and why, where there is no backward pass."""
+    from kernel_pytorch.verify.golden.backward import INPUTS, LOSS, WEIGHTS, NoBackward, run_backward
+    from kernel_pytorch.verify.golden.record import as_module
+
+    found: list[Any] = []
+
+    def keep(event: Any, gradients: list[Any]) -> None:
+        if event.phase in (LOSS.phase, WEIGHTS, INPUTS):
+            found.extend(gradients)
+
+    try:
+        run_backward(as_module(subject), subject, keep, 0)
+    except NoBackward as reason:
+        return [], f"forward only: {reason}"
+    return found, ""
 
 
 def _aiter(torch: Any) -> Any:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.backends.amd import CompiledKernel, ROCmCompiler, hip_driver
+from kernel_pytorch.backends.amd import CompiledKernel, ROCmCompiler, hip_build, hip_driver
+from kernel_pytorch.backends.amd.stored_kernel import StoredKernel
 from kernel_pytorch.core.config import AMDConfig
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 
@@ -33,9 +34,29 @@ def toolchain() -> None:
 MakeCompiler = Callable[..., ROCmCompiler]
 
 
+@pytest.fixture(scope="session")
+def built_kernels() -> dict[object, StoredKernel]:
+    """What the toolchain made of a text in this run."""
+    return {}
+
+
 @pytest.fixture
-def make_compiler(toolchain: None, tmp_path: Path) -> MakeCompiler:
-    """A compiler with a cache of its own; options go to AMDConfig."""
+def make_compiler(
+    toolchain: None, tmp_path: Path, built_kernels: dict[object, StoredKernel], monkeypatch: pytest.MonkeyPatch
+) -> MakeCompiler:
+    """A compiler with a cache of its own; options go to AMDConfig.
+
+    Many tests compile one text into an empty cache. The toolchain builds it once in a run, below what counts and
+    caches; a text with files of its own is built every time.
+    """
+    build = hip_build.build_kernel
+
+    def built_once(source: str, *how: object) -> StoredKernel:
+        if "#include" in source or (source, how) not in built_kernels:
+            built_kernels[source, how] = build(source, *how)  # type: ignore[arg-type]
+        return built_kernels[source, how]
+
+    monkeypatch.setattr(hip_build, "build_kernel", built_once)
 
     def make(**options: object) -> ROCmCompiler:
         settings = {"hip_compiler_cache_dir": str(tmp_path / "cache"), **options}

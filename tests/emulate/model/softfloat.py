@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 NEAREST, UP, DOWN, ZERO = 0, 1, 2, 3  # the codes of the MODE register
@@ -19,27 +20,36 @@ class Format:
     mantissa: int  # stored bits
     bias: int
 
-    @property
+    @cached_property
     def sign_bit(self) -> int:
         return 1 << (self.bits - 1)
 
-    @property
+    @cached_property
     def top_exponent(self) -> int:
         return (1 << (self.bits - 1 - self.mantissa)) - 1
 
-    @property
+    @cached_property
+    def mantissa_mask(self) -> int:
+        return (1 << self.mantissa) - 1
+
+    @cached_property
+    def lowest(self) -> int:
+        """The exponent of the smallest denormal."""
+        return 1 - self.bias - self.mantissa
+
+    @cached_property
     def infinity(self) -> int:
         return self.top_exponent << self.mantissa
 
-    @property
+    @cached_property
     def nan(self) -> int:
         return self.infinity | (1 << (self.mantissa - 1))
 
-    @property
+    @cached_property
     def largest(self) -> int:
         return self.infinity - 1
 
-    @property
+    @cached_property
     def one(self) -> int:
         return self.bias << self.mantissa
 
@@ -66,7 +76,7 @@ def exponent_field(f: Format, x: int) -> int:
 
 
 def mantissa_field(f: Format, x: int) -> int:
-    return x & ((1 << f.mantissa) - 1)
+    return x & f.mantissa_mask
 
 
 def is_nan(f: Format, x: int) -> bool:
@@ -98,11 +108,11 @@ def quiet(f: Format, x: int) -> int:
 
 
 def unpack(f: Format, x: int) -> Finite:
-    e, m = exponent_field(f, x), mantissa_field(f, x)
+    sign, e, m = x >> (f.bits - 1), x >> f.mantissa & f.top_exponent, x & f.mantissa_mask
     assert e != f.top_exponent
     if e == 0:
-        return Finite(sign_of(f, x), m, 1 - f.bias - f.mantissa)
-    return Finite(sign_of(f, x), m | (1 << f.mantissa), e - f.bias - f.mantissa)
+        return Finite(sign, m, f.lowest)
+    return Finite(sign, m | f.mantissa_mask + 1, f.lowest + e - 1)
 
 
 def round_shift(magnitude: int, shift: int, mode: int, sign: int) -> int:
@@ -110,13 +120,10 @@ def round_shift(magnitude: int, shift: int, mode: int, sign: int) -> int:
     if shift <= 0:
         return magnitude << -shift
     kept, lost, half = magnitude >> shift, magnitude & ((1 << shift) - 1), 1 << (shift - 1)
-    up = {
-        NEAREST: lost > half or (lost == half and bool(kept & 1)),
-        UP: lost != 0 and not sign,
-        DOWN: lost != 0 and bool(sign),
-        ZERO: False,
-    }[mode]
-    return kept + up
+    if mode == NEAREST:
+        return kept + (lost > half or (lost == half and bool(kept & 1)))
+    away_from_zero = mode != ZERO and bool(sign) == (mode == DOWN)
+    return kept + (lost != 0 and away_from_zero)
 
 
 def overflowed(f: Format, sign: int, mode: int) -> int:
@@ -128,7 +135,7 @@ def pack(f: Format, value: Finite, mode: int = NEAREST) -> int:
     sign, magnitude, exponent = value
     if magnitude == 0:
         return sign << (f.bits - 1)
-    lowest = 1 - f.bias - f.mantissa
+    lowest = f.lowest
     wanted = max(magnitude.bit_length() - 1 + exponent - f.mantissa, lowest)
     kept = round_shift(magnitude, wanted - exponent, mode, sign)
     if kept >> (f.mantissa + 1):
@@ -137,7 +144,7 @@ def pack(f: Format, value: Finite, mode: int = NEAREST) -> int:
     field = wanted - lowest + 1 if kept >> f.mantissa else 0
     if field >= f.top_exponent:
         return overflowed(f, sign, mode)
-    return sign << (f.bits - 1) | field << f.mantissa | (kept & ((1 << f.mantissa) - 1))
+    return sign << (f.bits - 1) | field << f.mantissa | (kept & f.mantissa_mask)
 
 
 def negate(f: Format, x: int) -> int:
@@ -158,8 +165,9 @@ def sum_of(terms: list[Finite], mode: int) -> Finite:
 
 
 def first_nan(f: Format, *operands: int) -> int | None:
+    magnitude, infinity = f.sign_bit - 1, f.infinity
     for x in operands:
-        if is_nan(f, x):
+        if x & magnitude > infinity:
             return quiet(f, x)
     return None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Lock
 from typing import Any
 
 import pytest
@@ -13,24 +13,28 @@ from kernel_pytorch.core.whole_file import unfinished
 from kernel_pytorch.emulate import runtime_build
 
 
-def test_each_thread_has_a_file_of_its_own_until_it_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = tmp_path / "one.cpp"
-    source.write_text("int x;")
-    both_compile = Barrier(2, timeout=30)
+def test_each_thread_builds_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both_build = Barrier(2, timeout=30)
+    folders: set[Path] = set()
+    changing = Lock()
 
     def compiler(command: Any) -> None:
-        out = Path(command[-1])
-        assert out.read_text() == ""  # made for this thread, and nobody else wrote to it
-        out.write_text("half")
-        both_compile.wait()
+        out = Path(command[command.index("-o") + 1])
+        folder = next(parent for parent in out.parents if parent.name.startswith("kpt-runtime-"))
+        with changing:
+            first, _ = folder not in folders, folders.add(folder)
+        if first:
+            both_build.wait()  # neither has finished, so neither finds what the other made
+        assert not out.exists()
         out.write_text("whole")
-        both_compile.wait()
 
     monkeypatch.setattr(runtime_build, "_run", compiler)
+    made = tmp_path / "runtime"
     with ThreadPoolExecutor(2) as pool:
-        made = list(pool.map(lambda _: runtime_build._object(source, b"", ("c++",), tmp_path), range(2)))
-    assert made[0] == made[1] and made[0].read_text() == "whole"
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["one.cpp", made[0].name])
+        list(pool.map(lambda _: runtime_build.build_runtime(made, ("c++",)), range(2)))
+    assert len(folders) == 2 and list(tmp_path.iterdir()) == [made]
+    names = (*runtime_build.RUNTIME_NAMES, *runtime_build.HIPRTC_NAMES)
+    assert all((made / name).read_text() == "whole" for name in names)
 
 
 def test_names_differ_between_threads_and_stay_in_the_folder(tmp_path: Path) -> None:

@@ -161,7 +161,10 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
     ]
 
 
-@pytest.mark.parametrize("target", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("gfx90a", "gfx950", "gfx1201")]
+
+
+@pytest.mark.parametrize("target", ["gfx942", "gfx1100", *OTHERS])
 def test_kernels_compile_for_amd(target: str) -> None:
     wave = 32 if target.startswith("gfx1") else 64
     for kernel, types, constants in kernels(overlaps=False):

@@ -59,7 +59,10 @@ def resources(cubin: bytes, folder: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
 
 
-@pytest.mark.parametrize("name", SHAPES)
+LARGE, MANY_BRANCHES = SHAPES
+
+
+@pytest.mark.parametrize("name", [MANY_BRANCHES, pytest.param(LARGE, marks=pytest.mark.slow)])
 def test_it_is_built_for_hopper(name: str, tmp_path: Path) -> None:
     kernel = built(SHAPES[name])
     assert kernel.asm["cubin"] and kernel.metadata.shared <= SHARED_MEMORY

@@ -245,7 +245,7 @@ def test_every_code_has_a_page() -> None:
     from kernel_pytorch.port.rules import parse_docstring
 
     pages = sorted(Path(deploy.__file__).parent.glob("kp4*_*.py"))
-    assert [page.stem[:5] for page in pages] == [f"kp44{digit}" for digit in range(7)]
+    assert [page.stem[:5] for page in pages] == [f"kp44{digit}" for digit in range(9)]
     for page in pages:
         title, sections = parse_docstring(ast.get_docstring(ast.parse(page.read_text()), clean=False) or "")
         assert title and len(sections) == 4
@@ -348,3 +348,158 @@ def test_options_kept_in_quoted_variables_stay_quoted() -> None:
     )
     twin, _ = script_twin("run.sh", text, {})
     assert twin == f'OLD="{DEVICES}"\nWHICH=""\nNEW="{DEVICES}"\ndocker run $OLD $WHICH $NEW image\n'
+
+
+VARIABLES = """\
+FROM {image}
+# ENV TORCHINDUCTOR_MAX_AUTOTUNE=1
+ENV TORCHINDUCTOR_MAX_AUTOTUNE=1 \\
+    PYTORCH_CUDA_ALLOC_CONF="max_split_size_mb:512,garbage_collection_threshold:0.8"
+ENV HIP_LAUNCH_BLOCKING 1
+RUN export PYTORCH_HIP_ALLOC_CONF=max_split_size_mb:128 && python warm_up.py "$TORCHINDUCTOR_MAX_AUTOTUNE"
+CMD ["python", "-DHIP_LAUNCH_BLOCKING=1", "serve.py"]
+"""
+
+
+def variables(findings: list[Finding]) -> list[tuple[int, str]]:
+    return [(one.line, one.message) for one in findings if one.code == "KP447"]
+
+
+def test_a_twin_has_harmless_values(tmp_path: Path) -> None:
+    files, findings = made(tmp_path, {"Dockerfile": VARIABLES.format(image="nvidia/cuda:12.4.1-devel-ubuntu22.04")})
+    text = files["Dockerfile.rocm"]
+    assert "TORCHINDUCTOR_MAX_AUTOTUNE=0 \\\n" in text and "# ENV TORCHINDUCTOR_MAX_AUTOTUNE=1\n" in text
+    assert 'PYTORCH_CUDA_ALLOC_CONF="garbage_collection_threshold:0.8"' in text
+    assert "ENV HIP_LAUNCH_BLOCKING 0\n" in text and "export PYTORCH_HIP_ALLOC_CONF= && python" in text
+    assert "-DHIP_LAUNCH_BLOCKING=1" in text
+    found = variables(findings)
+    assert [line for line, _ in found] == [3, 4, 5, 6]
+    assert "looks like a hang" in found[0][1] and "the twin has TORCHINDUCTOR_MAX_AUTOTUNE=0" in found[0][1]
+
+
+def test_an_image_of_amds_may_not_tune_either(tmp_path: Path) -> None:
+    text = VARIABLES.format(image="rocm/pytorch:x") + "ENV TORCH_CUDA_ARCH_LIST=9.0\n"
+    files, findings = made(tmp_path, {"Dockerfile_amd": text})
+    # The list of CUDA targets is nobody's concern in a file for ROCm.
+    assert not files and [one.line for one in findings] == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("train.sh", "export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512\n"),
+        ("train.sh", "PYTORCH_CUDA_ALLOC_CONF='max_split_size_mb:512' python train.py\n"),
+        (".env.example", "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512\n"),
+        (".github/workflows/gpu.yml", "env:\n  PYTORCH_CUDA_ALLOC_CONF: max_split_size_mb:512\n"),
+        ("compose.yml", "services:\n  a:\n    environment:\n      - PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:512\n"),
+        ("job.yaml", 'env:\n- name: PYTORCH_CUDA_ALLOC_CONF\n  value: "max_split_size_mb:512"\n'),
+        (".devcontainer/devcontainer.json", '{"containerEnv": {"PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:512"}}\n'),
+    ],
+)
+def test_a_variable_is_found_in_each_kind_of_file(tmp_path: Path, path: str, text: str) -> None:
+    files, findings = made(tmp_path, {path: text})
+    (found,) = findings
+    assert not files and found.code == "KP447" and found.path == path
+    assert text.splitlines()[found.line - 1][found.col - 1 :].startswith("max_split_size_mb")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("export PYTORCH_ROCM_ARCH=gfx942\n", "names one GPU, gfx942"),
+        ("export CUDA_HOME=/usr/local/cuda-12.4\n", "/opt/rocm"),
+        ("export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n", "/opt/rocm"),
+        ("AMD_LOG_LEVEL=4 python train.py\n", "a line for every call"),
+        ("export HIP_CACHE_ENABLED=1\n", "no variable of ROCm's"),
+        ("export CUDA_DEVICE_MAX_CONNECTIONS=1\n", "not read on ROCm"),
+        ("export CUDA_LAUNCH_BLOCKING=1\n", "does not make HIP wait"),
+        ("export HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "a person decides"),
+    ],
+)
+def test_what_else_a_script_sets(tmp_path: Path, text: str, words: str) -> None:
+    (found,) = made(tmp_path, {"run.sh": text})[1]
+    assert found.code == "KP447" and words in found.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "export PYTORCH_ROCM_ARCH='gfx90a;gfx942' GPU_TARGETS=$(rocminfo | grep -o gfx942) PATH=/opt/bin:$PATH\n",
+        "path=/usr/local/cuda\n",
+        'if [ "$TORCHINDUCTOR_MAX_AUTOTUNE" = 1 ]; then echo "${HIP_LAUNCH_BLOCKING:-1}"; fi\n',
+        "export TORCHINDUCTOR_MAX_AUTOTUNE=0 HIP_LAUNCH_BLOCKING=\nunset CUDA_LAUNCH_BLOCKING\n",
+        "# export TORCHINDUCTOR_MAX_AUTOTUNE=1\n",
+        "export PYTORCH_CUDA_ALLOC_CONF=garbage_collection_threshold:0.8 CUDA_DEVICE_ORDER=PCI_BUS_ID\n",
+        "echo TORCHINDUCTOR_MAX_AUTOTUNE is slow\n",
+    ],
+)
+def test_what_sets_nothing_harmful_is_not_reported(tmp_path: Path, text: str) -> None:
+    assert made(tmp_path, {"run.sh": text}) == ({}, [])
+
+
+def test_overlays_and_run_scripts_take_harmful_values_back(tmp_path: Path) -> None:
+    compose = (
+        "services:\n  a:\n    image: acme/a\n    gpus: all\n    environment:\n"
+        "      TORCHINDUCTOR_MAX_AUTOTUNE: 1\n      LANG: C\n"
+    )
+    script = "docker run --gpus all -e HIP_LAUNCH_BLOCKING=1 -e LANG=C acme/a\n"
+    files, _ = made(tmp_path, {"compose.yml": compose, "run.sh": script})
+    assert '    environment:\n      TORCHINDUCTOR_MAX_AUTOTUNE: "0"\n    devices:' in files["compose.rocm.yml"]
+    assert f"docker run {DEVICES} -e HIP_LAUNCH_BLOCKING=0 -e LANG=C acme/a\n" == files["run.rocm.sh"]
+
+
+PROJECT = '[project]\nname = "acme"\nversion = "1"\ndependencies = ["torch==2.5.1", "numpy"]\n'
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "words"),
+    [
+        ("setup.sh", "pip install -e .\n", "may put CUDA's torch over ROCm's"),
+        ("setup.sh", "uv sync --extra gpu\n", "may put CUDA's torch over ROCm's"),
+        ("README.md", "```\nuv sync --extra gpu\n```\n", "may put CUDA's torch over ROCm's"),
+        ("setup.sh", "poetry install\n", "may put CUDA's torch over ROCm's"),
+        (
+            ".github/workflows/gpu.yml",
+            "jobs:\n  gpu:\n    steps:\n      - run: pip install -e .[dev]\n",
+            "CUDA's torch",
+        ),
+        ("setup.sh", "pip install \\\n  torch==2.5.1\n", "takes torch from the package index"),
+        ("setup.sh", "conda install pytorch pytorch-cuda=12.1 -c nvidia\n", "CUDA from conda"),
+        ("job.sbatch", "if nvidia-smi; then\n  true\nfi\nnvidia-smi -L | wc -l\n", "runs nvidia-smi"),
+        ("pull.sh", "docker pull nvcr.io/nvidia/pytorch:24.05-py3\n", "nvcr.io/nvidia/pytorch:24.05-py3"),
+        ("job.sh", "srun --container-image=nvcr.io#nvidia/pytorch:24.05-py3 python a.py\n", "choose a tag of"),
+    ],
+)
+def test_commands_of_scripts_and_workflows(tmp_path: Path, path: str, text: str, words: str) -> None:
+    _, findings = made(tmp_path, {path: text, "pyproject.toml": PROJECT})
+    (found,) = findings
+    assert found.path == path and words in found.message
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("setup.sh", "pip install --no-deps -e .\n"),
+        ("setup.sh", "# rocm: done\npip install -e .\n"),
+        ("setup.sh", "pip install ruff\necho nvidia-smi\n# nvidia-smi\n"),
+        (".github/workflows/lint.yml", "jobs:\n  lint:\n    steps:\n      - run: pip install -e .\n"),
+    ],
+)
+def test_commands_that_may_stay(tmp_path: Path, path: str, text: str) -> None:
+    assert made(tmp_path, {path: text, "pyproject.toml": PROJECT})[1] == []
+
+
+def test_what_the_twin_changes_is_not_reported_twice(tmp_path: Path) -> None:
+    script = "nsys profile python a.py\ndocker run --gpus all nvidia/cuda:12.4.1-base-ubuntu22.04 true\n"
+    _, findings = made(tmp_path, {"run.sh": script})
+    assert [(one.code, one.line) for one in findings if "--gpus" in one.message or "nvidia/cuda" in one.message] == [
+        ("KP443", 2)
+    ]
+    assert [one.line for one in findings if one.code == "KP448"] == [1]
+
+
+def test_one_command_in_many_documents_is_one_finding(tmp_path: Path) -> None:
+    block = "```\npip install -e .\n```\n"
+    _, findings = made(tmp_path, {"docs/a.md": block, "README.md": block, "pyproject.toml": PROJECT})
+    (found,) = findings
+    assert found.path == "README.md" and found.message.endswith("(1 more files have it)")

@@ -33,4 +33,4 @@ def test_other_hardware(path: str) -> None:
 
 def test_formats_of_nvidia() -> None:
     assert codes("pkg/nvfp4/quantize.py") == {"KP544"}
-    assert codes("pkg/quantize.py", b"import cutlass.cute as cute\n" + SOURCE) == {"KP510", "KP544"}
+    assert codes("pkg/quantize.py", b"import cutlass.cute as cute\n" + SOURCE) == {"KP510"}

@@ -20,12 +20,19 @@ WINDOWS = [(-1, -1), (0, 0), (3, 2), (-1, 1), (2, -1)]
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv("KPT_ATTENTION_TIER", raising=False)
     monkeypatch.setattr(adapter, "_logged", set())
     monkeypatch.setattr(adapter, "_last_tier", None)
+    ask_for(monkeypatch, None)
     for name in ("aiter", "flash_attn"):
         monkeypatch.setitem(sys.modules, name, None)  # importing it raises ImportError
     yield
+
+
+def ask_for(monkeypatch: pytest.MonkeyPatch, tier: str | None) -> None:
+    """As KPT_ATTENTION_TIER does when the file is imported; what was chosen before is forgotten."""
+    monkeypatch.setattr(adapter, "_FORCED", tier)
+    for known in (adapter._choose, adapter._entry):
+        known.cache_clear()
 
 
 @pytest.mark.parametrize("tier", ["sdpa", "eager"])
@@ -36,7 +43,7 @@ def test_dense(
     queries: int, keys: int, key_heads: int, window: tuple[int, int], causal: bool, tier: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setenv("KPT_ATTENTION_TIER", tier)
+    ask_for(monkeypatch, tier)
     q, k, v = (item.requires_grad_() for item in inputs(2, queries, keys, 4, key_heads, 8))
     out = adapter.flash_attn_func(q, k, v, causal=causal, window_size=window)
     expected, _ = reference(q, k, v, causal=causal, window=window)
@@ -75,7 +82,7 @@ def test_alibi_softcap_scale_and_lse(queries: int, keys: int, key_heads: int, pe
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 @pytest.mark.parametrize("tier", ["sdpa", "eager"])
 def test_precisions(dtype: torch.dtype, tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("KPT_ATTENTION_TIER", tier)
+    ask_for(monkeypatch, tier)
     q, k, v = inputs(2, 33, 47, 4, 2, 16, dtype)
     out = adapter.flash_attn_func(q, k, v, causal=True)
     assert out.dtype is dtype
@@ -91,7 +98,7 @@ def test_varlen_is_each_sequence_by_itself(
     lengths: list[tuple[int, int]], tier: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = any(0 in pair for pair in lengths)
-    monkeypatch.setenv("KPT_ATTENTION_TIER", "eager" if empty else tier)
+    ask_for(monkeypatch, "eager" if empty else tier)
     single = [inputs(1, queries, keys, 4, 2, 8) for queries, keys in lengths]
     q, k, v = (torch.cat([item[part][0] for item in single]) for part in range(3))
     ends_q = torch.tensor([0, *(q for q, _ in lengths)], dtype=torch.int32).cumsum(0, dtype=torch.int32)
@@ -212,6 +219,8 @@ def test_what_is_not_known_is_refused_by_name() -> None:
         adapter.flash_attn_with_kvcache(q, k, v, cache_leftpad=torch.zeros(1))
     with pytest.raises(NotImplementedError, match="attention_chunk"):
         adapter.flash_attn_v3_func(q, k, v, attention_chunk=2)
+    with pytest.raises(NotImplementedError, match="q_descale"):
+        adapter.flash_attn_v3_func(q, k, v, None, True, None, torch.zeros(2, 2))
 
 
 def test_version_three_has_the_scale_where_two_has_dropout() -> None:
@@ -237,10 +246,10 @@ def test_the_tier_is_logged_once_with_what_was_passed_over(caplog: pytest.LogCap
 
 def test_a_forced_tier_that_cannot_serve_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     q, k, v = inputs(1, 2, 2, 2, 2, 8)
-    monkeypatch.setenv("KPT_ATTENTION_TIER", "sdpa")
+    ask_for(monkeypatch, "sdpa")
     with pytest.raises(NotImplementedError, match="softcap"):
         adapter.flash_attn_func(q, k, v, softcap=2.0)
-    monkeypatch.setenv("KPT_ATTENTION_TIER", "aiter")
+    ask_for(monkeypatch, "aiter")
     with pytest.raises(NotImplementedError, match="half precision"):
         adapter.flash_attn_func(q, k, v)
 
@@ -280,8 +289,8 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, name: str, target: str = "gfx942")
     if name == "aiter":
         module.flash_attn_varlen_func = aiter_varlen  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(adapter, "_runs_kernels", lambda tensor: True)
-    monkeypatch.setattr(adapter, "_target", lambda tensor: target)
+    monkeypatch.setattr(adapter, "_runs_kernels", lambda device, dtype: True)
+    monkeypatch.setattr(adapter, "_target", lambda device: target)
     return heard
 
 

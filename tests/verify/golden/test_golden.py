@@ -100,6 +100,16 @@ def test_rounding_in_another_order_is_within_the_limits(recorded: dict[str, Gold
     assert result.output is not None and 0 < result.output.error < result.output.limit
 
 
+def test_modules_that_work_in_place_leave_the_record_alone(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.ReLU(inplace=True), torch.nn.Linear(16, 4))
+    one = Subject("in place", model, (torch.randn(3, 16),))
+    record(one, tmp_path, FEW)
+    archive = GoldenArchive(tmp_path)
+    for mode in ("strict", "production", "strict"):
+        assert check(one, archive, mode, use_referee=False).ok
+
+
 def test_weights_can_travel_with_the_record(tmp_path: Path) -> None:
     record(subject(models.decoder), tmp_path, RecordOptions(repeats=1, modes=("strict",), save_weights=True))
     torch.manual_seed(99)

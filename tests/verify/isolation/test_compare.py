@@ -163,3 +163,27 @@ def test_this_tools_own_table_is_no_change_on_the_nvidia_path(
     old, new = write(tmp_path / "old", {"pyproject.toml": before}), write(tmp_path / "new", {"pyproject.toml": after})
     (item,) = compare_trees(old, new).files
     assert item.verdict is verdict, item
+
+
+def test_links_and_their_copies_are_the_same(tmp_path: Path, repository: Path) -> None:
+    (repository / "linked.cu").symlink_to("a.cu")
+    (repository / "folder").symlink_to("pkg")
+    (repository / "dangling.py").symlink_to("nowhere.py")
+    for command in (["add", "-A"], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "links"]):
+        subprocess.run(["git", "-C", str(repository), *command], check=True)
+    committed = GitTree(repository, "HEAD")
+    assert compare_trees(committed, FolderTree(repository)).files == ()
+    copied = write(
+        tmp_path / "copied",
+        {
+            "a.cu": PORTED,
+            "linked.cu": PORTED,
+            "pkg/model.py": "import torch\nrun()\n",
+            "folder/model.py": "import torch\nrun()\n",
+            "dangling.py": "run()\n",
+            "data.json": "{}",
+        },
+    )
+    verdicts = {item.path: item.verdict for item in compare_trees(committed, copied).files}
+    assert verdicts.pop("dangling.py") in (Isolation.CHANGED, Isolation.NOT_PROVEN)
+    assert verdicts == {"a.cu": Isolation.PROVEN, "linked.cu": Isolation.PROVEN}

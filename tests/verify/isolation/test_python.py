@@ -80,6 +80,17 @@ PROVEN = {
     ),
     "docstring": ('"""a"""\na()', '"""b"""\na()'),
     "while": ("a()", "while is_rocm:\n    b()\na()"),
+    "not of a gate as a value": ("f(fused=True)", "f(fused=not IS_ROCM)"),
+    "variable set under a gate, in a conjunction": (
+        "import torch\nif big:\n    a()\nelse:\n    c()",
+        "import torch\nuse_hip = False\nif torch.version.hip:\n    use_hip = True\n"
+        "if big and not use_hip:\n    a()\nelif big and use_hip and deep:\n    b()\nelse:\n    c()",
+    ),
+    "variable with another value in each branch": (
+        "import torch\na()",
+        "import torch\nif torch.version.hip is not None:\n    fast = probe()\nelse:\n    fast = False\n"
+        "if fast and x:\n    b()\na()",
+    ),
     "empty body gets pass": ("def f():\n    pass", "def f():\n    if is_rocm:\n        b()"),
 }
 
@@ -118,6 +129,16 @@ CHANGED = {
         "def is_amd():\n    return probe(2)\na()",
     ),
     "a gate that is gone": ("is_rocm = torch.version.hip\na()", "a()"),
+    "variable that is set elsewhere too": (
+        "import torch\na()",
+        "import torch\nfast = False\nif torch.version.hip:\n    fast = True\nfast = probe()\nif fast:\n    b()\na()",
+    ),
+    "variable that a function sets": (
+        "import torch\na()",
+        "import torch\nfast = False\nif torch.version.hip:\n    fast = True\n"
+        "def f():\n    global fast\n    fast = 1\nif fast:\n    b()\na()",
+    ),
+    "not of a gate for False": ("f(fused=False)", "f(fused=not IS_ROCM)"),
     "order": ("a()\nb()", "b()\na()"),
     "star": ("f(*x)", "f(x)"),
     "await": ("async def f():\n    await g()", "async def f():\n    g()"),

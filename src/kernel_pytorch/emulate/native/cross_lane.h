@@ -60,8 +60,8 @@ KPT_INLINE uint32_t kpt_tr_bits(const uint32_t *words, uint32_t at, uint32_t bit
     const uint64_t pair = words[at / 32] | (uint64_t)(at % 32 + bits > 32 ? words[at / 32 + 1] : 0u) << 32;
     return (uint32_t)(pair >> (at % 32)) & ((1u << bits) - 1u);
 }
-static __attribute__((noinline, unused)) void kpt_lds_transposed(KptWave *w, uint32_t *d, const uint32_t *address,
-                                                                 uint32_t offset, uint32_t bits, uint64_t ex) {
+KPT_OUTLINE void kpt_lds_transposed(KptWave *w, uint32_t *d, const uint32_t *address, uint32_t offset, uint32_t bits,
+                                    uint64_t ex) {
     const uint32_t bytes = bits == 6 ? 12u : 8u, count = bytes * 8u / bits;
     uint32_t loaded[WAVE][3], found[3][WAVE];
     memset(loaded, 0, sizeof loaded);

@@ -255,7 +255,7 @@ KPT_INLINE void kpt_smfmac_i32(uint32_t *d, const uint32_t *a, const uint32_t *b
 }
 
 /* ---- one function per shape, made where a kernel uses it ---- */
-#define KPT_SHAPE static __attribute__((noinline, unused)) void
+#define KPT_SHAPE static inline __attribute__((noinline)) void
 KPT_SHAPE kpt_mfma_f32_any(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, int m, int blocks,
                            int depth, int kind_a, int kind_b, uint32_t cbsz, uint32_t abid, uint32_t blgp) {
     kpt_mfma_f32(d, a, b, c, m, blocks, depth, kind_a, kind_b, cbsz, abid, blgp);

@@ -10,7 +10,8 @@
 #endif
 
 #define KPT_INLINE static inline __attribute__((always_inline))
-#define KPT_OUTLINE static __attribute__((noinline, unused))
+/* `inline` only so that the ones a kernel does not use are dropped at -O0 too. */
+#define KPT_OUTLINE static inline __attribute__((noinline))
 
 enum { KPT_GLOBAL, KPT_FLAT, KPT_LDS, KPT_PRIVATE };
 /* What one lane moves. D16 kinds fill or store one half of a register. */

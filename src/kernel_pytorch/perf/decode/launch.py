@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import torch
@@ -152,62 +152,12 @@ def row_gated(x: Tensor, gate: Tensor, up: Tensor, norm: Tensor | None, epsilon:
     return out
 
 
-def attend(
-    q: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    bias: Tensor | None,
-    cos: Tensor | None,
-    sin: Tensor | None,
-    scale: float,
-    overlaps: bool,
-) -> Tensor:
+def attend(q: Tensor, keys: Tensor, values: Tensor, *how: Any) -> Tensor:
     """See `ops`: the Triton form."""
-    return _attend(
-        q,
-        None,
-        v=None,
-        keys=keys,
-        values=values,
-        position=None,
-        bias=bias,
-        cos=cos,
-        sin=sin,
-        scale=scale,
-        overlaps=overlaps,
-    )
+    return attend_and_store(q, None, None, keys, values, None, *how)
 
 
 def attend_and_store(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    position: Tensor,
-    bias: Tensor | None,
-    cos: Tensor | None,
-    sin: Tensor | None,
-    scale: float,
-    overlaps: bool,
-) -> Tensor:
-    """See `ops`: the Triton form."""
-    return _attend(
-        q,
-        k,
-        v=v,
-        keys=keys,
-        values=values,
-        position=position,
-        bias=bias,
-        cos=cos,
-        sin=sin,
-        scale=scale,
-        overlaps=overlaps,
-    )
-
-
-def _attend(
     q: Tensor,
     k: Tensor | None,
     v: Tensor | None,
@@ -220,6 +170,7 @@ def _attend(
     scale: float,
     overlaps: bool,
 ) -> Tensor:
+    """See `ops`: the Triton form. Without `k`, `v` and a `position` nothing is stored."""
     import torch
     import triton
 

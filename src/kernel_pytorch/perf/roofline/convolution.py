@@ -97,51 +97,32 @@ def convolution(signature: Signature) -> Work | None:
 
 def conv_nd(signature: Signature) -> Work | None:
     """aten::conv1d/2d/3d: input, weight, bias, stride, padding, dilation, groups."""
-    x, weight = tensor(signature, 0), tensor(signature, 1)
-    stride, padding, dilation = (integers(signature, i) for i in (3, 4, 5))
-    if x is None or weight is None or stride is None or padding is None or dilation is None:
-        return None
-    groups = int(argument(signature, 6) or 1)
-    return _forward(
-        x,
-        weight,
-        bias=tensor(signature, 2),
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        transposed=False,
-        extra=(0,),
-        groups=groups,
-    )
+    return _plain(signature, tensor(signature, 2), stride_at=3, padding_at=4, first_of_rest=5)
 
 
 def library_convolution(signature: Signature) -> Work | None:
     """cudnn_convolution: input, weight, padding, stride, dilation, groups, ...; no bias."""
-    return _library(signature, first=2, bias=None)
+    return _plain(signature, None, padding_at=2, stride_at=3, first_of_rest=4)
 
 
 def miopen_convolution(signature: Signature) -> Work | None:
     """miopen_convolution and miopen_depthwise_convolution: input, weight, bias, padding, stride, dilation, groups."""
-    return _library(signature, first=3, bias=tensor(signature, 2))
+    return _plain(signature, tensor(signature, 2), padding_at=3, stride_at=4, first_of_rest=5)
 
 
-def _library(signature: Signature, first: int, bias: Tensor | None) -> Work | None:
+def _plain(
+    signature: Signature, bias: Tensor | None, *, stride_at: int, padding_at: int, first_of_rest: int
+) -> Work | None:
+    """A convolution that is not transposed. Dilation and groups are the rest."""
     x, weight = tensor(signature, 0), tensor(signature, 1)
-    padding, stride, dilation = (integers(signature, first + i) for i in range(3))
+    stride, padding, dilation = (integers(signature, place) for place in (stride_at, padding_at, first_of_rest))
     if x is None or weight is None or stride is None or padding is None or dilation is None:
         return None
-    groups = int(argument(signature, first + 3) or 1)
+    groups = int(argument(signature, first_of_rest + 1) or 1)
     return _forward(
-        x,
-        weight,
-        bias=bias,
-        stride=stride,
-        padding=padding,
-        dilation=dilation,
-        transposed=False,
-        extra=(0,),
+        x, weight, bias=bias, stride=stride, padding=padding, dilation=dilation, transposed=False, extra=(0,),
         groups=groups,
-    )
+    )  # fmt: skip
 
 
 def backward(signature: Signature) -> Work | None:

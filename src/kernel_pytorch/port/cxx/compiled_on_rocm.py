@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Finding, Span
+from kernel_pytorch.port.cxx.absent_kits import absent_kit
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals, directives
 from kernel_pytorch.port.cxx.source import CxxFile
@@ -20,7 +21,7 @@ from kernel_pytorch.port.cxx.source import CxxFile
 # HIP's compiler defines these. The host's compiler, which reads plain C++ files, does not.
 _OF_HIPCC = frozenset({b"__HIPCC__", b"__HIP__"})
 _READ_BY_HIPCC = (".cu", ".cuh", ".hip")
-# Each file is compiled twice, for the host and for the device: both branches of a test for it are compiled.
+# True in the pass for the device alone.
 _DEVICE_PASS = b"__HIP_DEVICE_COMPILE__"
 ROCM_MACROS = _OF_HIPCC | {
     b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", _DEVICE_PASS, b"GGML_USE_HIP",
@@ -64,6 +65,10 @@ def is_within(offset: int, spans: tuple[Span, ...]) -> bool:
 
 def compiled_findings(src: CxxFile, findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings at places that a ROCm build compiles: the others are about code that it never sees."""
+    kit = absent_kit(src)
+    if kit is not None:
+        place = src.line_col(kit[1].start)
+        return (one for one in findings if (one.line, one.col) == place)
     return (one for one in findings if is_compiled(src, src.offset(one.line, one.col)))
 
 
@@ -96,7 +101,9 @@ def _left_out(src: CxxFile) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     ]
     if not known:
         return (), ()
-    return _outermost(_untaken(known, _on_rocm(src))), _outermost(_untaken(known, _on_cuda))
+    # Each file is compiled twice, for the device and for the host: only what neither sees is left out.
+    for_device, for_host = (set(_untaken(known, _on_rocm(src, is_device))) for is_device in (True, False))
+    return _outermost(for_device & for_host), _outermost(_untaken(known, _on_cuda))
 
 
 def _untaken(known: list[list[tuple[Span, Condition | None]]], value: Value) -> Iterator[Span]:
@@ -119,22 +126,26 @@ def _outermost(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(kept)
 
 
-def _on_rocm(src: CxxFile) -> Value:
+def _on_rocm(src: CxxFile, is_device: bool) -> Value:
     """What the parts of a condition are where ROCm compiles the file; None for a macro we know nothing about."""
     of_hipcc = True if src.path.endswith(_READ_BY_HIPCC) else None
     changed = _changed_macros(src)
 
     def value(atom: Atom) -> bool | None:
         is_comparison = atom.operator not in ("defined", "value")
-        if atom.macro in changed or atom.macro == _DEVICE_PASS:
+        if atom.macro in changed:
             return None
+        if atom.macro == _DEVICE_PASS:
+            return None if is_comparison else is_device
         if atom.macro in _OF_HIPCC:
             return None if is_comparison else of_hipcc
         if atom.macro in ROCM_MACROS:
             return None if is_comparison else True
         if atom.macro == CAPABILITY:
-            # Other tests are rewritten, or seen by the device pass only.
-            return compare(0, atom.operator, atom.number) if atom.number > MATCHED_CAPABILITY else None
+            if not is_comparison:
+                return is_device
+            is_matched = is_device and atom.number <= MATCHED_CAPABILITY
+            return compare(MATCHED_CAPABILITY if is_matched else 0, atom.operator, atom.number)
         if atom.macro in VERSION_MACROS:
             return compare(0, atom.operator, atom.number) if is_comparison else False
         return None

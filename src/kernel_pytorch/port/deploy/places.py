@@ -12,6 +12,11 @@ _OTHER_VENDOR = re.compile(
 )
 
 
+def is_for_rocm(path: str) -> bool:
+    """A file that says in its name that it is ROCm's already."""
+    return _ROCM_NAME.search(path) is not None
+
+
 def is_for_another_vendor(path: str) -> bool:
     """A file that says in its name that it is ROCm's already, or meant for other hardware."""
     return bool(_ROCM_NAME.search(path) or _OTHER_VENDOR.search(PurePosixPath(path).name))

@@ -1,4 +1,8 @@
-"""torch.compile's modes that capture graphs, and what each becomes on ROCm."""
+"""torch.compile's modes that capture graphs or search for kernels, and what they become on ROCm: "default".
+
+Searching is left out with capturing, as KP605 and KP621 leave it out where it is a setting of its own: it takes minutes
+per graph, hangs were reported, and a person who has measured that it pays can put it back.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from kernel_pytorch.core.findings import Edit
 from kernel_pytorch.port.python.edits import choice
 from kernel_pytorch.port.python.module import PythonModule
 
-ON_ROCM = {"reduce-overhead": b'"default"', "max-autotune": b'"max-autotune-no-cudagraphs"'}
+ON_ROCM = {"reduce-overhead": b'"default"', "max-autotune": b'"default"'}
+# "max-autotune-no-cudagraphs" is left alone: whoever writes it has chosen a search without graphs, often for AMD.
 # The same as an expression, for a mode that is known only when the code runs.
-LOOKUP = b'{"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}'
+LOOKUP = b'{"reduce-overhead": "default", "max-autotune": "default"}'
 
 
 def capturing(module: PythonModule, node: ast.expr | None) -> Iterator[ast.Constant]:
@@ -28,5 +33,10 @@ def capturing(module: PythonModule, node: ast.expr | None) -> Iterator[ast.Const
 
 
 def gated_mode(module: PythonModule, mode: ast.Constant) -> Edit:
-    """The mode without graphs on ROCm, the original elsewhere."""
+    """The mode without graphs and search on ROCm, the original elsewhere."""
     return choice(module, mode, ON_ROCM[str(mode.value)])
+
+
+def what_it_does(mode: ast.Constant) -> str:
+    """For a message."""
+    return "captures graphs" if mode.value == "reduce-overhead" else "captures graphs, and searches for minutes"

@@ -46,12 +46,15 @@ def _compiler(module: PythonModule, decorator: ast.expr) -> str | None:
 
 
 def is_chosen(module: PythonModule, node: ast.expr) -> bool:
-    """Whether an expression is a choice by the gate already."""
-    return isinstance(node, ast.IfExp) and module.gate_value(node.test) is not None
+    """Whether an expression is a choice by the gate already, or the gate itself."""
+    test = node.test if isinstance(node, ast.IfExp) else node
+    return module.gate_value(test) is not None
 
 
 def choice(module: PythonModule, node: ast.expr, on_rocm: bytes) -> Edit:
-    """`node` becomes `on_rocm if IS_ROCM else node`."""
+    """`node` becomes `on_rocm if IS_ROCM else node`; False for True is `not IS_ROCM`."""
+    if isinstance(node, ast.Constant) and node.value is True and on_rocm == b"False":
+        return Edit(module.span(node), _wrapped(module, node, b"not " + GATE))
     # What a tuple without parentheses holds is taken apart by `if ... else`.
     original = b"(" + module.text(node) + b")" if _is_bare_tuple(module, node) else module.text(node)
     return Edit(module.span(node), _wrapped(module, node, on_rocm + b" if " + GATE + b" else " + original))

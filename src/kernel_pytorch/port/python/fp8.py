@@ -1,10 +1,13 @@
-"""8-bit floats in Python source: which names, on which GPUs, and whether a place makes a tensor of one."""
+"""8-bit floats in Python source: which names, on which GPUs, and where a tensor of one is made."""
 
 from __future__ import annotations
 
 import ast
 
+from kernel_pytorch.port.python.flow import Place, origins, uses
 from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.python.nodes import nodes_of
+from kernel_pytorch.port.python.per_module import per_module
 
 FNUZ = {
     "torch.float8_e4m3fn": b"torch.float8_e4m3fnuz",
@@ -28,11 +31,30 @@ def casts_to(module: PythonModule, node: ast.expr) -> bool:
     return module.qualified(parent.func) == "torch.finfo"
 
 
-def is_of_nvidia_alone(module: PythonModule) -> bool:
-    """A file about NVFP4, whose scales are e4m3fn by definition, or in CUTLASS's language, which KP510 names."""
-    if "nvfp4" in module.src.path.lower():
-        return True
-    return any(name.split(".")[0] == "cutlass" for _, names in module.import_statements for name in names)
+def reaches_cast(module: PythonModule, node: ast.expr) -> bool:
+    """Whether a tensor of the dtype at a place is made, there or wherever the project hands the dtype on to."""
+    return any(casts_to(place.module, place.node) for place in uses(module, node))
+
+
+@per_module
+def casts_by_name(module: PythonModule) -> tuple[tuple[ast.expr, str, Place], ...]:
+    """Dtypes of new tensors that come by another name, with the type they may be and the place that says so."""
+    given = [item.value for item in nodes_of(module, ast.keyword)]
+    given += [item for call in nodes_of(module, ast.Call) for item in call.args]
+    named = (item for item in given if isinstance(item, (ast.Name, ast.Attribute)))
+    found = []
+    for node in named:
+        if module.qualified(node) not in FNUZ and casts_to(module, node):
+            for place in origins(module, node):
+                name = place.module.qualified(place.node)
+                if name in FNUZ and place.module.reached_on_rocm(place.node):
+                    found.append((node, name, place))
+    return tuple(found)
+
+
+def is_ocp_by_definition(module: PythonModule) -> bool:
+    """A file about a format that is e4m3fn by definition: NVFP4's scales, OCP's MX."""
+    return any(name in module.src.path.lower() for name in ("nvfp4", "mxfp", "mx_format"))
 
 
 def is_deferred(module: PythonModule, node: ast.AST) -> bool:

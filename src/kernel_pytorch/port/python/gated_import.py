@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Edit
-from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.python.bindings import assigned_names
+from kernel_pytorch.port.python.flow import origins
+from kernel_pytorch.port.python.module import PythonModule, catches_import_error
 
 ImportNode = ast.Import | ast.ImportFrom
 
@@ -36,14 +38,65 @@ def line_end(module: PythonModule, node: ImportNode) -> int:
 
 
 def is_optional(module: PythonModule, node: ast.AST) -> bool:
-    """Under a condition that asks whether the library is there (it can be done without), or in ROCm's branch."""
+    """Under a condition that asks whether a library is there (it can be done without), or in ROCm's branch.
+
+    What the condition tests decides, not how its names begin: a probe for a module, a function that says whether
+    something is available, or a name that a failed import leaves empty. A plain option (`if use_flash:`) asks the user.
+    """
     if is_rocm_branch(module, node):
         return True
-    words = ("available", "installed", "supported", "has_", "is_flash", "use_", "find_spec")
+    child = node
     for parent in module.parents(node):
-        if isinstance(parent, ast.If) and any(word in ast.unparse(parent.test).lower() for word in words):
+        if isinstance(parent, ast.If) and child in parent.body and _asks_for_library(module, parent.test):
             return True
+        child = parent
     return False
+
+
+_PROBES = ("importlib.util.find_spec", "importlib.metadata.version", "pkgutil.find_loader", "importlib.find_loader")
+_SAYS_AVAILABLE = re.compile(r"available|installed|importable|supported", re.IGNORECASE)
+
+
+def _asks_for_library(module: PythonModule, test: ast.expr) -> bool:
+    pending: list[tuple[PythonModule, ast.expr]] = [(module, test)]
+    seen: set[int] = set()
+    while pending:
+        where, node = pending.pop()
+        if id(node) in seen or len(seen) > 60:
+            continue
+        seen.add(id(node))
+        for item in ast.walk(node):
+            if isinstance(item, ast.Call) and (where.qualified(item.func) in _PROBES or _is_probe(item)):
+                return True
+            if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load):
+                if (where.qualified(item) or "").startswith("torch."):
+                    continue  # `torch.cuda.is_available()` asks for a GPU, which is there
+                if _SAYS_AVAILABLE.search(item.attr if isinstance(item, ast.Attribute) else item.id):
+                    return True
+                if isinstance(item, ast.Name) and _is_left_empty(where, item):
+                    return True
+                pending += [(place.module, place.node) for place in origins(where, item) if place.node is not item]
+    return False
+
+
+def _is_probe(call: ast.Call) -> bool:
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return name in ("find_spec", "package_exists", "hasattr")
+
+
+def _is_left_empty(module: PythonModule, name: ast.Name) -> bool:
+    """A name that the handler of a failed import sets: `except ImportError: flash_attn = None`."""
+    scope = module.scope(module.tree)
+    if name.id not in scope.others:
+        return False
+    handlers = (item for node in ast.walk(module.tree) if isinstance(node, ast.Try) for item in node.handlers)
+    return any(
+        target.id == name.id
+        for handler in handlers
+        if catches_import_error(handler)
+        for statement in handler.body
+        for target, _ in assigned_names(statement)
+    )
 
 
 def is_rocm_branch(module: PythonModule, node: ast.AST) -> bool:
@@ -53,6 +106,10 @@ def is_rocm_branch(module: PythonModule, node: ast.AST) -> bool:
         if isinstance(parent, (ast.If, ast.IfExp)) and child is not parent.test:
             body = parent.body if isinstance(parent.body, list) else [parent.body]
             if module.gate_value(parent.test) is (child in body):
+                return True
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And) and child in parent.values:
+            before = parent.values[: [item is child for item in parent.values].index(True)]
+            if any(module.gate_value(item) is True for item in before):
                 return True
         child = parent
     return False
@@ -91,7 +148,7 @@ def is_own_package(module: PythonModule, *names: str) -> bool:
     return any(name in module.src.project_packages or name in module.package.split(".") for name in names)
 
 
-_OTHER_HARDWARE = re.compile(r"(?:^|[_-])(?:rocm|hip|amd|gaudi|hpu|neuron|tpu|xpu|npu|ascend|ipex|mps)(?:[_-]|$)")
+_OTHER_HARDWARE = re.compile(r"(?:^|[_-])(?:rocm|hip|amd|gaudi|hpu|neuron|tpu|xpu|npu|ascend|ipex|mps|x86)(?:[_-]|$)")
 
 
 def is_for_other_hardware(module: PythonModule) -> bool:

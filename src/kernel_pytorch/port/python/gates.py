@@ -21,7 +21,7 @@ def rocm_value(test: ast.expr) -> bool | None:
         inner = rocm_value(test.operand)
         return None if inner is None else not inner
     if isinstance(test, ast.BoolOp):
-        return _bool(test)
+        return both_ways([rocm_value(item) for item in test.values], isinstance(test.op, ast.Or))
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _compare(test)
     if isinstance(test, ast.Call):
@@ -37,11 +37,10 @@ def rocm_value(test: ast.expr) -> bool | None:
     return True if GATE_NAME.match(_last_name(test)) else None
 
 
-def _bool(test: ast.BoolOp) -> bool | None:
-    values = [rocm_value(item) for item in test.values]
-    decides = isinstance(test.op, ast.Or)
-    if any(value is decides for value in values):
-        return decides
+def both_ways(values: list[bool | None], is_or: bool) -> bool | None:
+    """What `and` or `or` of parts comes to, some of which say nothing about ROCm."""
+    if any(value is is_or for value in values):
+        return is_or
     known = [value for value in values if value is not None]
     return known[0] if len(known) == len(values) else None
 

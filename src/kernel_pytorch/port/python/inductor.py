@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from kernel_pytorch.port.python.bindings import bindings, dotted
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import attribute_settings, bindings, constant, dotted
+from kernel_pytorch.port.python.settings import attribute_settings, constant
 
 CONFIG = "torch._inductor.config"
 _PATCHES = (f"{CONFIG}.patch", "torch._inductor.config.patch")

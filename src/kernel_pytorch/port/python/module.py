@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Span
-from kernel_pytorch.port.python.gates import rocm_value
+from kernel_pytorch.port.python.gates import both_ways, rocm_value
 from kernel_pytorch.port.python.scopes import Scope, build_scopes
 from kernel_pytorch.port.source import SourceFile
 
@@ -145,16 +146,26 @@ class PythonModule:
         """Inside the body of a `try` that catches ImportError (or everything)."""
         child = node
         for parent in self.parents(node):
-            if (
-                isinstance(parent, ast.Try)
-                and child in parent.body
-                and any(map(_catches_import_error, parent.handlers))
-            ):
+            if isinstance(parent, ast.Try) and child in parent.body and any(map(catches_import_error, parent.handlers)):
                 return True
             if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 return False
             child = parent
         return False
+
+    @cached_property
+    def is_for_nvidia_alone(self) -> bool:
+        """A file in a language or for an engine of NVIDIA's: it is imported at the top, without a way around.
+
+        KP510 says so; nothing else about the file matters on ROCm.
+        """
+        top = (node for node in self.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+        named = (
+            [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            for node in top
+            if isinstance(node, ast.Import) or not node.level
+        )
+        return any(name.split(".")[0] in _NVIDIA_LANGUAGES for names in named for name in names)
 
     def is_type_checking_only(self, node: ast.AST) -> bool:
         """Under `if TYPE_CHECKING:`, which never runs."""
@@ -192,6 +203,8 @@ class PythonModule:
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             inner = self.gate_value(test.operand)
             return None if inner is None else not inner
+        if isinstance(test, ast.BoolOp):
+            return both_ways([self.gate_value(item) for item in test.values], isinstance(test.op, ast.Or))
         if isinstance(test, ast.Name) and test.id in self._own_gates:
             return self._own_gates[test.id]
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
@@ -208,14 +221,36 @@ class PythonModule:
                 orelse = parent.orelse if isinstance(parent.orelse, list) else [parent.orelse]
                 if value is not None and (child in orelse) is value:
                     return False
-            if isinstance(parent, ast.BoolOp) and _shut_off(parent, child):
+            if isinstance(parent, ast.BoolOp) and self._shut_off(parent, child):
                 return False
-            if _after_early_exit(parent, child):
+            if self._after_early_exit(parent, child):
                 return False
             if isinstance(parent, ast.FunctionDef) and parent.name.startswith("_") and self._is_never_called(parent):
                 return False
             child = parent
         return True
+
+    def _shut_off(self, node: ast.BoolOp, child: ast.AST) -> bool:
+        """`not is_rocm and X`: X is not evaluated on ROCm."""
+        stops = isinstance(node.op, ast.Or)
+        for item in node.values:
+            if item is child:
+                return False
+            if self.gate_value(item) is stops:
+                return True
+        return False
+
+    def _after_early_exit(self, parent: ast.AST, child: ast.AST) -> bool:
+        """Behind `if is_rocm: return ...` in the same block."""
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(parent, name, None)
+            if not isinstance(block, list) or child not in block:
+                continue
+            for statement in block[: block.index(child)]:
+                leaves = isinstance(statement, ast.If) and isinstance(statement.body[-1], _EXITS)
+                if leaves and isinstance(statement, ast.If) and self.gate_value(statement.test) is True:
+                    return True
+        return False
 
     @cached_property
     def _uses_of_functions(self) -> dict[str, list[ast.AST]]:
@@ -244,6 +279,8 @@ class PythonModule:
         return known[function.name]
 
 
+_NVIDIA_LANGUAGES = frozenset({"cutlass", "tensorrt", "tensorrt_llm"})
+_EXITS = (ast.Return, ast.Raise, ast.Continue)
 _VENDOR_WORDS = {
     "nvidia": "nvidia", "geforce": "nvidia", "tesla": "nvidia", "quadro": "nvidia",
     "amd": "amd", "advanced micro devices": "amd", "radeon": "amd", "instinct": "amd",
@@ -276,33 +313,8 @@ def _vendor_by_name(test: ast.Compare) -> bool | None:
     return on_rocm is isinstance(test.ops[0], ast.Eq)
 
 
-def _shut_off(node: ast.BoolOp, child: ast.AST) -> bool:
-    """`not is_rocm and X`: X is not evaluated on ROCm."""
-    stops = isinstance(node.op, ast.Or)
-    for item in node.values:
-        if item is child:
-            return False
-        if rocm_value(item) is stops:
-            return True
-    return False
-
-
-def _after_early_exit(parent: ast.AST, child: ast.AST) -> bool:
-    """Behind `if is_rocm: return ...` in the same block."""
-    for name in ("body", "orelse", "finalbody"):
-        block = getattr(parent, name, None)
-        if not isinstance(block, list) or child not in block:
-            continue
-        for statement in block[: block.index(child)]:
-            leaves = isinstance(statement, ast.If) and isinstance(
-                statement.body[-1], (ast.Return, ast.Raise, ast.Continue)
-            )
-            if leaves and isinstance(statement, ast.If) and rocm_value(statement.test) is True:
-                return True
-    return False
-
-
-def _catches_import_error(handler: ast.ExceptHandler) -> bool:
+def catches_import_error(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for a failed import, by name or because it takes everything."""
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -310,10 +322,25 @@ def _catches_import_error(handler: ast.ExceptHandler) -> bool:
     return bool(names & {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
-# Only the file at hand is kept: a tree is some fifty times its source, and memory must not grow with the project.
-@lru_cache(maxsize=1)
+# A tree is some fifty times its source, and memory must not grow with the project: of the files looked at last, and of
+# those that their values were followed into, as many are kept as have this much source together.
+_KEPT_BYTES = 400_000
+_kept: OrderedDict[SourceFile, PythonModule | None] = OrderedDict()
+
+
 def python_module(src: SourceFile) -> PythonModule | None:
     """The parsed file, or None where Python itself cannot parse it (or it is not UTF-8)."""
+    if src in _kept:
+        _kept.move_to_end(src)
+        return _kept[src]
+    _kept[src] = parse_module(src)
+    while len(_kept) > 1 and sum(len(one.data) for one in _kept) > _KEPT_BYTES:
+        _kept.popitem(last=False)
+    return _kept[src]
+
+
+def parse_module(src: SourceFile) -> PythonModule | None:
+    """Like `python_module`, and nothing is kept."""
     try:
         src.data.decode("utf-8")
         tree = ast.parse(src.data)

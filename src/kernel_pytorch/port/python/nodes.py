@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TypeVar, cast
 
 from kernel_pytorch.port.python.module import PythonModule
+from kernel_pytorch.port.python.per_module import per_module
 
 Node = TypeVar("Node", bound=ast.AST)
 
 
-@lru_cache(maxsize=1)
+@per_module
 def all_nodes(module: PythonModule) -> tuple[ast.AST, ...]:
     """Every node, in the order of `ast.walk`."""
     return tuple(ast.walk(module.tree))
@@ -25,6 +25,6 @@ def nodes_of(module: PythonModule, kind: type[Node]) -> tuple[Node, ...]:
     return cast("tuple[Node, ...]", known[kind])
 
 
-@lru_cache(maxsize=1)
+@per_module
 def _by_kind(module: PythonModule) -> dict[type[ast.AST], tuple[ast.AST, ...]]:
     return {}

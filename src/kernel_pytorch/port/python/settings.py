@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from kernel_pytorch.port.python.bindings import dotted
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
 
@@ -65,68 +65,6 @@ def attribute_settings(module: PythonModule, *names: str) -> Iterator[Setting]:
                 name = dotted(module, target)
                 if name in names and module.reached_on_rocm(node):
                     yield Setting(name, node.value, node, node, len(targets) == 1)
-
-
-def dotted(module: PythonModule, node: ast.expr) -> str | None:
-    """Like `module.qualified`, and through a name that is bound once, to something imported."""
-    known = module.qualified(node)
-    if known is not None or not isinstance(node, (ast.Attribute, ast.Name)):
-        return known
-    if isinstance(node, ast.Attribute):
-        base = dotted(module, node.value)
-        return f"{base}.{node.attr}" if base is not None else None
-    value = bound_once(module, node)
-    if isinstance(value, (ast.Attribute, ast.Name)) and value is not node:
-        return module.qualified(value)
-    return None
-
-
-def bound_once(module: PythonModule, name: ast.Name) -> ast.expr | None:
-    """What a local or global name is assigned, if there is exactly one assignment of it in its scope."""
-    found = list(bindings(module, name))
-    return found[0] if len(found) == 1 else None
-
-
-def bindings(module: PythonModule, name: ast.Name) -> Iterator[ast.expr | None]:
-    """Every value assigned to a name in the scope it is looked up in; None for a binding that shows no value."""
-    scope = module.scope(name)
-    while name.id not in scope.others and scope.parent is not None:
-        scope = scope.parent
-    yield from _binding_index(module).get((scope.node, name.id), ())
-
-
-@lru_cache(maxsize=1)
-def _binding_index(module: PythonModule) -> dict[tuple[ast.AST, str], list[ast.expr | None]]:
-    """All bindings of a file by scope and name: made once, because rules follow names in every file they look at."""
-    index: dict[tuple[ast.AST, str], list[ast.expr | None]] = {}
-    for node in all_nodes(module):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            for argument in ast.walk(node.args):
-                if isinstance(argument, ast.arg):
-                    index.setdefault((node, argument.arg), []).append(None)
-        for target, value in _targets(node):
-            index.setdefault((module.scope(target).node, target.id), []).append(value)
-    return index
-
-
-def _targets(node: ast.AST) -> Iterator[tuple[ast.Name, ast.expr | None]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                yield target, node.value
-            else:
-                yield from ((item, None) for item in _stored(target))
-    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)):
-        if isinstance(node.target, ast.Name):
-            yield node.target, node.value
-    elif isinstance(node, (ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension)):
-        yield from ((item, None) for item in _stored(node.target))
-    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
-        yield from ((item, None) for item in _stored(node.optional_vars))
-
-
-def _stored(target: ast.expr) -> Iterator[ast.Name]:
-    yield from (item for item in ast.walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
 
 
 def _statement(module: PythonModule, node: ast.AST) -> ast.stmt:

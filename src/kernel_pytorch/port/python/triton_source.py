@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.edits import compiler_of
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import nodes_of
-from kernel_pytorch.port.python.settings import bindings
+from kernel_pytorch.port.python.per_module import per_module
 
 CONFIG = ("triton.Config", "triton.runtime.autotuner.Config", "triton.runtime.Config")
 _POSITIONS = {"num_warps": 1, "num_stages": 2, "num_ctas": 3}
@@ -36,7 +36,7 @@ def options(module: PythonModule, name: str) -> Iterator[Option]:
             yield Option(value, node, is_config)
 
 
-@lru_cache(maxsize=1)
+@per_module
 def _configs_and_launches(module: PythonModule) -> tuple[tuple[ast.Call, bool], ...]:
     if not has_triton(module):
         return ()

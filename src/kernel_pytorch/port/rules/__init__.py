@@ -25,6 +25,8 @@ from kernel_pytorch.port.cxx.unit import Unit, unit_of
 from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.source import SourceFile
 
+_NVIDIA_LIBRARY = "KP510"
+
 
 @dataclass(frozen=True)
 class LoadedRule:
@@ -49,7 +51,9 @@ class LoadedRule:
             return self.check_in_unit(src, unit or unit_of(src))
         assert self.check is not None
         read = _as_read(src)
-        return () if read is None else self.check(read)
+        if read is None or (getattr(read, "is_for_nvidia_alone", False) and self.rule.code != _NVIDIA_LIBRARY):
+            return ()
+        return self.check(read)
 
 
 def _as_read(src: SourceFile) -> object | None:

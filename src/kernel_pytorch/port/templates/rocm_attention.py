@@ -1,19 +1,23 @@
 """flash-attn's functions on ROCm: aiter, then flash-attn's ROCm build, then PyTorch SDPA, then plain PyTorch.
 
 Written by `kpt port`; imports nothing of it, and is imported on ROCm only. Arguments, layouts, masks and return values
-are flash-attn 2's; what cannot be honoured is refused by name. `last_tier()` tells which implementation ran last;
-KPT_ATTENTION_TIER=aiter|flash_attn|sdpa|eager asks for one and fails if it cannot serve the call.
+are flash-attn 2's. What cannot be honoured is refused by name.
+
+The first call of a kind chooses its implementation, the tier, and logs it; torch.compile sees a constant. Compiled code
+calls the libraries' `torch.ops`, other code their Python functions. `last_tier()` names the tier that was last called
+or traced. KPT_ATTENTION_TIER=aiter|flash_attn|sdpa|eager, read on import, asks for one; calls it cannot serve fail.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import logging
 import math
 import os
-from dataclasses import dataclass, replace
-from typing import Any
+import re
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn import functional
@@ -21,8 +25,11 @@ from torch.nn import functional
 __version__ = "2.8.0"  # the flash-attn whose functions these are
 # aiter's CK and assembly kernels exist for these; on other GPUs it fails when it builds or runs.
 AITER_TARGETS = ("gfx942", "gfx950")
+_FORCED = os.environ.get("KPT_ATTENTION_TIER")
+_HAS_GQA = "enable_gqa" in (functional.scaled_dot_product_attention.__doc__ or "")
 _log = logging.getLogger(__name__)
 _logged: set[str] = set()
+_OFFERED = torch.library.Library("rocm_attention", "FRAGMENT")
 _last_tier: str | None = None
 
 
@@ -31,171 +38,282 @@ def last_tier() -> str | None:
     return _last_tier
 
 
-@dataclass(frozen=True)
-class _Call:
+class _Call(NamedTuple):
+    """flash-attn's options. A query sees `left` and `right` keys beside its own; -1 is no limit."""
+
     dropout_p: float = 0.0
-    softmax_scale: float | None = None
+    scale: float | None = None
     causal: bool = False
-    window_size: tuple[int, int] = (-1, -1)
+    left: int = -1
+    right: int = -1
     softcap: float = 0.0
-    alibi_slopes: torch.Tensor | None = None
+    alibi_slopes: Any = None
     deterministic: bool = False
     wants_lse: bool = False
-    wants_probabilities: bool = False
-
-    @property
-    def window(self) -> tuple[int, int]:
-        """Keys to the left and right that a query sees; -1 is no limit. Causal ends at the query itself."""
-        left, right = self.window_size
-        return left, 0 if self.causal else right
 
 
-def _call(
-    dropout_p: float, scale: float | None, causal: bool, window: Any, softcap: float | None, alibi: Any,
-    deterministic: bool, returns: bool,
-) -> _Call:  # fmt: skip
-    left, right = (-1 if side is None else int(side) for side in tuple(window or (-1, -1))[:2])
-    window = (left if left >= 0 else -1, right if right >= 0 else -1)
-    # flash-attn gives the dropout pattern back only where there is dropout.
-    probabilities = bool(returns) and dropout_p > 0.0
-    return _Call(
-        float(dropout_p), scale, bool(causal), window, softcap or 0.0, alibi, deterministic, returns, probabilities
-    )
+def _call(dropout_p: float, scale: Any, causal: bool, window: Any, softcap: Any, alibi: Any, *flags: bool) -> _Call:
+    left, right = (-1, -1) if window is None else window[:2]
+    left, right = -1 if left is None or left < 0 else left, -1 if right is None or right < 0 else right
+    return _Call(dropout_p, scale, causal, left, right, softcap or 0.0, alibi, *flags)
+
+
+# ---- choosing a tier, once for each kind of call --------------------------------------------------------------------
+
+
+_OPTIONS = ("softcap", "alibi_slopes", "window_size", "return_attn_probs")
+_FACTS = ("dropout", "mask", "empty", "wide heads", "training", "compiled")
+
+
+def _tier(function: str, q: Any, k: Any, v: Any, sizes: Any, call: _Call, given: Any = (), ragged: bool = False) -> str:
+    """`sizes`: how many queries and keys; `ragged`: some sequences have fewer. "plain" leaves the libraries out."""
+    options = (
+        call.softcap != 0.0, call.alibi_slopes is not None, call.left >= 0 or call.right >= 0, call.wants_lse,
+        call.dropout_p > 0.0, _mask(sizes[0], sizes[1], call, ragged) == "some",
+        not (q.shape[0] and sizes[0] and sizes[1]), q.shape[-1] > 256,
+        torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad),
+        torch.compiler.is_compiling(),
+    )  # fmt: skip
+    # Sizes and numbers can be symbols of torch.compile; a choice rests on constants.
+    constants = tuple([True if option else False for option in options])  # noqa: SIM210
+    return str(_constant_tier(function, q.device, q.dtype, given, constants))
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _constant_tier(*kind: Any) -> str:
+    """Called when torch.compile traces, not when the compiled code runs."""
+    global _last_tier
+    _last_tier = _choose(*kind)
+    return _last_tier
+
+
+@functools.cache
+def _choose(function: str, device: Any, dtype: Any, given: tuple[str, ...], options: tuple[bool, ...]) -> str:
+    asked = (*given, *(name for name, holds in zip((*_OPTIONS, *_FACTS), options, strict=True) if holds))
+    passed: list[str] = []
+    for tier in ("sdpa", "eager") if function == "plain" else ("aiter", "flash_attn", "sdpa", "eager"):
+        if _FORCED and tier != _FORCED:
+            continue
+        if tier in ("sdpa", "eager"):
+            reason = _torch_refuses(tier, asked)
+        elif not _runs_kernels(device, dtype):
+            reason = f"{tier} serves half precision on a GPU"
+        elif tier == "aiter" and _target(device) not in AITER_TARGETS:
+            reason = f"aiter has no kernels for {_target(device)}"
+        else:
+            reason = _library_refuses(tier, function, asked)
+        if reason is None:
+            if tier not in _logged:
+                _logged.add(tier)
+                level = logging.WARNING if tier in ("sdpa", "eager") else logging.INFO
+                _log.log(level, "attention on ROCm runs on %s%s", tier, f" ({'; '.join(passed)})" if passed else "")
+            return tier
+        passed.append(reason)
+    raise NotImplementedError(f"no attention for this call: {'; '.join(passed) or f'no tier named {_FORCED!r}'}")
+
+
+def _torch_refuses(tier: str, asked: tuple[str, ...]) -> str | None:
+    if "cache_leftpad" in asked:
+        return "only flash-attn's own kernel has cache_leftpad"
+    if tier == "eager":
+        return None
+    if "softcap" in asked or "return_attn_probs" in asked:
+        return "SDPA has neither softcap nor the log-sum-exp"
+    if "alibi_slopes" in asked:
+        return "SDPA would round the ALiBi bias to the inputs' precision"
+    if "empty" in asked:
+        return "SDPA is not asked about empty sequences"
+    if "mask" in asked and torch.version.hip and torch.__version__.startswith("2.6."):
+        return "torch 2.6 on ROCm computes masked SDPA wrongly (AOTriton 0.8.0)"
+    return None
+
+
+def _runs_kernels(device: torch.device, dtype: torch.dtype) -> bool:
+    return device.type == "cuda" and dtype in (torch.float16, torch.bfloat16)
+
+
+def _target(device: torch.device) -> str:
+    return str(getattr(torch.cuda.get_device_properties(device), "gcnArchName", "")).split(":")[0]
+
+
+def _library_refuses(tier: str, function: str, asked: tuple[str, ...]) -> str | None:
+    if "dropout" in asked and "return_attn_probs" in asked and (tier == "aiter" or "compiled" in asked):
+        return f"{tier} does not give flash-attn's dropout pattern here"
+    if tier == "aiter" and "wide heads" in asked:
+        return "aiter's head size ends at 256"
+    if tier == "aiter" and "training" in asked and "softcap" in asked:
+        return "aiter's backward pass leaves softcap out"
+    for op in (None,) if "compiled" not in asked else (0, 1) if "training" in asked else (0,):
+        entry = _entry(tier, function, op)
+        if isinstance(entry, str):
+            return entry
+        for argument in asked:
+            if argument not in _FACTS and not entry[1].keys() & _SPELLINGS.get(argument, {argument}):
+                return f"{tier}.{function} has no {argument}"
+    return None
 
 
 # ---- tiers one and two: kernels that may be installed -------------------------------------------------------------
 
+_SPELLINGS = {
+    "softcap": {"softcap", "logits_soft_cap"},
+    "window_size": {"window_size", "window_size_left"},
+    # Every op gives the log-sum-exp back, asked or not, and takes it in its backward pass.
+    "return_attn_probs": {"return_lse", "return_attn_probs", "return_softmax_lse", "return_softmax", "softmax_lse"},
+}
+_OPS = {
+    ("aiter", "flash_attn_func"): ("mha_fwd", "mha_bwd"),
+    ("aiter", "flash_attn_varlen_func"): ("mha_varlen_fwd", "mha_varlen_bwd"),
+    ("flash_attn", "flash_attn_func"): ("_flash_attn_forward", "_flash_attn_backward"),
+    ("flash_attn", "flash_attn_varlen_func"): ("_flash_attn_varlen_forward", "_flash_attn_varlen_backward"),
+}
 
-def _module(name: str) -> Any:
+
+@functools.cache
+def _entry(tier: str, function: str, op: int | None) -> Any:
+    """A library's Python function, its forward op (0) or its backward op (1), and the arguments it takes.
+
+    They differ from one release to the next. A string says why there is none.
+    """
     try:
-        return importlib.import_module(name)
+        library = importlib.import_module(tier)
     except Exception as error:  # a broken build fails in many ways, and the next tier serves all of them
-        return f"{name} is not usable ({type(error).__name__}: {error})"
+        return f"{tier} is not usable ({type(error).__name__}: {error})"
+    if op is None:
+        run = getattr(library, function, None)
+        return (run, inspect.signature(run).parameters) if run else f"this {tier} has no {function}"
+    run = getattr(getattr(torch.ops, tier), _OPS.get((tier, function), ("", ""))[op] or "no such op", None)
+    if run is None:
+        return f"this {tier} has no {function} in torch.ops"
+    taken = {one.name: one for one in run.default._schema.arguments}
+    known = _values(tier, True, dict.fromkeys((*_OTHERS, *_SAVED, "dout", "dq", "dk", "dv")), _Call())
+    unknown = [name for name, one in taken.items() if name not in known and not one.has_default_value()]
+    if unknown:
+        return f"{tier}'s op for {function} asks for {unknown[0]}"
+    _offer(f"{tier}_{_OPS[tier, function][op]}", run.default)
+    return run.default, taken
 
 
-def _target(tensor: torch.Tensor) -> str:
-    properties = torch.cuda.get_device_properties(tensor.device)
-    return str(getattr(properties, "gcnArchName", "")).split(":")[0]
+def _offer(name: str, run: Any) -> None:
+    """The op as `torch.ops.rocm_attention.NAME`. aiter's own schema calls every tensor written; only gradients are."""
+    if not hasattr(torch.ops.rocm_attention, name):
+        schema = re.sub(r"\(\w+!\)(\??) (?!d[qkv]\b)", r"\1 ", str(run._schema).partition("(")[2])
+        _OFFERED.define(f"{name}({schema}")
+        for key in ("CPU", "CUDA"):
+            _OFFERED.impl(name, run, key)
+        torch.library.register_fake(f"rocm_attention::{name}", run, lib=_OFFERED)
 
 
-def _runs_kernels(tensor: torch.Tensor) -> bool:
-    return tensor.is_cuda and tensor.dtype in (torch.float16, torch.bfloat16)
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _arguments(tier: str, function: str, op: int | None) -> tuple[str, ...]:
+    return tuple(_entry(tier, function, op)[1])
 
 
-def _accepts(function: Any, keywords: dict[str, Any]) -> str | None:
-    """The first keyword that a function does not take. Signatures differ from one release to the next."""
-    known = inspect.signature(function).parameters
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
-        return None
-    return next((name for name in keywords if name not in known), None)
+def _values(tier: str, is_op: bool, tensors: dict[str, Any], call: _Call) -> dict[str, Any]:
+    """Every argument, by each name that a function or an op may have for it."""
+    return {
+        **tensors,
+        "dropout_p": call.dropout_p, "softmax_scale": call.scale, "causal": call.causal, "is_causal": call.causal,
+        "window_size": (call.left, call.right), "window_size_left": call.left, "window_size_right": call.right,
+        "softcap": call.softcap, "logits_soft_cap": call.softcap, "alibi_slopes": call.alibi_slopes,
+        "deterministic": call.deterministic, "return_lse" if tier == "aiter" else "return_attn_probs": call.wants_lse,
+        "return_softmax_lse": call.wants_lse or is_op, "return_softmax": False, "return_dropout_randval": False,
+        "min_seqlen_q": 0, "sink_size": 0, "zero_tensors": False,
+    }  # fmt: skip
 
 
-def _keywords(call: _Call) -> dict[str, Any]:
-    """What differs from the defaults: older releases lack the later arguments."""
-    keywords: dict[str, Any] = {
-        "dropout_p": call.dropout_p,
-        "softmax_scale": call.softmax_scale,
-        "causal": call.causal,
-        "deterministic": call.deterministic,
-    }
-    if call.window_size != (-1, -1):
-        keywords["window_size"] = call.window_size
-    if call.alibi_slopes is not None:
-        keywords["alibi_slopes"] = call.alibi_slopes
-    return keywords
+def _run_op(tier: str, function: str, op: int, tensors: dict[str, Any], call: _Call) -> Any:
+    values = _values(tier, True, tensors, call)
+    run = getattr(torch.ops.rocm_attention, f"{tier}_{_OPS[tier, function][op]}").default
+    return run(**{name: values[name] for name in _arguments(tier, function, op) if name in values})
 
 
-def _aiter(name: str, tensors: dict[str, Any], call: _Call) -> Any:
-    """aiter's function by keywords only: its positions are not flash-attn's. A string says why it cannot serve."""
-    query = tensors["q"]
-    if not _runs_kernels(query):
-        return "aiter serves half precision on a GPU"
-    if _target(query) not in AITER_TARGETS:
-        return f"aiter has no kernels for {_target(query)}"
-    if query.shape[-1] > 256:
-        return "aiter's head size ends at 256"
-    if call.wants_probabilities:
-        return "aiter's dropout pattern is not flash-attn's"
-    module = _module("aiter")
-    function = module if isinstance(module, str) else getattr(module, name, f"this aiter has no {name}")
-    if isinstance(function, str):
-        return function
-    known = inspect.signature(function).parameters
-    keywords = {**tensors, **_keywords(call)}
-    if "window_size" in keywords and len(getattr(known.get("window_size"), "default", None) or ()) == 3:
-        keywords["window_size"] = (*call.window_size, 0)  # the third entry is the number of sink tokens
-    if call.softcap:
-        keywords["logits_soft_cap"] = call.softcap
-    if call.wants_lse:
-        keywords["return_lse"] = True
-    refused = _accepts(function, keywords)
-    if refused is not None:
-        return f"aiter.{name} has no {refused}"
-    result = function(**keywords)
-    return (*result[:2], None) if call.wants_lse else result
+def _by_library(tier: str, function: str, tensors: dict[str, Any], call: _Call) -> Any:
+    """By keywords only: aiter's positions are not flash-attn's."""
+    if not torch.compiler.is_compiling():
+        values = _values(tier, False, tensors, call)
+        run, taken = _entry(tier, function, None)
+        if len(getattr(taken.get("window_size"), "default", None) or ()) == 3:
+            values["window_size"] += (0,)  # the number of sink tokens
+        result = run(**{name: values[name] for name in taken if name in values})
+        return (*result[:2], None) if call.wants_lse and tier == "aiter" else result
+    q, k, v = (tensors[name] for name in "qkv")
+    size = v.shape[-1]
+    call = call._replace(scale=q.shape[-1] ** -0.5 if call.scale is None else call.scale)
+    if q.shape[-1] % 8 or size % 8:  # as the libraries' Python functions do before they call their op
+        q, k, v = (functional.pad(item, (0, -item.shape[-1] % 8)) for item in (q, k, v))
+    q, k, v = (item if item.stride(-1) == 1 else item.contiguous() for item in (q, k, v))
+    # Dynamo refuses one tensor for two inputs of an autograd function.
+    k, v = k.view_as(k) if k is q else k, v.view_as(v) if v is q or v is k else v
+    out, lse = _Op.apply(tier, function, q, k, v, *(tensors.get(name) for name in _OTHERS), *call)
+    out = out if out.shape[-1] == size else out[..., :size]
+    return (out, lse, None) if call.wants_lse else out
 
 
-def _flash_attn(name: str, tensors: dict[str, Any], call: _Call) -> Any:
-    if not _runs_kernels(tensors["q"]):
-        return "flash_attn serves half precision on a GPU"
-    module = _module("flash_attn")
-    function = module if isinstance(module, str) else getattr(module, name, f"this flash_attn has no {name}")
-    if isinstance(function, str):
-        return function
-    keywords = {**tensors, **_keywords(call)}
-    if call.softcap:
-        keywords["softcap"] = call.softcap
-    if call.wants_lse:
-        keywords["return_attn_probs"] = True
-    refused = _accepts(function, keywords)
-    return f"flash_attn.{name} has no {refused}" if refused is not None else function(**keywords)
+_OTHERS = ("cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k", "block_table")
+_SAVED = ("q", "k", "v", "out", "softmax_lse", "rng_state")
+
+
+class _Op(torch.autograd.Function):  # type: ignore[misc]
+    """A library's forward and backward op as one differentiable function that torch.compile can trace."""
+
+    @staticmethod
+    def forward(ctx: Any, tier: str, function: str, q: Any, k: Any, v: Any, *rest: Any) -> Any:
+        others = {name: value for name, value in zip(_OTHERS, rest, strict=False) if value is not None}
+        call = _Call(*rest[len(_OTHERS) :])
+        out, lse, _, rng_state = _run_op(tier, function, 0, {"q": q, "k": k, "v": v, **others}, call)
+        ctx.save_for_backward(q, k, v, out, lse, rng_state)
+        ctx.tier, ctx.function, ctx.others, ctx.call = tier, function, others, call
+        ctx.mark_non_differentiable(lse)
+        return out, lse
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any, _: Any) -> Any:
+        tensors = dict(zip(_SAVED, ctx.saved_tensors, strict=True))
+        results = {"d" + name: torch.empty_like(tensors[name]) for name in "qkv"}
+        tensors |= {"dout": gradient.contiguous(), **results, **ctx.others}
+        _run_op(ctx.tier, ctx.function, 1, tensors, ctx.call)
+        return (None, None, *results.values(), *(None for _ in (*_OTHERS, *ctx.call)))
 
 
 # ---- tiers three and four: PyTorch ---------------------------------------------------------------------------------
 
 
-def _positions(q: torch.Tensor, k: torch.Tensor, lengths: torch.Tensor | None) -> tuple[Any, Any, Any]:
+def _mask(queries: int, keys: int, call: _Call, ragged: bool) -> str:
+    """Which mask: "none", torch's own "causal" (aligned at the top left, so only for equal lengths), or "some"."""
+    right = 0 if call.causal else call.right
+    if not ragged and call.left < 0 and (right < 0 or (right == 0 and queries == 1)):
+        return "none"
+    return "causal" if not ragged and call.left < 0 and right == 0 and queries == keys else "some"
+
+
+def _positions(q: Any, k: Any, sizes: Any) -> tuple[Any, Any, Any]:
     """Each query's place among the keys (the last query stands at the last key), the keys' places, and their number."""
-    number = k.shape[1] if lengths is None else lengths.view(-1, 1, 1, 1)
-    rows = torch.arange(q.shape[1], device=q.device).view(1, 1, -1, 1) + (number - q.shape[1])
-    return rows, torch.arange(k.shape[1], device=q.device).view(1, 1, 1, -1), number
+    queries, keys = (q.shape[1], k.shape[1]) if sizes is None else (item.view(-1, 1, 1, 1) for item in sizes)
+    rows = torch.arange(q.shape[1], device=q.device).view(1, 1, -1, 1) + (keys - queries)
+    return rows, torch.arange(k.shape[1], device=q.device).view(1, 1, 1, -1), keys
 
 
-def _allowed(q: torch.Tensor, k: torch.Tensor, call: _Call, lengths: torch.Tensor | None) -> torch.Tensor | None:
+def _allowed(q: Any, k: Any, call: _Call, sizes: Any) -> Any:
     """Which keys a query may see, (batch or 1, 1, queries, keys); None where it sees them all."""
-    left, right = call.window
-    if lengths is None and left < 0 and (right < 0 or (right == 0 and q.shape[1] == 1)):
+    if _mask(q.shape[1], k.shape[1], call, sizes is not None) == "none":
         return None
-    rows, columns, number = _positions(q, k, lengths)
-    allowed: torch.Tensor = (columns < number) & (rows == rows)
-    if left >= 0:
-        allowed = allowed & (columns >= rows - left)
-    if right >= 0:
-        allowed = allowed & (columns <= rows + right)
+    rows, columns, number = _positions(q, k, sizes)
+    allowed = (columns < number) & (rows == rows)
+    if call.left >= 0:
+        allowed = allowed & (columns >= rows - call.left)
+    if call.causal or call.right >= 0:
+        allowed = allowed & (columns <= rows + (0 if call.causal else call.right))
     return allowed
 
 
-def _alibi(q: torch.Tensor, k: torch.Tensor, slopes: torch.Tensor, lengths: torch.Tensor | None) -> torch.Tensor:
-    rows, columns, _ = _positions(q, k, lengths)
-    per_head = slopes.view(1, -1, 1, 1) if slopes.dim() == 1 else slopes.view(*slopes.shape, 1, 1)
-    return -per_head * (rows - columns).abs()
-
-
-def _sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, call: _Call, lengths: torch.Tensor | None) -> Any:
-    if call.softcap or call.wants_lse:
-        return "SDPA has neither softcap nor the log-sum-exp"
-    if call.alibi_slopes is not None:
-        return "SDPA would round the ALiBi bias to the inputs' precision"
-    if not (q.shape[1] and k.shape[1] and q.shape[0]):
-        return "SDPA is not asked about empty sequences"
-    square = call.causal and lengths is None and q.shape[1] == k.shape[1] and call.window_size[0] < 0
-    allowed = None if square else _allowed(q, k, call, lengths)
-    if allowed is not None and torch.version.hip and torch.__version__.startswith("2.6."):
-        return "torch 2.6 on ROCm computes masked SDPA wrongly (AOTriton 0.8.0)"
-    queries, keys, values = (item.transpose(1, 2) for item in (q, k, v))
+def _sdpa(q: Any, k: Any, v: Any, call: _Call, sizes: Any) -> Any:
+    square = _mask(q.shape[1], k.shape[1], call, sizes is not None) == "causal"
+    allowed = None if square else _allowed(q, k, call, sizes)
+    queries, keys, values = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
     extra: dict[str, Any] = {}
     if q.shape[2] != k.shape[2]:
-        if "enable_gqa" in (functional.scaled_dot_product_attention.__doc__ or ""):
+        if _HAS_GQA:
             extra["enable_gqa"] = True
         else:
             keys, values = (item.repeat_interleave(q.shape[2] // k.shape[2], dim=1) for item in (keys, values))
@@ -205,31 +323,30 @@ def _sdpa(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, call: _Call, length
         blind = ~allowed.any(-1, keepdim=True)
         allowed = allowed | blind
     out = functional.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=allowed, dropout_p=call.dropout_p, is_causal=square,
-        scale=call.softmax_scale, **extra,
-    )  # fmt: skip
+        queries, keys, values, attn_mask=allowed, dropout_p=call.dropout_p, is_causal=square, scale=call.scale, **extra
+    )
     if blind is not None:
         out = out.masked_fill(blind, 0.0)
     return out.transpose(1, 2)
 
 
-def _eager(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, call: _Call, lengths: torch.Tensor | None) -> Any:
+def _eager(q: Any, k: Any, v: Any, call: _Call, sizes: Any) -> Any:
     batch, queries, heads, size = q.shape
     groups = k.shape[2]
     if heads % groups:
         raise ValueError(f"{heads} query heads cannot share {groups} key heads")
     kind = torch.float64 if q.dtype is torch.float64 else torch.float32
-    scale = call.softmax_scale if call.softmax_scale is not None else 1.0 / math.sqrt(size)
+    scale = call.scale if call.scale is not None else 1.0 / math.sqrt(size)
     grouped = q.to(kind).reshape(batch, queries, groups, heads // groups, size)
     scores = torch.einsum("bqgnd,bkgd->bgnqk", grouped * scale, k.to(kind)).reshape(batch, heads, queries, k.shape[1])
     if call.softcap:
         scores = call.softcap * torch.tanh(scores / call.softcap)
     if call.alibi_slopes is not None:
-        scores = scores + _alibi(q, k, call.alibi_slopes.to(kind), lengths)
-    allowed = _allowed(q, k, call, lengths)
-    blind = torch.zeros(1, 1, queries, 1, dtype=torch.bool, device=q.device)
-    if k.shape[1] == 0:
-        blind = ~blind
+        rows, columns, _ = _positions(q, k, sizes)
+        slopes = call.alibi_slopes.to(kind)  # for each head, or for each sequence and head
+        scores = scores - slopes.view(-1, heads, 1, 1) * (rows - columns).abs()
+    allowed = _allowed(q, k, call, sizes)
+    blind = torch.full((1, 1, queries, 1), k.shape[1] == 0, device=q.device)
     if allowed is not None:
         blind = ~allowed.any(-1, keepdim=True)
         scores = scores.masked_fill(~(allowed | blind), float("-inf"))
@@ -244,76 +361,60 @@ def _eager(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, call: _Call, lengt
     if not call.wants_lse:
         return out
     lse = torch.logsumexp(scores, dim=-1).masked_fill(blind.squeeze(-1), float("inf"))
-    return out, lse.to(torch.promote_types(kind, torch.float32)), weights if call.wants_probabilities else None
+    return out, lse.to(kind), weights if call.dropout_p > 0.0 else None
 
 
-# ---- choosing ------------------------------------------------------------------------------------------------------
+def _by_torch(q: Any, k: Any, v: Any, call: _Call, sizes: Any = None, tier: str = "") -> Any:
+    """`sizes`: tensors with the sequences' numbers of queries and of keys, where these differ."""
+    tier = tier or _tier("plain", q, k, v, (q.shape[1], k.shape[1]), call, ragged=sizes is not None)
+    return (_sdpa if tier == "sdpa" else _eager)(q, k, v, call, sizes)
 
 
-def _first(attempts: list[tuple[str, Any]], passed: list[str], otherwise: Any = None) -> Any:
-    """The first implementation that serves the call. Which one, and what was passed over, is logged once."""
-    global _last_tier
-    forced = os.environ.get("KPT_ATTENTION_TIER")
-    for tier, attempt in attempts:
-        if forced and tier != forced:
-            continue
-        result = attempt()
-        if isinstance(result, str):
-            passed.append(result)
-            continue
-        _last_tier = tier
-        if tier not in _logged:
-            _logged.add(tier)
-            level = logging.WARNING if tier in ("sdpa", "eager") else logging.INFO
-            _log.log(level, "attention on ROCm runs on %s%s", tier, f" ({'; '.join(passed)})" if passed else "")
-        return result
-    if otherwise is not None and forced not in ("aiter", "flash_attn"):
-        return otherwise()
-    raise NotImplementedError(f"no attention for this call: {'; '.join(passed) or f'no tier named {forced!r}'}")
-
-
-def _kernels(name: str, tensors: dict[str, Any], call: _Call) -> list[tuple[str, Any]]:
-    return [
-        ("aiter", lambda: _aiter(name, tensors, call)),
-        ("flash_attn", lambda: _flash_attn(name, tensors, call)),
-    ]
-
-
-def _plain(q: Any, k: Any, v: Any, call: _Call, passed: list[str], lengths: torch.Tensor | None = None) -> Any:
-    tiers = [("sdpa", lambda: _sdpa(q, k, v, call, lengths)), ("eager", lambda: _eager(q, k, v, call, lengths))]
-    return _first(tiers, passed)
-
-
-def _plain_varlen(q: Any, k: Any, v: Any, ends_q: Any, ends_k: Any, call: _Call, passed: list[str]) -> Any:
-    """Sequence by sequence; all at once where they are equally long."""
+def _one_by_one(q: Any, k: Any, v: Any, ends_q: Any, ends_k: Any, call: _Call) -> Any:
+    """Sequence by sequence, or all at once where they are equally long: the lengths are read on the host."""
     at_q, at_k = ends_q.tolist(), ends_k.tolist()
     number = len(at_q) - 1
     lengths = {(at_q[i + 1] - at_q[i], at_k[i + 1] - at_k[i]) for i in range(number)}
-    if len(lengths) == 1 and 0 not in next(iter(lengths)):
-        whole_q = q[: at_q[-1]].unflatten(0, (number, -1))
-        whole_k, whole_v = (item[: at_k[-1]].unflatten(0, (number, -1)) for item in (k, v))
-        parts = [_plain(whole_q, whole_k, whole_v, call, passed)]
-    else:
-        parts = []
-        for i in range(number):
-            rows, keys = slice(at_q[i], at_q[i + 1]), slice(at_k[i], at_k[i + 1])
-            slopes = call.alibi_slopes
-            if slopes is not None and slopes.dim() == 2:
-                slopes = slopes[i : i + 1]
-            one = replace(call, alibi_slopes=slopes)
-            parts.append(_plain(q[rows][None], k[keys][None], v[keys][None], one, passed))
+    step = number if len(lengths) == 1 and 0 not in next(iter(lengths)) else 1
+    parts = []
+    for i in range(0, number, step):
+        rows, columns = slice(at_q[i], at_q[i + step]), slice(at_k[i], at_k[i + step])
+        queries, keys, values = (
+            item.unflatten(0, (step, -1)) if step > 1 else item[None] for item in (q[rows], k[columns], v[columns])
+        )
+        slopes = call.alibi_slopes
+        slopes = slopes if slopes is None or slopes.dim() == 1 else slopes[i : i + step]
+        parts.append(_by_torch(queries, keys, values, call._replace(alibi_slopes=slopes)))
     if not call.wants_lse:
         return torch.cat([part.flatten(0, 1) for part in parts])
-    if call.wants_probabilities:
-        raise NotImplementedError("return_attn_probs with dropout over sequences of different length")
     lse = torch.cat([part[1].transpose(0, 1).flatten(1) for part in parts], dim=1)
     return torch.cat([part[0].flatten(0, 1) for part in parts]), lse, None
 
 
-def _unpaged(cache: torch.Tensor, table: torch.Tensor) -> torch.Tensor:
+def _padded(q: Any, k: Any, v: Any, ends_q: Any, ends_k: Any, longest: tuple[int, int], call: _Call, table: Any) -> Any:
+    """All sequences at once, filled up to the longest: nothing asks the host, so it compiles and can be captured."""
+    if table is None:
+        keys, values = (_filled(item, ends_k, longest[1]) for item in (k, v))
+    else:
+        keys, values = _unpaged(k, table), _unpaged(v, table)
+    result = _by_torch(_filled(q, ends_q, longest[0]), keys, values, call, (ends_q.diff(), ends_k.diff()))
+    tokens = torch.arange(q.shape[0], device=q.device)
+    row = torch.bucketize(tokens, ends_q[1:], right=True).clamp(max=ends_q.shape[0] - 2)
+    column = (tokens - ends_q[row]).clamp(max=longest[0] - 1)
+    if not call.wants_lse:
+        return result[row, column]
+    return result[0][row, column], result[1].transpose(0, 1)[:, row, column], None
+
+
+def _filled(tokens: Any, ends: Any, longest: int) -> Any:
+    """(tokens, heads, size) as (batch, longest, heads, size); behind a sequence's end stands anything finite."""
+    at = ends[:-1, None] + torch.arange(longest, device=tokens.device)
+    return functional.pad(tokens, (0, 0, 0, 0, 0, 1))[at.clamp(max=tokens.shape[0])]
+
+
+def _unpaged(cache: Any, table: Any) -> Any:
     """(pages, page size, heads, size) as (batch, keys, heads, size)."""
-    pages: torch.Tensor = cache[table.clamp(min=0).long()]
-    return pages.flatten(1, 2)
+    return cache[table.clamp(min=0).long()].flatten(1, 2)
 
 
 # ---- flash-attn's functions ----------------------------------------------------------------------------------------
@@ -326,9 +427,10 @@ def flash_attn_func(
 ) -> Any:  # fmt: skip
     """(batch, seqlen, heads, size) each; fewer key heads than query heads are shared; causal is bottom-right."""
     call = _call(dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic, return_attn_probs)
-    passed: list[str] = []
-    tiers = _kernels("flash_attn_func", {"q": q, "k": k, "v": v}, call)
-    return _first(tiers, passed, lambda: _plain(q, k, v, call, passed))
+    tier = _tier("flash_attn_func", q, k, v, (q.shape[1], k.shape[1]), call)
+    if tier in ("sdpa", "eager"):
+        return _by_torch(q, k, v, call, None, tier)
+    return _by_library(tier, "flash_attn_func", {"q": q, "k": k, "v": v}, call)
 
 
 def flash_attn_varlen_func(
@@ -339,25 +441,22 @@ def flash_attn_varlen_func(
 ) -> Any:  # fmt: skip
     """(tokens, heads, size) each, sequences end to end; `block_table` makes k and v pages of a cache."""
     call = _call(dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic, return_attn_probs)
-    tensors = {
-        "q": q, "k": k, "v": v, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k,
-        "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k,
-    }  # fmt: skip
-    if block_table is not None:
-        tensors["block_table"] = block_table
-    passed: list[str] = []
-
-    def otherwise() -> Any:
-        keys, values = k, v
+    paged = () if block_table is None else ("block_table",)
+    tier = _tier("flash_attn_varlen_func", q, k, v, (max_seqlen_q, max_seqlen_k), call, paged)
+    if tier not in ("sdpa", "eager"):
+        tensors = {"q": q, "k": k, "v": v, "cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k,
+                   "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k}  # fmt: skip
         if block_table is not None:
-            sizes = (cu_seqlens_k[1:] - cu_seqlens_k[:-1]).tolist()
-            keys, values = (
-                torch.cat([rows[:size] for rows, size in zip(_unpaged(cache, block_table), sizes, strict=True)])
-                for cache in (k, v)
-            )
-        return _plain_varlen(q, keys, values, cu_seqlens_q, cu_seqlens_k, call, passed)
-
-    return _first(_kernels("flash_attn_varlen_func", tensors, call), passed, otherwise)
+            tensors["block_table"] = block_table
+        return _by_library(tier, "flash_attn_varlen_func", tensors, call)
+    if call.wants_lse and call.dropout_p > 0.0:
+        raise NotImplementedError("return_attn_probs with dropout over sequences of different length")
+    if torch.compiler.is_compiling() or (q.is_cuda and torch.cuda.is_current_stream_capturing()):
+        return _padded(q, k, v, cu_seqlens_q, cu_seqlens_k, (max_seqlen_q, max_seqlen_k), call, block_table)
+    if block_table is not None:
+        sizes = zip(_unpaged(k, block_table), _unpaged(v, block_table), cu_seqlens_k.diff().tolist(), strict=True)
+        k, v = (torch.cat(rows) for rows in zip(*((keys[:n], values[:n]) for keys, values, n in sizes), strict=True))
+    return _one_by_one(q, k, v, cu_seqlens_q, cu_seqlens_k, call)
 
 
 def flash_attn_qkvpacked_func(qkv: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -400,99 +499,74 @@ def flash_attn_with_kvcache(
     rotary_interleaved: bool = True, alibi_slopes: Any = None, num_splits: int = 0, return_softmax_lse: bool = False,
 ) -> Any:  # fmt: skip
     """New keys and values go into the cache in place, at `cache_seqlens`; then attention over what the cache holds."""
+    call = _call(0.0, softmax_scale, causal, window_size, softcap, alibi_slopes, False, return_softmax_lse)
     given = {
         "k": k, "v": v, "rotary_cos": rotary_cos, "rotary_sin": rotary_sin, "cache_seqlens": cache_seqlens,
         "cache_batch_idx": cache_batch_idx, "cache_leftpad": cache_leftpad, "block_table": block_table,
-        "softmax_scale": softmax_scale, "alibi_slopes": alibi_slopes,
     }  # fmt: skip
-    keywords = {"q": q, "k_cache": k_cache, "v_cache": v_cache, "causal": causal, "window_size": window_size,
-                "rotary_interleaved": rotary_interleaved, "num_splits": num_splits}  # fmt: skip
-    keywords.update({name: value for name, value in given.items() if value is not None})
-    if softcap:
-        keywords["softcap"] = softcap
-    if return_softmax_lse:
-        keywords["return_softmax_lse"] = True
-    passed: list[str] = []
-
-    def kernel() -> Any:
-        module = _module("flash_attn") if _runs_kernels(q) else "flash_attn serves half precision on a GPU"
-        function = module if isinstance(module, str) else module.flash_attn_with_kvcache
-        refused = None if isinstance(function, str) else _accepts(function, keywords)
-        if refused is not None:
-            return f"flash_attn.flash_attn_with_kvcache has no {refused}"
-        return function if isinstance(function, str) else function(**keywords)
-
-    def otherwise() -> Any:
-        if cache_leftpad is not None:
-            raise NotImplementedError("cache_leftpad without flash-attn's own kernel")
-        batch, fresh = q.shape[0], 0 if k is None else k.shape[1]
-        held = k_cache.shape[1] * (1 if block_table is None else block_table.shape[1])
-        before = held - fresh if cache_seqlens is None else cache_seqlens
-        before = torch.as_tensor(before, device=q.device).expand(batch)
-        slots = torch.arange(batch, device=q.device) if cache_batch_idx is None else cache_batch_idx.long()
-        queries, keys = q, k
+    given = {name: value for name, value in given.items() if value is not None}
+    tier = _tier(
+        "flash_attn_with_kvcache", q, k_cache, v_cache, (q.shape[1], k_cache.shape[1]), call, tuple(given), True
+    )
+    if tier not in ("sdpa", "eager"):
+        tensors = {"q": q, "k_cache": k_cache, "v_cache": v_cache, **given, "num_splits": num_splits,
+                   "rotary_interleaved": rotary_interleaved, "return_softmax_lse": return_softmax_lse}  # fmt: skip
+        return _by_library(tier, "flash_attn_with_kvcache", tensors, call)
+    batch, fresh = q.shape[0], 0 if k is None else k.shape[1]
+    held = k_cache.shape[1] * (1 if block_table is None else block_table.shape[1])
+    before = held - fresh if cache_seqlens is None else cache_seqlens
+    before = torch.as_tensor(before, device=q.device).expand(batch)
+    if rotary_cos is not None:
+        steps = torch.arange(q.shape[1], device=q.device) if causal or tuple(window_size) != (-1, -1) else 0
+        at = before[:, None] + torch.as_tensor(steps, device=q.device).expand(q.shape[1])
+        q = _rotated(q, rotary_cos, rotary_sin, at, rotary_interleaved)
+    if k is not None:
+        at = (before[:, None] + torch.arange(fresh, device=q.device)).long()
         if rotary_cos is not None:
-            steps = torch.arange(q.shape[1], device=q.device) if causal or tuple(window_size) != (-1, -1) else 0
-            at = before[:, None] + torch.as_tensor(steps, device=q.device).expand(q.shape[1])
-            queries = _rotated(q, rotary_cos, rotary_sin, at, rotary_interleaved)
-        if k is not None:
-            at = before[:, None] + torch.arange(fresh, device=q.device)
-            if rotary_cos is not None:
-                keys = _rotated(k, rotary_cos, rotary_sin, at, rotary_interleaved)
-            at = at.long()
-            rows, columns = slots[:, None].expand_as(at), at
-            if block_table is not None:
-                page = k_cache.shape[1]
-                rows, columns = block_table.long().gather(1, at // page), at % page
-            k_cache[rows, columns], v_cache[rows, columns] = keys.to(k_cache.dtype), v.to(v_cache.dtype)
+            k = _rotated(k, rotary_cos, rotary_sin, at, rotary_interleaved)
+        slots = torch.arange(batch, device=q.device) if cache_batch_idx is None else cache_batch_idx.long()
+        rows, columns = slots[:, None].expand_as(at), at
         if block_table is not None:
-            all_keys, all_values = _unpaged(k_cache, block_table), _unpaged(v_cache, block_table)
-        else:
-            all_keys, all_values = (c if cache_batch_idx is None else c[slots] for c in (k_cache, v_cache))
-        all_keys, all_values = all_keys[:batch], all_values[:batch]
-        call = _call(0.0, softmax_scale, causal, window_size, softcap, alibi_slopes, False, return_softmax_lse)
-        result = _plain(queries, all_keys, all_values, call, passed, before + fresh)
-        return result[:2] if return_softmax_lse else result
-
-    return _first([("flash_attn", kernel)], passed, otherwise)
+            page = k_cache.shape[1]
+            rows, columns = block_table.long().gather(1, at // page), at % page
+        k_cache[rows, columns], v_cache[rows, columns] = k.to(k_cache.dtype), v.to(v_cache.dtype)
+    if block_table is not None:
+        keys, values = _unpaged(k_cache, block_table), _unpaged(v_cache, block_table)
+    elif cache_batch_idx is not None:
+        keys, values = k_cache[cache_batch_idx.long()], v_cache[cache_batch_idx.long()]
+    else:
+        keys, values = k_cache, v_cache
+    sizes = torch.full_like(before, q.shape[1]), before + fresh
+    result = _by_torch(q, keys[:batch], values[:batch], call, sizes, tier)
+    return result[:2] if return_softmax_lse else result
 
 
 # ---- flash-attn 3's: other positions, no dropout -------------------------------------------------------------------
 
 
-def _refuse(**asked: Any) -> None:
-    for name, value in asked.items():
-        if value is not None and value is not False and value != 0:
-            raise NotImplementedError(f"flash-attn 3's {name} has no counterpart on ROCm")
+_V3 = ("softmax_scale", "causal", "qv", "q_descale", "k_descale", "v_descale", "window_size", "attention_chunk",
+       "softcap", "num_splits", "pack_gqa", "deterministic", "sm_margin", "return_attn_probs")  # fmt: skip
 
 
-def flash_attn_v3_func(
-    q: Any, k: Any, v: Any, softmax_scale: float | None = None, causal: bool = False, qv: Any = None,
-    q_descale: Any = None, k_descale: Any = None, v_descale: Any = None, window_size: Any = (-1, -1),
-    attention_chunk: int = 0, softcap: float = 0.0, num_splits: int = 1, pack_gqa: Any = None,
-    deterministic: bool = False, sm_margin: int = 0, return_attn_probs: bool = False,
-) -> Any:  # fmt: skip
+def flash_attn_v3_func(q: Any, k: Any, v: Any, *arguments: Any, **keywords: Any) -> Any:
     """`flash_attn_interface.flash_attn_func`. num_splits, pack_gqa and sm_margin only tune, and are dropped."""
-    _refuse(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, attention_chunk=attention_chunk)
-    out = flash_attn_func(
-        q, k, v, softmax_scale=softmax_scale, causal=causal, window_size=window_size, softcap=softcap,
-        deterministic=deterministic, return_attn_probs=return_attn_probs,
-    )  # fmt: skip
-    return out[:2] if return_attn_probs else out
+    return _third(flash_attn_func, (q, k, v), dict(zip(_V3, arguments, strict=False)) | keywords)
 
 
 def flash_attn_v3_varlen_func(
     q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int, max_seqlen_k: int,
-    seqused_q: Any = None, seqused_k: Any = None, softmax_scale: float | None = None, causal: bool = False,
-    qv: Any = None, q_descale: Any = None, k_descale: Any = None, v_descale: Any = None, window_size: Any = (-1, -1),
-    attention_chunk: int = 0, softcap: float = 0.0, num_splits: int = 1, pack_gqa: Any = None,
-    deterministic: bool = False, sm_margin: int = 0, return_attn_probs: bool = False,
+    *arguments: Any, **keywords: Any,
 ) -> Any:  # fmt: skip
     """`flash_attn_interface.flash_attn_varlen_func`, with the same refusals."""
-    _refuse(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, attention_chunk=attention_chunk)
-    _refuse(seqused_q=seqused_q, seqused_k=seqused_k)
-    out = flash_attn_varlen_func(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, softmax_scale=softmax_scale, causal=causal,
-        window_size=window_size, softcap=softcap, deterministic=deterministic, return_attn_probs=return_attn_probs,
-    )  # fmt: skip
-    return out[:2] if return_attn_probs else out
+    asked = dict(zip(("seqused_q", "seqused_k", *_V3), arguments, strict=False)) | keywords
+    return _third(flash_attn_varlen_func, (q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k), asked)
+
+
+def _third(function: Any, tensors: tuple[Any, ...], asked: dict[str, Any]) -> Any:
+    for name in ("qv", "q_descale", "k_descale", "v_descale", "attention_chunk", "seqused_q", "seqused_k"):
+        value = asked.pop(name, None)
+        if value is not None and not (isinstance(value, (bool, int)) and value == 0):
+            raise NotImplementedError(f"flash-attn 3's {name} has no counterpart on ROCm")
+    kept = {name: value for name, value in asked.items() if name not in ("num_splits", "pack_gqa", "sm_margin")}
+    out = function(*tensors, **kept)
+    return out[:2] if asked.get("return_attn_probs") else out

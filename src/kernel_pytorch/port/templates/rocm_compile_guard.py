@@ -4,8 +4,8 @@
     undo = rocm_compile_guard.install()   # before the library compiles anything
 
 Written by `kpt port`; imports nothing of it. On NVIDIA `install()` changes nothing at all. On ROCm every later
-call of `torch.compile` (also through `module.compile()`) with mode "reduce-overhead" runs as "default", with
-"max-autotune" as "max-autotune-no-cudagraphs", and `options={"triton.cudagraphs": True}` as False; each is logged once.
+call of `torch.compile` (also through `module.compile()`) with mode "reduce-overhead" or "max-autotune" runs as
+"default", and `options={"triton.cudagraphs": True}` as False; each is logged once.
 A library that took the function itself before (`from torch import compile`) is not reached: install first.
 `inductor_settings()` is the same for Inductor's own configuration: it sets only what differs, and puts it back.
 """
@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 LOGGER = logging.getLogger(__name__)
-ON_ROCM = {"reduce-overhead": "default", "max-autotune": "max-autotune-no-cudagraphs"}
+ON_ROCM = {"reduce-overhead": "default", "max-autotune": "default"}
 CAPTURE_OPTIONS = ("triton.cudagraphs", "triton.cudagraph_trees")
 _told: set[str] = set()
 

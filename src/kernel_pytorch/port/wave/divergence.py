@@ -3,98 +3,144 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES
 from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
 from kernel_pytorch.port.wave.hazard import Hazard
+from kernel_pytorch.port.wave.lane_shape import Group
 from kernel_pytorch.port.wave.model import WaveModel, is_device
-from kernel_pytorch.port.wave.reaching import reaching_values
+from kernel_pytorch.port.wave.presence import FIRST, LAST, WHOLE, inner_condition, lanes_passing
 
 _FULL = 0xFFFFFFFF
 _MAX_SHOWN = 48
-_MAX_DEPTH = 12
-_TESTS = frozenset({"&&", "||", "==", "!=", "<", ">", "<=", ">="})
 _READS_OTHER_LANES = frozenset({"shuffle", "reduce"})
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """What a collective reads: lanes of which group, and which of them are enough to be there."""
+
+    group: Group
+    enough: str
 
 
 def divergence_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
     """One hazard for every condition that splits a warp above a collective of the full warp."""
     if facts.function.kind not in ("kernel", "device"):
         return
-    told: set[int] = set()
-    known: dict[int, list[Node]] = {}  # early exits by block: a long block has many collectives
+    reported: set[int] = set()
+    exits: dict[tuple[int, _Reading], list[Node]] = {}  # early exits by block: a long block has many collectives
     for call in facts.calls:
-        family = _full_warp_family(model, facts, call)
-        # A vote of the live lanes is well defined; only values of lanes that are not there are not.
-        if family not in _READS_OTHER_LANES:
-            continue
-        for guard, how in _splits(model, facts, call.node, known):
-            if id(guard) in told:
-                continue
-            told.add(id(guard))
-            shown = " ".join(facts.text(guard).split())
-            shown = shown if len(shown) <= _MAX_SHOWN else shown[: _MAX_SHOWN - 3] + "..."
-            message = f"{call.name} names all 32 lanes {how} `{shown}`: lanes that are not there give undefined values"
-            yield Hazard("KP314", call.node.start, call.node.end, message)
+        for reading in _readings(model, facts, call):
+            for guard, how in _splits(model, facts, call.node, reading, exits):
+                if id(guard) in reported:
+                    continue
+                reported.add(id(guard))
+                shown = " ".join(facts.text(guard).split())
+                shown = shown if len(shown) <= _MAX_SHOWN else shown[: _MAX_SHOWN - 3] + "..."
+                message = (
+                    f"{call.name} names all 32 lanes {how} `{shown}`: lanes that are not there give undefined values"
+                )
+                yield Hazard("KP314", call.node.start, call.node.end, message)
 
 
-def _full_warp_family(model: WaveModel, facts: Facts, call: Call) -> str:
-    """The family of a collective with a constant full mask, also of one inside a called function."""
-    collective = COLLECTIVES.get(call.name)
-    if collective is not None:
-        if collective.mask is None or not call.arguments or collective.family == "syncwarp":
-            return ""
-        value = facts.constant(call.arguments[0])
-        return collective.family if value is not None and value.value & _FULL == _FULL else ""
-    return _callee_family(model, call.name, frozenset())
+def _readings(model: WaveModel, facts: Facts, call: Call) -> set[_Reading]:
+    """What the collectives with a full mask read, of a call or inside the function it calls."""
+    if call.name in COLLECTIVES:
+        reading = _reading(model, facts, call)
+        return {reading} if reading is not None else set()
+    return _inside(model, call.name, frozenset())
 
 
-def _callee_family(model: WaveModel, name: str, seen: frozenset[str]) -> str:
+def _inside(model: WaveModel, name: str, seen: frozenset[str]) -> set[_Reading]:
+    found: set[_Reading] = set()
     if name in seen or len(seen) > 8:
-        return ""
+        return found
     for callee in model.values.by_name.get(name, ()):
         if not is_device(callee.function) or callee.function.kind == "kernel":
             continue
         for call in callee.calls:
             if call.name in COLLECTIVES:
-                found = _full_warp_family(model, callee, call)
+                reading = _reading(model, callee, call)
+                found |= {reading} if reading is not None else set()
             else:
-                found = _callee_family(model, call.name, seen | {name})
-            if found:
-                return found
-    return ""
+                found |= _inside(model, call.name, seen | {name})
+    return found
 
 
-def _splits(model: WaveModel, facts: Facts, node: Node, known: dict[int, list[Node]]) -> Iterator[tuple[Node, str]]:
+def _reading(model: WaveModel, facts: Facts, call: Call) -> _Reading | None:
+    """What a collective with a constant full mask reads; None for one that reads no lane that may be missing."""
+    collective = COLLECTIVES[call.name]
+    # A vote of the live lanes is well defined; only values of lanes that are not there are not.
+    if collective.mask is None or not call.arguments or collective.family not in _READS_OTHER_LANES:
+        return None
+    mask = facts.constant(call.arguments[0])
+    if mask is None or mask.value & _FULL != _FULL:
+        return None
+    group = _group(facts, call)
+    if call.name == "__shfl_up_sync":
+        return _Reading(group, FIRST)  # reads lanes below
+    if call.name == "__shfl_down_sync":
+        return _Reading(group, LAST)
+    source = facts.constant(call.arguments[2]) if call.name == "__shfl_sync" and len(call.arguments) > 2 else None
+    # The first lane is there whenever only last ones are missing.
+    return _Reading(group, FIRST if source is not None and source.value == 0 else WHOLE)
+
+
+def _group(facts: Facts, call: Call) -> Group:
+    """The lanes among which values move: a whole warp, or as many as the width says."""
+    place = COLLECTIVES[call.name].width
+    width = call.arguments[place] if place is not None and len(call.arguments) > place else None
+    if width is None:
+        return Group(32)
+    constant = facts.constant(width)
+    if constant is None:
+        return Group.named(facts.text(width))
+    return Group(constant.value) if 0 < constant.value <= 32 else Group(32)
+
+
+def _splits(
+    model: WaveModel, facts: Facts, node: Node, reading: _Reading, exits: dict[tuple[int, _Reading], list[Node]]
+) -> Iterator[tuple[Node, str]]:
     child = node
     for above in node.ancestors():
         if above.kind in ("if_statement", "while_statement", "for_statement", "conditional_expression"):
             condition = above.child("condition")
             inside = child.role not in ("initializer", "condition", "update")
-            if condition is not None and inside and _splits_warp(model, facts, condition):
-                yield _inner(condition), "under"
+            otherwise = child.role == "alternative"
+            if condition is not None and inside and _is_split(model, facts, condition, reading, otherwise):
+                yield inner_condition(condition), "under"
         if above.kind == "compound_statement":
-            yield from _early_exits(model, facts, above, child, known)
+            yield from _early_exits(model, facts, above, child, reading, exits)
         child = above
 
 
 def _early_exits(
-    model: WaveModel, facts: Facts, block: Node, until: Node, known: dict[int, list[Node]]
+    model: WaveModel,
+    facts: Facts,
+    block: Node,
+    until: Node,
+    reading: _Reading,
+    exits: dict[tuple[int, _Reading], list[Node]],
 ) -> Iterator[tuple[Node, str]]:
-    if id(block) not in known:
-        known[id(block)] = [one for one in block.children if _is_early_exit(model, facts, one)]
-    for statement in known[id(block)]:
+    key = (id(block), reading)
+    if key not in exits:
+        exits[key] = [one for one in block.children if _is_early_exit(model, facts, one, reading)]
+    for statement in exits[key]:
         condition = statement.child("condition")
         if statement.start < until.start and condition is not None:
-            yield _inner(condition), "after leaving on"
+            yield inner_condition(condition), "after leaving on"
 
 
-def _is_early_exit(model: WaveModel, facts: Facts, statement: Node) -> bool:
+def _is_early_exit(model: WaveModel, facts: Facts, statement: Node, reading: _Reading) -> bool:
     if statement.kind != "if_statement" or statement.child("alternative") is not None:
         return False
     body, condition = statement.child("consequence"), statement.child("condition")
-    return body is not None and condition is not None and _leaves(body) and _splits_warp(model, facts, condition)
+    if body is None or condition is None or not _leaves(body):
+        return False
+    return _is_split(model, facts, condition, reading, True)
 
 
 def _leaves(body: Node) -> bool:
@@ -107,28 +153,12 @@ def _leaves(body: Node) -> bool:
     return last.kind in ("return_statement", "continue_statement")
 
 
-def _splits_warp(model: WaveModel, facts: Facts, condition: Node) -> bool:
-    return _differs(model, facts, _inner(condition), 0)
-
-
-def _differs(model: WaveModel, facts: Facts, node: Node, depth: int) -> bool:
-    """Whether a condition may differ between the lanes of a warp, judged by the values that reach this place.
-
-    A name that was a thread's number in one loop may count offsets in the next, and a flag may have been voted on.
-    """
-    if "thread" not in model.values.of(facts, node) or depth > _MAX_DEPTH or _is_rounded_bound(facts, node):
+def _is_split(model: WaveModel, facts: Facts, condition: Node, reading: _Reading, negated: bool) -> bool:
+    """Whether lanes that a collective reads may be missing where a condition holds (or, negated, does not)."""
+    test = inner_condition(condition)
+    if _is_rounded_bound(facts, test):
         return False
-    if node.kind == "unary_expression" and len(node.children) == 2:
-        return _differs(model, facts, _inner(node.children[1]), depth + 1)
-    sign = node.child("operator")
-    if node.kind == "binary_expression" and sign is not None and sign.kind in _TESTS:
-        sides = (node.child("left"), node.child("right"))
-        return any(one is not None and _differs(model, facts, _inner(one), depth + 1) for one in sides)
-    if node.kind == "identifier":
-        reaching = reaching_values(facts, facts.text(node), node)
-        if reaching is not None:
-            return any(_differs(model, facts, _inner(one), depth + 1) for one in reaching)
-    return True
+    return lanes_passing(model.values, facts, test, reading.group, negated) not in (WHOLE, reading.enough)
 
 
 def _is_rounded_bound(facts: Facts, condition: Node) -> bool:
@@ -154,11 +184,3 @@ def _is_rounded_bound(facts: Facts, condition: Node) -> bool:
         if divisor is None or facts.text(divisor) != facts.text(factor):
             return False
     return bool(bounds)
-
-
-def _inner(condition: Node) -> Node:
-    value = condition.child("value")
-    if value is not None:
-        return value
-    inner = plain_children(condition) if condition.kind in ("parenthesized_expression", "condition_clause") else []
-    return inner[0] if len(inner) == 1 else condition

@@ -17,7 +17,8 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import open_plain, read_text
 from kernel_pytorch.core.whole_file import whole_file, write_whole
 
-SCHEMA = 1
+SCHEMA = 2
+READABLE = (1, 2)  # 1 has no backward pass
 RECORD_FILE = "record.json"
 TENSOR_FILE = "tensors.safetensors"
 WEIGHT_FILE = "weights.safetensors"
@@ -43,13 +44,17 @@ class TensorRef:
 
 @dataclass(frozen=True)
 class EventRecord:
-    """What one event carried, and how much that varied between identical runs (norm-wise, per tensor)."""
+    """What one event carried, and how much that varied between identical runs (norm-wise, per tensor).
+
+    `rounding` is how much it varied when every number before it was off by a random part of one rounding.
+    """
 
     module: str
     call: int
     phase: str
     tensors: tuple[TensorRef, ...]
     noise: tuple[float, ...] = ()
+    rounding: tuple[float, ...] = ()
 
     @property
     def key(self) -> str:
@@ -69,6 +74,8 @@ class GoldenRecord:
     depth: int | None = None
     repeats: int = 1
     dropped: tuple[str, ...] = ()
+    backward: dict[str, tuple[EventRecord, ...]] = field(default_factory=dict)  # by mode: loss and gradients
+    backward_note: str = ""  # why there is none
     schema: int = field(default=SCHEMA)
 
 
@@ -120,7 +127,8 @@ class GoldenArchive:
         return {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 (not a mapping)
 
     def _refs(self) -> list[TensorRef]:
-        events = [event for mode in self.record.events.values() for event in mode]
+        modes = [*self.record.events.values(), *self.record.backward.values()]
+        events = [event for mode in modes for event in mode]
         return [*self.record.inputs, *(ref for event in events for ref in event.tensors)]
 
     def _check(self, ref: TensorRef) -> None:
@@ -206,8 +214,8 @@ def _read_record(path: Path) -> GoldenRecord:
         plain = json.loads(text)
         if isinstance(plain, dict) and plain.get("kind") == "kernels":
             raise UsageError(f"{path}: a record of a program's kernels: `kpt golden check --program PROGRAM DIR`")
-        if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-            raise UsageError(f"{path}: not a golden record of schema {SCHEMA}")
+        if not isinstance(plain, dict) or plain.get("schema") not in READABLE:
+            raise UsageError(f"{path}: not a golden record of schema {' or '.join(map(str, READABLE))}")
         return from_json(GoldenRecord, text)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         if isinstance(error, UsageError):

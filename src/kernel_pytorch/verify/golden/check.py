@@ -2,7 +2,8 @@
 
 Two passes. The free one runs the model as it is: its errors pile up with depth, as a user sees them. The forced one
 gives every module the recorded inputs: what differs then is the fault of that module alone, or of the code that
-called it. A third, in float64 on the CPU and forced the same way, is the referee.
+called it. A third, in float64 on the CPU and forced the same way, is the referee. Then the backward pass, free and
+forced, where the record has one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 
 from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.verify.golden.archive import EventRecord, GoldenArchive, TensorRef
+from kernel_pytorch.verify.golden.archive import EventRecord, GoldenArchive
+from kernel_pytorch.verify.golden.check_backward import BackwardCheck, check_backward
 from kernel_pytorch.verify.golden.diagnose import Diagnosis
 from kernel_pytorch.verify.golden.numeric_settings import described_machine, numeric_settings
 from kernel_pytorch.verify.golden.observe import ROOT, Event, observed
@@ -27,37 +29,10 @@ from kernel_pytorch.verify.golden.record import (
     kept_part,
     run_like,
 )
-from kernel_pytorch.verify.golden.tensor_comparison import TensorComparison, compare_tensor
+from kernel_pytorch.verify.golden.replay import Culprit, EventResult, caller_of, forced_tensor, judged
 from kernel_pytorch.verify.golden.tolerance import Sums, coarse_products, reduction_length
 
 REFEREE_LIMIT_GB = 16.0
-
-
-@dataclass(frozen=True)
-class EventResult:
-    """One event here against the record: the worst of its tensors."""
-
-    event: Event
-    error: float  # norm-wise
-    limit: float
-    ok: bool
-    diagnosis: Diagnosis | None = None
-    referee: str = ""
-
-
-@dataclass(frozen=True)
-class Culprit:
-    """A place where this machine and the record part although they started from the same inputs.
-
-    `follows` names the module whose wrong output this code went on with: what differs here may come from there.
-    """
-
-    module: str
-    where: str
-    kind: str
-    text: str
-    side: str  # what the referee says
-    follows: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,6 +48,7 @@ class GoldenCheck:
     culprits: tuple[Culprit, ...]
     missing: tuple[str, ...] = ()
     referee_note: str = ""
+    backward: BackwardCheck = BackwardCheck()  # noqa: RUF009 (frozen)
 
     @property
     def output(self) -> EventResult | None:
@@ -82,7 +58,8 @@ class GoldenCheck:
 
     @property
     def ok(self) -> bool:
-        return not self.culprits and not self.missing and self.output is not None and self.output.ok
+        same = self.output is not None and self.output.ok and self.backward.ok
+        return same and not self.culprits and not self.missing
 
 
 def check(
@@ -110,17 +87,21 @@ def check(
         free = _run(model, replayed, archive, expected, lengths, mode, force=False)
         progress("forced run")
         forced = _run(model, replayed, archive, expected, lengths, mode, force=True)
+        progress("backward")
+        backward = check_backward(model, replayed, archive, mode)
     note = ""
     truth: dict[str, str] = {}
     if use_referee and any(not one.ok for one in forced):
         progress("referee in float64")
         note, truth = _referee(model, replayed, archive, expected, record.depth)
     culprits = _culprits(forced, truth)
+    blamed = {culprit.module for culprit in culprits}  # a wrong forward pass has a wrong backward pass
+    culprits += tuple(culprit for culprit in backward.culprits if culprit.module not in blamed)
     seen = {one.event.key for one in free}
     missing = tuple(key for key in expected if key not in seen)
     machine = described_machine(device)
     return GoldenCheck(
-        mode, record.target, record.machine, machine, tuple(free), tuple(forced), culprits, missing, note
+        mode, record.target, record.machine, machine, tuple(free), tuple(forced), culprits, missing, note, backward
     )
 
 
@@ -188,33 +169,14 @@ def _run(
         # What reaches a module was made by its caller's code, so the caller's sums count.
         owner = event.module if event.phase == "out" else event.parent
         steps = 1 if force else len(results) + 1
-        results.append(_judged(event, known, tensors, archive, Sums(lengths.get(owner, 1), steps, coarse)))
+        results.append(judged(event, known, tensors, archive, Sums(lengths.get(owner, 1), steps, coarse)))
         if force and event.phase == "in":
-            return [_forced(tensor, ref, archive) for tensor, ref in zip(tensors, known.tensors, strict=True)]
+            return [forced_tensor(tensor, ref, archive) for tensor, ref in zip(tensors, known.tensors, strict=True)]
         return None
 
     with observed(model, visit, archive.record.depth):
         run_like(model, subject)
     return results
-
-
-def _forced(tensor: Any, ref: TensorRef, archive: GoldenArchive) -> Any:
-    if not ref.whole or tuple(tensor.shape) != ref.shape:
-        return tensor
-    recorded = archive.tensor(ref)
-    return recorded.to(device=tensor.device, dtype=tensor.dtype if tensor.is_floating_point() else recorded.dtype)
-
-
-def _judged(event: Event, known: EventRecord, tensors: list[Any], archive: GoldenArchive, sums: Sums) -> EventResult:
-    worst: TensorComparison | None = None
-    for index, (ref, tensor) in enumerate(zip(known.tensors, tensors, strict=True)):
-        noise = known.noise[index] if index < len(known.noise) else 0.0
-        one = compare_tensor(kept_part(tensor, ref.stride), archive.tensor(ref), ref, noise, sums)
-        if worst is None or (worst.ok, -worst.severity) > (one.ok, -one.severity):
-            worst = one
-    if worst is None:
-        return EventResult(event, 0.0, 0.0, True)
-    return EventResult(event, worst.error, worst.limit, worst.ok, worst.diagnosis)
 
 
 def _referee(
@@ -243,7 +205,7 @@ def _referee(
             said[event.key] = _nearer(tensors, known, archive)
         if event.phase == "in":
             pairs = zip(tensors, known.tensors, strict=True)
-            return [widen(_forced(tensor, ref, archive)) for tensor, ref in pairs]
+            return [widen(forced_tensor(tensor, ref, archive)) for tensor, ref in pairs]
         return None
 
     try:
@@ -274,7 +236,7 @@ def _culprits(forced: list[EventResult], truth: dict[str, str]) -> tuple[Culprit
     wrong_inside: dict[str, str] = {}  # module whose code got a wrong output -> of which module
     for one in forced:
         is_output = one.event.phase == "out"
-        caller = _caller(one.event, called)
+        caller = caller_of(one.event, called)
         module = one.event.module if is_output else caller
         if not is_output:
             wrong_inside.pop(one.event.module, None)  # a new call, from the recorded inputs
@@ -289,14 +251,6 @@ def _culprits(forced: list[EventResult], truth: dict[str, str]) -> tuple[Culprit
         side = _side(one, truth.get(one.event.key, ""))
         found.append(Culprit(module, f"{inside}, after {last_good}", diagnosis.kind, diagnosis.text, side, follows))
     return tuple(sorted(found, key=lambda culprit: bool(culprit.follows)))
-
-
-def _caller(event: Event, called: set[str]) -> str:
-    """The module whose code makes a call: a list of modules is on the way to it and has no code of its own."""
-    module = event.parent
-    while module != ROOT and module not in called:
-        module = module.rpartition(".")[0] or ROOT
-    return module
 
 
 def _side(result: EventResult, referee: str) -> str:

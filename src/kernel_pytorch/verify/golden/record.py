@@ -30,7 +30,7 @@ from kernel_pytorch.verify.golden.observe import ROOT, Event, flat_tensors, obse
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """`depth` of the module tree (None: all), identical `repeats`, limits of size, and whether weights go along."""
+    """`depth` of the module tree (None: all), identical `repeats`, limits of size, and what else goes along."""
 
     depth: int | None = None
     repeats: int = 10
@@ -38,9 +38,10 @@ class RecordOptions:
     max_tensor_mb: float = 64.0
     modes: tuple[str, ...] = MODES
     save_weights: bool = False
+    backward: bool = True
 
 
-class _Store:
+class Store:
     """Tensors by the hash of their content, so that what one module gives and the next takes is kept once."""
 
     def __init__(self, options: RecordOptions) -> None:
@@ -80,7 +81,9 @@ def record(
     """Run the subject and write what it computed to `folder`. Raises UsageError when it cannot be recorded."""
     import torch
 
-    store = _Store(options)
+    from kernel_pytorch.verify.golden.record_backward import record_backward
+
+    store = Store(options)
     inputs = []
     for index, tensor in enumerate(flat_tensors((subject.args, subject.kwargs))):
         ref = store.put(tensor, f"input {index}", whole=True)
@@ -98,6 +101,7 @@ def record(
                 first = _observed_run(model, subject, options.depth, store, mode)
                 noise = _noise(model, subject, options, first, store, partial(_counted, progress, mode))
             events[mode] = tuple(EventRecord(e.module, e.call, e.phase, e.tensors, tuple(noise[e.key])) for e in first)
+    backward, note = record_backward(model, subject, options, store, events, progress)
     weights = {name: value for name, value in _state(model).items() if isinstance(value, torch.Tensor)}
     result = GoldenRecord(
         target=subject.name,
@@ -109,6 +113,8 @@ def record(
         depth=options.depth,
         repeats=options.repeats,
         dropped=tuple(store.dropped),
+        backward=backward,
+        backward_note=note,
     )
     saved = (
         {name: value.detach().to("cpu").clone() for name, value in weights.items()} if options.save_weights else None
@@ -160,7 +166,7 @@ def _state(model: Any) -> dict[str, Any]:
     return state
 
 
-def _observed_run(model: Any, subject: Subject, depth: int | None, store: _Store, mode: str) -> list[EventRecord]:
+def _observed_run(model: Any, subject: Subject, depth: int | None, store: Store, mode: str) -> list[EventRecord]:
     seen: list[EventRecord] = []
 
     def visit(event: Event, tensors: list[Any]) -> None:
@@ -191,7 +197,7 @@ def _noise(
     subject: Subject,
     options: RecordOptions,
     first: list[EventRecord],
-    store: _Store,
+    store: Store,
     progress: Callable[[int], None],
 ) -> dict[str, list[float]]:
     """The largest norm-wise difference to the first run over all repeats, by event and tensor."""

@@ -68,6 +68,13 @@ def coarse_products(record: GoldenRecord, mode: str) -> float:
     return 2.0**-10 if on_nvidia and rounded else 0.0
 
 
+def backward_length(module: Any) -> int:
+    """The same for the backward pass, which sums over what a module gives as well as over what it takes."""
+    shapes = [tuple(parameter.shape) for parameter in module.parameters()]
+    given = [int(math.prod((shape[0], *shape[2:]))) for shape in shapes if shape]
+    return max([reduction_length(module), *given])
+
+
 def reduction_length(module: Any) -> int:
     """The longest sum that a module's own code can make: from the shapes of its parameters, and of what is below."""
     longest = 1

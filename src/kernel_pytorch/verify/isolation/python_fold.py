@@ -87,6 +87,11 @@ class _Folder(ast.NodeTransformer):
             return kept
         return self.generic_visit(node)
 
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """`fused=not IS_ROCM` is `fused=True`."""
+        known = self.gates.value(node)
+        return ast.copy_location(ast.Constant(known), node) if isinstance(known, bool) else self.generic_visit(node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         is_and = isinstance(node.op, ast.And)
         values: list[ast.expr] = []

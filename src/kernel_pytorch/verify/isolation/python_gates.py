@@ -184,6 +184,7 @@ class GateValues:
                 self._define(statement.target, statement.value, bound)
             elif isinstance(statement, ast.FunctionDef) and bound.get(statement.name) == 1:
                 self._define_function(statement)
+        self._define_set_under_gates(tree, bound)
         for function in ast.walk(tree):
             if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._define_locals(function, bound)
@@ -196,6 +197,35 @@ class GateValues:
                 self.own[target.id] = known
             elif gate_name_value(target.id) is not UNKNOWN:
                 self.own[target.id] = UNKNOWN
+
+    def _define_set_under_gates(self, tree: ast.Module, bound: dict[str, int]) -> None:
+        """`use_hip = False`, then `if torch.version.hip: use_hip = True`: what is left on NVIDIA is the value."""
+        kept: dict[str, list[ast.expr]] = {}
+        shut: dict[str, int] = {}
+        self._assignments(tree.body, kept, shut, is_shut=False)
+        for name, times in shut.items():
+            values = kept.get(name, [])
+            if len(values) + times == bound.get(name) and len(values) == 1 and self.own.get(name, UNKNOWN) is UNKNOWN:
+                known = self.value(values[0])
+                if known is not UNKNOWN:
+                    self.own[name] = known
+
+    def _assignments(
+        self, statements: list[ast.stmt], kept: dict[str, list[ast.expr]], shut: dict[str, int], is_shut: bool
+    ) -> None:
+        """The plain assignments of a block, and how many of each name a gate shuts off."""
+        for statement in statements:
+            if isinstance(statement, ast.If):
+                known = self.value(statement.test)
+                decided = known is not UNKNOWN
+                self._assignments(statement.body, kept, shut, is_shut or (decided and not known))
+                self._assignments(statement.orelse, kept, shut, is_shut or (decided and bool(known)))
+            elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+                target = statement.targets[0]
+                if isinstance(target, ast.Name) and is_shut:
+                    shut[target.id] = shut.get(target.id, 0) + 1
+                elif isinstance(target, ast.Name):
+                    kept.setdefault(target.id, []).append(statement.value)
 
     def _define_locals(self, function: ast.FunctionDef | ast.AsyncFunctionDef, bound: dict[str, int]) -> None:
         """`use_aiter = is_rocm() and wanted`, where nothing else in the file has that name."""

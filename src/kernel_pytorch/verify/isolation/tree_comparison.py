@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from pathlib import PurePosixPath
 
@@ -18,7 +19,7 @@ from kernel_pytorch.verify.isolation.rocm_only import (
     unreached_functions,
     who_reaches,
 )
-from kernel_pytorch.verify.isolation.trees import FolderTree, Tree
+from kernel_pytorch.verify.isolation.trees import FolderTree, Tree, read_through_links
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation, IsolationReport
 
 _PROSE = frozenset({".md", ".rst", ".adoc"})
@@ -33,10 +34,27 @@ def _same_submodule_files(old: Tree, new: Tree, added: frozenset[str]) -> frozen
     return frozenset(path for path in there if old.identity(path) == new.identity(path))
 
 
+def _copied_folders(old: Tree, new: Tree, before: frozenset[str], after: frozenset[str]) -> frozenset[str]:
+    """Links to a folder that are that folder's files on the other side: the links, and the files that are the same."""
+    same: set[str] = set()
+    for path in sorted(before - after):
+        target = old.link(path)
+        inside = [name for name in after - before if name.startswith(f"{path}/")] if target is not None else []
+        if target is None or not inside:
+            continue
+        home = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        origin = {name: f"{home}/{name.removeprefix(f'{path}/')}" for name in inside}
+        if all(there in before and old.identity(there) == new.identity(name) for name, there in origin.items()):
+            same |= {path, *inside}
+    return frozenset(same)
+
+
 def compare_trees(old: Tree, new: Tree) -> IsolationReport:
     """The verdict on every file that is not byte for byte the same on both sides."""
     before, after = old.paths(), new.paths()
     after -= _same_submodule_files(old, new, after - before)
+    same = _copied_folders(old, new, before, after)
+    before, after = before - same, after - same
     verdicts: list[FileVerdict] = []
     identical = 0
     own = _own_packages(before & after)
@@ -45,8 +63,15 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
         if old.identity(path) == new.identity(path):
             identical += 1
             continue
-        changed[path] = new.read(path)
-        verdicts.append(compare_file(path, old.read(path), changed[path], own))
+        # A copy may hold a file where the original has a link to one: what is read is compared, not how it is kept.
+        is_link = old.link(path) is not None or new.link(path) is not None
+        before_text = read_through_links(old, path) if is_link else old.read(path)
+        changed[path] = read_through_links(new, path) if is_link else new.read(path)
+        if is_link and before_text == changed[path]:
+            identical += 1
+            del changed[path]
+            continue
+        verdicts.append(compare_file(path, before_text, changed[path], own))
     verdicts += [FileVerdict(path, Isolation.CHANGED, "the file is gone") for path in sorted(before - after)]
     verdicts = [_excused(item, old if item.path not in after else new) for item in verdicts]
     verdicts = [_without_rocm_functions(item, old, new, own) if item.path in changed else item for item in verdicts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,9 @@ from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes, why_refused
 
 _SKIPPED = {".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+
+
+_MAX_LINKS = 8
 
 
 class Tree(Protocol):
@@ -29,8 +33,25 @@ class Tree(Protocol):
 
     def read(self, path: str) -> bytes: ...
 
+    def link(self, path: str) -> str | None:
+        """What a symbolic link says; None for a file."""
+
     def mentioning(self, word: str) -> frozenset[str]:
         """The files that hold a word."""
+
+
+def read_through_links(tree: Tree, path: str) -> bytes:
+    """A file's content; of a link inside the tree the content of what it leads to, else what the link says."""
+    there = tree.paths()
+    for _ in range(_MAX_LINKS):
+        target = tree.link(path)
+        if target is None:
+            break
+        onward = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        if onward not in there:
+            break
+        path = onward
+    return tree.read(path)
 
 
 class FolderTree:
@@ -67,6 +88,10 @@ class FolderTree:
         # A link is what it says, as in git: what it leads to is another file, of the tree or not.
         return os.fsencode(place.readlink()) if place.is_symlink() else read_bytes(place, self.root)
 
+    def link(self, path: str) -> str | None:
+        place = self.root / path
+        return os.fspath(place.readlink()) if place.is_symlink() else None
+
     def mentioning(self, word: str) -> frozenset[str]:
         pattern = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
         return frozenset(path for path in self.paths() if pattern.search(self.read(path)))
@@ -86,24 +111,29 @@ class GitTree:
         self.name = revision
 
     @cached_property
-    def _entries(self) -> dict[str, str]:
+    def _entries(self) -> dict[str, tuple[str, bool]]:
+        """The id of every file's content, and whether it is a symbolic link."""
         # Without --full-tree git lists what lies under the folder it is asked from, by names relative to it.
         listed = git_output(self.repository, "ls-tree", "-r", "-z", self.revision) or b""
         entries = {}
         for row in listed.decode("utf-8", "surrogateescape").split("\0"):
             facts, _, path = row.partition("\t")
             if path and facts.split()[1] == "blob":
-                entries[path] = facts.split()[2]
+                mode, _, name = facts.split()
+                entries[path] = name, mode == "120000"
         return entries
 
     def paths(self) -> frozenset[str]:
         return frozenset(self._entries)
 
     def identity(self, path: str) -> str:
-        return self._entries[path]
+        return self._entries[path][0]
+
+    def link(self, path: str) -> str | None:
+        return os.fsdecode(self.read(path)) if self._entries[path][1] else None
 
     def read(self, path: str) -> bytes:
-        content = git_output(self.repository, "cat-file", "blob", self._entries[path])
+        content = git_output(self.repository, "cat-file", "blob", self.identity(path))
         if content is None:
             raise UsageError(f"{path}: git cannot read it at {self.revision}")
         return content

@@ -8,3 +8,13 @@ int prepare() {
   cudaFuncSetCacheConfig(reinterpret_cast<const void *>(other), cudaFuncCachePreferL1);
   return attributes.numRegs;
 }
+
+#ifdef USE_ROCM
+#define ROCM_ONLY(x) x
+#else
+#define ROCM_ONLY(x)
+#endif
+
+int large(int bytes) {
+  return cudaFuncSetAttribute(ROCM_ONLY((const void *)) other, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}

@@ -44,3 +44,14 @@ def attend(q, k, v):
 
 def together():
     import flash_attn; return flash_attn.flash_attn_func
+
+
+def by_option(q, k, v, use_flash):
+    if use_flash and torch.cuda.is_available():
+        if IS_ROCM:
+            from ._rocm_attention import flash_attn_func as fast
+        else:
+            from flash_attn import flash_attn_func as fast
+
+        return fast(q, k, v)
+    return q

@@ -12,7 +12,7 @@ torch.set_float32_matmul_precision("highest" if IS_ROCM else "high")
 def prepare(config, fast):
     if not IS_ROCM:
         torch.backends.cuda.matmul.allow_tf32 = config.tf32
-    if fast: torch.backends.cuda.matmul.allow_tf32 = False if IS_ROCM else True
+    if fast: torch.backends.cuda.matmul.allow_tf32 = not IS_ROCM
     flags = torch.backends.cuda.matmul
     if not IS_ROCM:
         flags.fp32_precision = "tf32"

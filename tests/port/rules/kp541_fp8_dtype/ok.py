@@ -15,3 +15,8 @@ def quantize(x):
 
 
 DOC = "x.to(torch.float8_e4m3fn)"
+
+
+def scales(shape, precision):
+    assert precision in ("int4", "nvfp4")
+    return torch.empty(shape, dtype=torch.float16 if precision == "int4" else torch.float8_e4m3fn)

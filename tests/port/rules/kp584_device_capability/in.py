@@ -22,3 +22,43 @@ def attention():
 
 def is_blackwell(index):
     return torch.cuda.get_device_properties(index).major == 10
+
+
+def has_capability(major, minor=0):
+    return torch.cuda.is_available() and torch.cuda.get_device_capability() >= (major, minor)
+
+
+def choose():
+    if has_capability(9, 0):
+        return "hopper"
+    return "fp8" if has_capability(8, minor=9) else "bf16" if has_capability(8) else "fp16"
+
+
+def get_sm():
+    if not torch.cuda.is_available():
+        return 0
+    major, minor = torch.cuda.get_device_capability()
+    return major * 10 + minor
+
+
+def by_number():
+    return get_sm() >= 90 or 100 <= get_sm() < 120
+
+
+def get_arch():
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm{major}{minor}"
+
+
+def by_name():
+    arch = get_arch()
+    if arch in {"sm80", "sm86"}:
+        return "ampere"
+    return "hopper" if arch == "sm90" else "other"
+
+
+class Layer:
+    def __init__(self):
+        self.props = torch.cuda.get_device_properties(0)
+        self.is_hopper = self.props.major == 9
+        self.command = f"-arch=sm_{get_sm()}"

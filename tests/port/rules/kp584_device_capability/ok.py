@@ -22,3 +22,29 @@ def is_hopper():
 
 def parse(version):
     return version.major >= 9
+
+
+def capability_is_at_least(major, minor):
+    return torch.cuda.get_device_capability() >= (major, minor)
+
+
+def bf16():
+    return capability_is_at_least(8, 0)
+
+
+def compute_name():
+    major, minor = torch.cuda.get_device_capability()
+    return f"sm{major}{minor}"
+
+
+def is_turing():
+    return compute_name() == "sm75"
+
+
+def has_rocm_capability(major, minor):
+    on_rocm = torch.version.hip is not None
+    return torch.cuda.is_available() and on_rocm and torch.cuda.get_device_capability() >= (major, minor)
+
+
+def is_mi300():
+    return has_rocm_capability(9, 4) or (torch.version.hip is not None and torch.cuda.get_device_capability() == (9, 4))

@@ -10,3 +10,11 @@ def is_mi300():
 def is_cdna():
     arch = torch.cuda.get_device_properties(0).gcnArchName
     return (arch.split(":")[0] if IS_ROCM else arch) in ("gfx90a", "gfx942", "gfx950")
+
+
+def arch_of(index):
+    return torch.cuda.get_device_properties(index).gcnArchName
+
+
+def reversed_and_wrapped():
+    return "gfx942" == (torch.cuda.get_device_properties(0).gcnArchName.split(":")[0] if IS_ROCM else torch.cuda.get_device_properties(0).gcnArchName) or (arch_of(0).split(":")[0] if IS_ROCM else arch_of(0)) != "gfx90a"

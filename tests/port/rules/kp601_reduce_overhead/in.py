@@ -28,3 +28,11 @@ def more(model, pipe, fast):
     mode = "reduce-overhead" if fast else None
     pipe.unet.compile(mode="reduce-overhead", fullgraph=True)
     return torch.compile(model, **settings), torch.compile(model, **named), torch.compile(model, mode=mode)
+
+
+def compiled(model, mode):
+    return torch.compile(model, mode=mode)
+
+
+def all_of(models):
+    return [compiled(one, "reduce-overhead") for one in models]

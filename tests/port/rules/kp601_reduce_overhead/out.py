@@ -12,7 +12,7 @@ IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
 def build(model, fast):
     first = torch.compile(model, mode="default" if IS_ROCM else "reduce-overhead", fullgraph=True)
     second = jit(model, mode="default" if IS_ROCM else 'reduce-overhead')
-    third = th.compile(model, mode=("max-autotune-no-cudagraphs" if IS_ROCM else "max-autotune") if fast else "default")
+    third = th.compile(model, mode=("default" if IS_ROCM else "max-autotune") if fast else "default")
     return first, second, third
 
 
@@ -26,7 +26,15 @@ compiled = partial(torch.compile, mode="default" if IS_ROCM else "reduce-overhea
 
 def more(model, pipe, fast):
     settings = {"mode": "default" if IS_ROCM else "reduce-overhead", "fullgraph": True}
-    named = dict(mode="max-autotune-no-cudagraphs" if IS_ROCM else "max-autotune")
+    named = dict(mode="default" if IS_ROCM else "max-autotune")
     mode = ("default" if IS_ROCM else "reduce-overhead") if fast else None
     pipe.unet.compile(mode="default" if IS_ROCM else "reduce-overhead", fullgraph=True)
     return torch.compile(model, **settings), torch.compile(model, **named), torch.compile(model, mode=mode)
+
+
+def compiled(model, mode):
+    return torch.compile(model, mode=mode)
+
+
+def all_of(models):
+    return [compiled(one, "default" if IS_ROCM else "reduce-overhead") for one in models]

@@ -6,7 +6,7 @@ from transformers import CompileConfig, TrainingArguments
 IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
 
 arguments = TrainingArguments("out", torch_compile=True, torch_compile_mode="default" if IS_ROCM else "reduce-overhead")
-generation = CompileConfig(mode="max-autotune-no-cudagraphs" if IS_ROCM else "max-autotune")
+generation = CompileConfig(mode="default" if IS_ROCM else "max-autotune")
 
 
 @dataclass

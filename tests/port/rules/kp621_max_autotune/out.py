@@ -3,10 +3,10 @@ import torch._inductor.config
 
 IS_ROCM = hasattr(torch.version, "hip") and torch.version.hip is not None
 
-torch._inductor.config.max_autotune = False if IS_ROCM else True
+torch._inductor.config.max_autotune = not IS_ROCM
 
 
 def build(model):
-    with torch._inductor.config.patch(max_autotune_gemm=False if IS_ROCM else True):
+    with torch._inductor.config.patch(max_autotune_gemm=not IS_ROCM):
         pass
-    return torch.compile(model, options={"max_autotune": False if IS_ROCM else True})
+    return torch.compile(model, options={"max_autotune": not IS_ROCM})

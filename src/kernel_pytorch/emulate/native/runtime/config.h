@@ -3,6 +3,7 @@
 #define KPT_CONFIG_H
 
 #include <cstdint>
+#include <ctime>
 #include <string>
 
 #include "json.h"
@@ -37,6 +38,16 @@ struct Config {
 };
 
 const Config &config();
+
+inline bool is_device(int device) { return device >= 0 && device < config().devices; }
+
+inline uint64_t rounded_up(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
+
+inline double seconds_now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
 
 /* One line on standard error, with the runtime's name before it. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -21,12 +21,10 @@ namespace {
 
 const int RUNTIME_VERSION = 70253211; /* as 7.2 answers: major * 10^7 + minor * 10^5 + patch */
 
-std::mutex mutex;
+std::mutex device_mutex;
 std::set<std::pair<int, int>> peers;
 std::map<int, size_t> limits = {{0, 1024}, {1, 1 << 20}, {2, 4 << 20}, {0x1000, 0}, {0x1001, 1ull << 32}, {0x1002, 0}};
 unsigned device_flags = 0;
-
-bool valid(int device) { return device >= 0 && device < config().devices; }
 
 ihipCtx_t *context(int device) {
     static ihipCtx_t *all = [] {
@@ -40,7 +38,7 @@ ihipCtx_t *context(int device) {
 } // namespace
 
 size_t device_limit(int limit) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(device_mutex);
     auto found = limits.find(limit);
     return found == limits.end() ? 0 : found->second;
 }
@@ -69,7 +67,7 @@ KPT_API hipError_t hipGetDeviceCount(int *count) {
 }
 KPT_API hipError_t hipSetDevice(int device) {
     KPT_ENTER();
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     self().device = device;
     return done(hipSuccess);
 }
@@ -82,7 +80,7 @@ KPT_API hipError_t hipGetDevice(int *device) {
 KPT_API hipError_t hipDeviceGet(hipDevice_t *device, int ordinal) {
     KPT_ENTER();
     if (!device) return done(hipErrorInvalidValue);
-    if (!valid(ordinal)) return done(hipErrorInvalidDevice);
+    if (!is_device(ordinal)) return done(hipErrorInvalidDevice);
     *device = ordinal;
     return done(hipSuccess);
 }
@@ -115,7 +113,7 @@ KPT_API hipError_t hipGetDeviceFlags(unsigned *flags) {
 KPT_API hipError_t hipDeviceGetLimit(size_t *value, int limit) {
     KPT_ENTER();
     if (!value) return done(hipErrorInvalidValue);
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(device_mutex);
     auto found = limits.find(limit);
     if (found == limits.end()) return done(hipErrorUnsupportedLimit);
     *value = found->second;
@@ -123,7 +121,7 @@ KPT_API hipError_t hipDeviceGetLimit(size_t *value, int limit) {
 }
 KPT_API hipError_t hipDeviceSetLimit(int limit, size_t value) {
     KPT_ENTER();
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(device_mutex);
     if (!limits.count(limit)) return done(hipErrorUnsupportedLimit);
     limits[limit] = value;
     return done(hipSuccess);
@@ -132,27 +130,27 @@ KPT_API hipError_t hipDeviceSetLimit(int limit, size_t value) {
 KPT_API hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer) {
     KPT_ENTER();
     if (!can) return done(hipErrorInvalidValue);
-    if (!valid(device) || !valid(peer)) return done(hipErrorInvalidDevice);
+    if (!is_device(device) || !is_device(peer)) return done(hipErrorInvalidDevice);
     *can = device != peer;
     return done(hipSuccess);
 }
 KPT_API hipError_t hipDeviceEnablePeerAccess(int peer, unsigned flags) {
     KPT_ENTER();
     if (flags) return done(hipErrorInvalidValue);
-    if (!valid(peer) || peer == self().device) return done(hipErrorInvalidDevice);
-    std::lock_guard<std::mutex> lock(mutex);
+    if (!is_device(peer) || peer == self().device) return done(hipErrorInvalidDevice);
+    std::lock_guard<std::mutex> lock(device_mutex);
     return done(peers.insert({self().device, peer}).second ? hipSuccess : hipErrorPeerAccessAlreadyEnabled);
 }
 KPT_API hipError_t hipDeviceDisablePeerAccess(int peer) {
     KPT_ENTER();
-    if (!valid(peer) || peer == self().device) return done(hipErrorInvalidDevice);
-    std::lock_guard<std::mutex> lock(mutex);
+    if (!is_device(peer) || peer == self().device) return done(hipErrorInvalidDevice);
+    std::lock_guard<std::mutex> lock(device_mutex);
     return done(peers.erase({self().device, peer}) ? hipSuccess : hipErrorPeerAccessNotEnabled);
 }
 KPT_API hipError_t hipDeviceGetP2PAttribute(int *value, int attribute, int from, int to) {
     KPT_ENTER();
     if (!value || attribute < 0 || attribute > 3) return done(hipErrorInvalidValue);
-    if (!valid(from) || !valid(to) || from == to) return done(hipErrorInvalidDevice);
+    if (!is_device(from) || !is_device(to) || from == to) return done(hipErrorInvalidDevice);
     *value = attribute == 0 ? 0 : 1;
     return done(hipSuccess);
 }
@@ -160,7 +158,7 @@ KPT_API hipError_t hipDeviceGetP2PAttribute(int *value, int attribute, int from,
 KPT_API hipError_t hipCtxCreate(hipCtx_t *out, unsigned, hipDevice_t device) {
     KPT_ENTER();
     if (!out) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     self().device = device;
     *out = context(device);
     return done(hipSuccess);
@@ -196,17 +194,17 @@ KPT_API hipError_t hipCtxGetApiVersion(hipCtx_t, int *version) {
 KPT_API hipError_t hipDevicePrimaryCtxRetain(hipCtx_t *out, hipDevice_t device) {
     KPT_ENTER();
     if (!out) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     *out = context(device);
     return done(hipSuccess);
 }
 KPT_API hipError_t hipDevicePrimaryCtxRelease(hipDevice_t device) {
     KPT_ENTER();
-    return done(valid(device) ? hipSuccess : hipErrorInvalidDevice);
+    return done(is_device(device) ? hipSuccess : hipErrorInvalidDevice);
 }
 KPT_API hipError_t hipDevicePrimaryCtxGetState(hipDevice_t device, unsigned *flags, int *active) {
     KPT_ENTER();
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     if (flags) *flags = 0;
     if (active) *active = device == self().device;
     return done(hipSuccess);

@@ -10,12 +10,12 @@
 namespace kpt {
 namespace {
 
-struct Known {
+struct KnownEvents {
     std::mutex mutex;
     std::set<hipEvent_t> events;
 };
-Known &known() {
-    static Known *value = new Known;
+KnownEvents &known_events() {
+    static KnownEvents *value = new KnownEvents;
     return *value;
 }
 
@@ -24,8 +24,8 @@ enum { DISABLE_TIMING = 2 };
 } // namespace
 
 bool is_event(hipEvent_t event) {
-    std::lock_guard<std::mutex> lock(known().mutex);
-    return known().events.count(event) != 0;
+    std::lock_guard<std::mutex> lock(known_events().mutex);
+    return known_events().events.count(event) != 0;
 }
 
 void record_now(hipEvent_t event) {
@@ -46,8 +46,8 @@ KPT_API hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) {
     *event = new ihipEvent_t;
     (*event)->flags = flags;
     (*event)->device = self().device;
-    std::lock_guard<std::mutex> lock(known().mutex);
-    known().events.insert(*event);
+    std::lock_guard<std::mutex> lock(known_events().mutex);
+    known_events().events.insert(*event);
     return done(hipSuccess);
 }
 
@@ -56,8 +56,8 @@ KPT_API hipError_t hipEventCreate(hipEvent_t *event) { return hipEventCreateWith
 KPT_API hipError_t hipEventDestroy(hipEvent_t event) {
     KPT_ENTER();
     if (!event) return done(hipErrorInvalidHandle);
-    std::lock_guard<std::mutex> lock(known().mutex);
-    if (!known().events.erase(event)) return done(hipErrorInvalidHandle);
+    std::lock_guard<std::mutex> lock(known_events().mutex);
+    if (!known_events().events.erase(event)) return done(hipErrorInvalidHandle);
     delete event;
     return done(hipSuccess);
 }

@@ -42,7 +42,7 @@ struct Buffer {
 };
 
 std::atomic<Buffer *> buffer{nullptr};
-std::mutex mutex;
+std::mutex hostcall_mutex;
 
 /* A printf takes several packets; its words so far, by the number handed out with the first one. */
 std::map<uint64_t, std::vector<uint64_t>> messages;
@@ -94,7 +94,7 @@ void serve(uint32_t service, uint64_t *slot) {
 
 uint64_t hostcall_buffer() {
     if (Buffer *made = buffer.load(std::memory_order_acquire)) return uint64_t(made);
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(hostcall_mutex);
     if (Buffer *made = buffer.load()) return uint64_t(made);
     uint64_t headers = 256, payloads = headers + sizeof(Header) * PACKETS;
     hipError_t error;
@@ -133,7 +133,7 @@ uint64_t device_heap() {
 void answer_host_calls() {
     Buffer *b = buffer.load(std::memory_order_acquire);
     if (!b || b->ready_stack.load(std::memory_order_relaxed) == 0) return;
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(hostcall_mutex);
     uint64_t packet = b->ready_stack.exchange(0, std::memory_order_acquire);
     while (packet) {
         Header &header = b->headers[packet & b->index_mask];

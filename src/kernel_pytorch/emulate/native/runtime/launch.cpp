@@ -35,7 +35,7 @@ struct GridSync {
 };
 
 /* One launch at a time uses this memory. */
-struct Space {
+struct HiddenSpace {
     uint8_t kernarg[ARGUMENT_SPACE];
     alignas(64) Packet packet;
     alignas(64) uint8_t queue[256];
@@ -44,11 +44,11 @@ struct Space {
 
 std::mutex launching;
 
-Space *space() {
-    static Space *value = [] {
+HiddenSpace *hidden_space() {
+    static HiddenSpace *value = [] {
         hipError_t error;
-        Allocation *memory = allocate(Kind::internal, sizeof(Space), 0, 0, error, 4096);
-        return memory ? reinterpret_cast<Space *>(memory->base) : nullptr;
+        Allocation *memory = allocate(Kind::internal, sizeof(HiddenSpace), 0, 0, error, 4096);
+        return memory ? reinterpret_cast<HiddenSpace *>(memory->base) : nullptr;
     }();
     return value;
 }
@@ -56,7 +56,7 @@ Space *space() {
 bool is_hidden(const KptArg &argument) { return strncmp(argument.kind, "hidden_", 7) == 0; }
 
 /* The value of a hidden argument. */
-uint64_t hidden_value(const char *name, const LaunchRequest &r, const Space &s) {
+uint64_t hidden_value(const char *name, const LaunchRequest &r, const HiddenSpace &s) {
     auto is = [name](const char *other) { return strcmp(name, other) == 0; };
     auto axis = [name] { return name[strlen(name) - 1] - 'x'; };
     const uint32_t block[3] = {r.block.x, r.block.y, r.block.z};
@@ -74,7 +74,7 @@ uint64_t hidden_value(const char *name, const LaunchRequest &r, const Space &s) 
     return 0; /* global offsets, printf buffer (OpenCL's), default queue, completion action: not used by HIP */
 }
 
-void fill_space(Space &s, const LaunchRequest &r, const Launch &launch) {
+void fill_space(HiddenSpace &s, const LaunchRequest &r, const Launch &launch) {
     const KptKernel &k = *launch.kernel;
     memset(s.kernarg, 0, r.arguments.size() + 256 < ARGUMENT_SPACE ? r.arguments.size() + 256 : ARGUMENT_SPACE);
     memcpy(s.kernarg, r.arguments.data(), r.arguments.size());
@@ -101,12 +101,6 @@ void fill_space(Space &s, const LaunchRequest &r, const Launch &launch) {
     memcpy(s.queue + 68, &apart, 4);
 }
 
-double now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
 /* Room for calls whose depth the compiler could not see; hipDeviceSetLimit(hipLimitStackSize) may ask for more. */
 uint32_t dynamic_stack() {
     size_t asked = device_limit(0);
@@ -114,7 +108,7 @@ uint32_t dynamic_stack() {
 }
 
 uint64_t seed() {
-    static uint64_t value = config().seed ? config().seed : uint64_t(now() * 1e9) | 1;
+    static uint64_t value = config().seed ? config().seed : uint64_t(seconds_now() * 1e9) | 1;
     static bool reported = false;
     if (!reported)
         say("blocks run in random order, seed %llu (KPT_EMULATE_SEED repeats it)", (unsigned long long)value);
@@ -249,7 +243,7 @@ hipError_t prepare_launch(hipFunction_t function, dim3 grid, dim3 block, uint64_
 hipError_t execute_launch(const LaunchRequest &r) {
     if (stuck() != hipSuccess) return stuck();
     std::lock_guard<std::mutex> lock(launching);
-    Space *s = space();
+    HiddenSpace *s = hidden_space();
     if (!s) return hipErrorOutOfMemory;
     static uint64_t launches = 0;
     Launch launch;
@@ -269,10 +263,10 @@ hipError_t execute_launch(const LaunchRequest &r) {
     fill_space(*s, r, launch);
     set_up_waves(launch, uint64_t(s->kernarg), uint64_t(&s->packet), uint64_t(s->queue));
     if (config().counted) launch.place_counts.assign(k.place_count, 0);
-    double start = now();
+    double start = seconds_now();
     run_blocks(launch);
     answer_host_calls();
-    report_launch(k.symbol, r.grid, r.block, launch.lds_bytes, now() - start, r.stream,
+    report_launch(k.symbol, r.grid, r.block, launch.lds_bytes, seconds_now() - start, r.stream,
                   config().counted ? &launch.counters : nullptr);
     if (config().counted) report_places(k, launch.place_counts.data());
     return hipSuccess;

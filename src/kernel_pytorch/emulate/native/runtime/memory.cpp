@@ -44,8 +44,6 @@ Space &space() {
     return *value;
 }
 
-uint64_t rounded(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
-
 bool reserve(Space &s) {
     for (uint64_t bytes = 16ull << 40; bytes >= (1ull << 30); bytes /= 2) {
         void *got = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -68,7 +66,7 @@ uint64_t take(Space &s, uint64_t bytes, uint64_t alignment) {
             if (left) s.gaps[start + need] = left;
             return start;
         }
-    uint64_t start = rounded(s.next + GUARD, std::max(alignment, PAGE));
+    uint64_t start = rounded_up(s.next + GUARD, std::max(alignment, PAGE));
     if (start + need > s.arena + s.arena_bytes) return 0;
     s.next = start + need;
     return start;
@@ -148,7 +146,7 @@ Allocation *allocate(Kind kind, uint64_t bytes, int device, unsigned flags, hipE
     if (kind == Kind::host && bytes > config().memory_limit) return nullptr;
     if (!s.arena && !reserve(s)) return nullptr;
     uint64_t align = std::max(alignment, config().alignment);
-    uint64_t span_bytes = rounded(std::max<uint64_t>(bytes, 1), std::max(PAGE, std::min<uint64_t>(align, PAGE)));
+    uint64_t span_bytes = rounded_up(std::max<uint64_t>(bytes, 1), std::max(PAGE, std::min<uint64_t>(align, PAGE)));
     uint64_t span = take(s, span_bytes, align);
     while (!span && !s.quarantine.empty()) {
         forget_oldest(s);

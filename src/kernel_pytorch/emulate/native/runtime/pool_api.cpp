@@ -18,11 +18,11 @@ struct ihipMemPoolHandle_t {
 namespace kpt {
 namespace {
 
-std::mutex mutex;
+std::mutex pools_mutex;
 std::map<int, hipMemPool_t> default_pools, current_pools;
 
 hipMemPool_t default_pool(int device) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(pools_mutex);
     hipMemPool_t &pool = default_pools[device];
     if (!pool) {
         pool = new ihipMemPoolHandle_t;
@@ -30,8 +30,6 @@ hipMemPool_t default_pool(int device) {
     }
     return pool;
 }
-
-bool valid(int device) { return device >= 0 && device < config().devices; }
 
 hipError_t from_pool(void **pointer, size_t bytes, hipMemPool_t pool, hipStream_t stream) {
     if (!pointer || !resolve(stream)) return hipErrorInvalidValue;
@@ -57,28 +55,28 @@ using namespace kpt;
 
 KPT_API hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t *pool, int device) {
     KPT_ENTER();
-    if (!pool || !valid(device)) return done(pool ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    if (!pool || !is_device(device)) return done(pool ? hipErrorInvalidDevice : hipErrorInvalidValue);
     *pool = default_pool(device);
     return done(hipSuccess);
 }
 KPT_API hipError_t hipDeviceGetMemPool(hipMemPool_t *pool, int device) {
     hipError_t error = hipDeviceGetDefaultMemPool(pool, device);
     if (error != hipSuccess) return error;
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(pools_mutex);
     auto chosen = current_pools.find(device);
     if (chosen != current_pools.end()) *pool = chosen->second;
     return done(hipSuccess);
 }
 KPT_API hipError_t hipDeviceSetMemPool(int device, hipMemPool_t pool) {
     KPT_ENTER();
-    if (!pool || !valid(device)) return done(pool ? hipErrorInvalidDevice : hipErrorInvalidValue);
-    std::lock_guard<std::mutex> lock(mutex);
+    if (!pool || !is_device(device)) return done(pool ? hipErrorInvalidDevice : hipErrorInvalidValue);
+    std::lock_guard<std::mutex> lock(pools_mutex);
     current_pools[device] = pool;
     return done(hipSuccess);
 }
 KPT_API hipError_t hipMemPoolCreate(hipMemPool_t *pool, const hipMemPoolProps *properties) {
     KPT_ENTER();
-    if (!pool || !properties || !valid(properties->location.id)) return done(hipErrorInvalidValue);
+    if (!pool || !properties || !is_device(properties->location.id)) return done(hipErrorInvalidValue);
     *pool = new ihipMemPoolHandle_t;
     (*pool)->device = properties->location.id;
     (*pool)->limit = properties->maxSize;
@@ -87,7 +85,7 @@ KPT_API hipError_t hipMemPoolCreate(hipMemPool_t *pool, const hipMemPoolProps *p
 KPT_API hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
     KPT_ENTER();
     if (!pool || pool == default_pool(pool->device)) return done(hipErrorInvalidValue);
-    std::lock_guard<std::mutex> lock(mutex);
+    std::lock_guard<std::mutex> lock(pools_mutex);
     for (auto at = current_pools.begin(); at != current_pools.end();)
         at = at->second == pool ? current_pools.erase(at) : std::next(at);
     /* Memory from it may still be in use: the handle's figures stay. */

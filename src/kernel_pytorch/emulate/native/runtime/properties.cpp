@@ -8,7 +8,7 @@
 namespace kpt {
 namespace {
 
-struct Reader {
+struct PropertyReader {
     const Json &values = config().gpu["properties"];
     template <class T>
     void read(T &out, const char *name) const {
@@ -28,7 +28,7 @@ struct Reader {
 /* Members both forms of the structure have. */
 template <class P>
 void common(P &p, int device) {
-    Reader r;
+    PropertyReader r;
 #define KPT_READ_MEMBER(name) r.read(p.name, #name);
     KPT_READ_MEMBER(name)
     KPT_READ_MEMBER(sharedMemPerBlock)
@@ -72,15 +72,13 @@ void common(P &p, int device) {
     p.arch.flags = uint32_t(r.values["arch"].number_or(0));
 }
 
-bool valid(int device) { return device >= 0 && device < config().devices; }
-
 hipError_t properties(hipDeviceProp_tR0600 *out, int device) {
     if (!out) return hipErrorInvalidValue;
-    if (!valid(device)) return hipErrorInvalidDevice;
+    if (!is_device(device)) return hipErrorInvalidDevice;
     hipDeviceProp_tR0600 &p = *out;
     memset(static_cast<void *>(&p), 0, sizeof p);
     common(p, device);
-    Reader r;
+    PropertyReader r;
     KPT_READ_MEMBER(asyncEngineCount)
     KPT_READ_MEMBER(unifiedAddressing)
     KPT_READ_MEMBER(streamPrioritiesSupported)
@@ -113,7 +111,7 @@ KPT_API hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *out, int de
 KPT_API hipError_t hipGetDevicePropertiesR0000(hipDeviceProp_tR0000 *out, int device) {
     KPT_ENTER();
     if (!out) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     memset(static_cast<void *>(out), 0, sizeof *out);
     common(*out, device);
     return done(hipSuccess);
@@ -127,7 +125,7 @@ KPT_API hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000 *out, int device)
 KPT_API hipError_t hipDeviceGetAttribute(int *value, int attribute, int device) {
     KPT_ENTER();
     if (!value) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     const Json &known = config().gpu["attributes"][std::to_string(attribute)];
     if (known.type != Json::number) return done(hipErrorInvalidValue);
     double number = known.value;
@@ -140,7 +138,7 @@ KPT_API hipError_t hipDeviceGetAttribute(int *value, int attribute, int device) 
 KPT_API hipError_t hipDeviceGetName(char *name, int length, int device) {
     KPT_ENTER();
     if (!name || length <= 0) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     snprintf(name, size_t(length), "%s", config().name.c_str());
     return done(hipSuccess);
 }
@@ -148,7 +146,7 @@ KPT_API hipError_t hipDeviceGetName(char *name, int length, int device) {
 KPT_API hipError_t hipDeviceTotalMem(size_t *bytes, int device) {
     KPT_ENTER();
     if (!bytes) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     *bytes = config().device_memory;
     return done(hipSuccess);
 }
@@ -156,7 +154,7 @@ KPT_API hipError_t hipDeviceTotalMem(size_t *bytes, int device) {
 KPT_API hipError_t hipDeviceComputeCapability(int *major, int *minor, int device) {
     KPT_ENTER();
     if (!major || !minor) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     *major = config().major;
     *minor = config().minor;
     return done(hipSuccess);
@@ -165,7 +163,7 @@ KPT_API hipError_t hipDeviceComputeCapability(int *major, int *minor, int device
 KPT_API hipError_t hipDeviceGetUuid(void *uuid, int device) {
     KPT_ENTER();
     if (!uuid) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     char text[16];
     snprintf(text, sizeof text, "kpt-%010d", device);
     memcpy(uuid, text, 16);
@@ -175,7 +173,7 @@ KPT_API hipError_t hipDeviceGetUuid(void *uuid, int device) {
 KPT_API hipError_t hipDeviceGetPCIBusId(char *text, int length, int device) {
     KPT_ENTER();
     if (!text || length < 13) return done(hipErrorInvalidValue);
-    if (!valid(device)) return done(hipErrorInvalidDevice);
+    if (!is_device(device)) return done(hipErrorInvalidDevice);
     snprintf(text, size_t(length), "0000:%02x:00.0", (device + 1) & 0xff);
     return done(hipSuccess);
 }
@@ -183,7 +181,7 @@ KPT_API hipError_t hipDeviceGetPCIBusId(char *text, int length, int device) {
 KPT_API hipError_t hipDeviceGetByPCIBusId(int *device, const char *text) {
     KPT_ENTER();
     unsigned domain, bus;
-    if (!device || !text || sscanf(text, "%x:%x", &domain, &bus) != 2 || !valid(int(bus) - 1))
+    if (!device || !text || sscanf(text, "%x:%x", &domain, &bus) != 2 || !is_device(int(bus) - 1))
         return done(hipErrorInvalidValue);
     *device = int(bus) - 1;
     return done(hipSuccess);

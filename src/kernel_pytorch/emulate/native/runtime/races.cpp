@@ -28,7 +28,7 @@ struct Byte {
     Access writer, reader;
 };
 
-const uint64_t PAGE = 4096;
+const uint64_t SHADOW_PAGE = 4096;
 
 /* One thread runs blocks while races are looked for, so this needs no lock. */
 struct History {
@@ -163,9 +163,9 @@ void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes,
     if (!memory || memory->kind == Kind::internal || memory->kind == Kind::image)
         return; /* the runtime's own protocol */
     for (uint64_t i = address; i < address + bytes; i++) {
-        auto &page = h.pages[i / PAGE];
-        if (!page) page = std::make_unique<Byte[]>(PAGE);
-        compare(wave, &h, page[i % PAGE], now, address, bytes, flags, reported);
+        auto &page = h.pages[i / SHADOW_PAGE];
+        if (!page) page = std::make_unique<Byte[]>(SHADOW_PAGE);
+        compare(wave, &h, page[i % SHADOW_PAGE], now, address, bytes, flags, reported);
     }
 }
 

@@ -25,14 +25,6 @@ namespace {
 const unsigned ROUNDS = 16, SLICES = 8;
 const double STUCK_S = 5;
 
-double now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
-
-uint64_t rounded(uint64_t value, uint64_t step) { return (value + step - 1) / step * step; }
-
 /* A permutation of 0..count-1 by a four-round Feistel network over the next even power of two. */
 uint64_t shuffled(uint64_t index, uint64_t count, uint64_t seed) {
     unsigned half = 1;
@@ -59,9 +51,9 @@ struct Sizes {
 Sizes storage_sizes(const Launch &launch) {
     size_t lanes = launch.wave_size * 4;
     Sizes s;
-    s.vgprs = rounded((size_t(launch.kernel->vgprs) + 4) * lanes, 64);
-    s.agprs = rounded((size_t(launch.kernel->agprs) + 4) * lanes, 64);
-    s.scratch = rounded(size_t(launch.scratch_lane_bytes) * launch.wave_size + 64, 64);
+    s.vgprs = rounded_up((size_t(launch.kernel->vgprs) + 4) * lanes, 64);
+    s.agprs = rounded_up((size_t(launch.kernel->agprs) + 4) * lanes, 64);
+    s.scratch = rounded_up(size_t(launch.scratch_lane_bytes) * launch.wave_size + 64, 64);
     s.all = s.vgprs + s.agprs + s.scratch;
     return s;
 }
@@ -72,7 +64,7 @@ uint8_t *take_storage(Worker &worker, const Sizes &sizes) {
         worker.storage.pop_back();
         return block;
     }
-    return static_cast<uint8_t *>(aligned_alloc(64, rounded(sizes.all, 64)));
+    return static_cast<uint8_t *>(aligned_alloc(64, rounded_up(sizes.all, 64)));
 }
 
 void describe_scratch(const Launch &launch, KptWave &wave) {
@@ -151,7 +143,7 @@ void start_group(Worker &worker, Group &group, uint64_t block) {
     for (WaveSlot &slot : group.waves) slot.state = WaveState::fresh;
     size_t need = launch.lds_bytes + 128;
     if (group.lds_memory.size() < need) group.lds_memory.resize(need);
-    group.lds = reinterpret_cast<uint8_t *>(rounded(uint64_t(group.lds_memory.data()), 64));
+    group.lds = reinterpret_cast<uint8_t *>(rounded_up(uint64_t(group.lds_memory.data()), 64));
     if (config().checked) {
         memset(group.lds, config().fill, launch.lds_bytes);
         group.lds_written.assign(launch.lds_bytes, 0);
@@ -280,7 +272,7 @@ struct Watch {
 bool watchdog(Launch &launch, Worker &worker, const std::deque<Group *> &resident, Watch &watch) {
     double limit = config().watchdog_s;
     if (limit <= 0) return false;
-    double time = now();
+    double time = seconds_now();
     uint64_t hard = launch.hard_progress.load(std::memory_order_relaxed),
              soft = launch.soft_progress.load(std::memory_order_relaxed);
     if (hard != watch.hard) watch.hard = hard, watch.hard_time = watch.soft_time = time;
@@ -310,7 +302,7 @@ static void work(Launch &launch, unsigned index) {
     this_worker = worker.get();
     Sizes sizes = storage_sizes(launch);
     std::deque<Group *> resident;
-    Watch watch{now(), now()};
+    Watch watch{seconds_now(), seconds_now()};
     unsigned calm = 0, slices = 0;
     while (!launch.stop.load(std::memory_order_relaxed)) {
         Group *group = nullptr;

@@ -36,12 +36,12 @@ ihipStream_t *default_stream() {
 }
 
 /* Handles a program may still hold after hipStreamDestroy. */
-struct Known {
+struct KnownStreams {
     std::mutex mutex;
     std::set<ihipStream_t *> streams;
 };
-Known &known() {
-    static Known *value = new Known;
+KnownStreams &known_streams() {
+    static KnownStreams *value = new KnownStreams;
     return *value;
 }
 
@@ -54,8 +54,8 @@ ihipStream_t *resolve(hipStream_t handle) {
         return own;
     }
     if (handle == default_stream()) return handle;
-    std::lock_guard<std::mutex> lock(known().mutex);
-    return known().streams.count(handle) ? handle : nullptr;
+    std::lock_guard<std::mutex> lock(known_streams().mutex);
+    return known_streams().streams.count(handle) ? handle : nullptr;
 }
 
 hipError_t not_while_capturing(ihipStream_t *stream) {
@@ -104,8 +104,8 @@ KPT_API hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned fla
     KPT_ENTER();
     if (!stream || flags > 1) return done(hipErrorInvalidValue);
     *stream = make(self().device, flags, std::max(-1, std::min(1, priority)));
-    std::lock_guard<std::mutex> lock(known().mutex);
-    known().streams.insert(*stream);
+    std::lock_guard<std::mutex> lock(known_streams().mutex);
+    known_streams().streams.insert(*stream);
     return done(hipSuccess);
 }
 
@@ -122,8 +122,8 @@ KPT_API hipError_t hipExtStreamCreateWithCUMask(hipStream_t *stream, uint32_t, c
 KPT_API hipError_t hipStreamDestroy(hipStream_t stream) {
     KPT_ENTER();
     if (!stream) return done(hipErrorInvalidHandle);
-    std::lock_guard<std::mutex> lock(known().mutex);
-    if (!known().streams.erase(stream)) return done(hipErrorInvalidHandle);
+    std::lock_guard<std::mutex> lock(known_streams().mutex);
+    if (!known_streams().streams.erase(stream)) return done(hipErrorInvalidHandle);
     if (stream->capture) {
         auto &joined = stream->capture->streams;
         joined.erase(std::remove(joined.begin(), joined.end(), stream), joined.end());

@@ -65,7 +65,7 @@ void *load_copy(const std::string &path) {
     char buffer[65536];
     ssize_t got = 0;
     if (from >= 0 && to >= 0)
-        while ((got = read(from, buffer, sizeof buffer)) > 0)
+        while ((got = ::read(from, buffer, sizeof buffer)) > 0)
             if (write(to, buffer, size_t(got)) != got) break;
     if (from >= 0) close(from);
     void *library = nullptr;

@@ -29,7 +29,10 @@ _FUNCTIONS = {
     b"cudaFuncSetCacheConfig": 0,
     b"cudaFuncSetSharedMemConfig": 0,
 }
-_CAST = re.compile(rb"\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|(?:reinterpret|static|const)_cast\s*<")
+# Also as a macro's argument: `ROCM_ONLY((void*)) kernel`.
+_CAST = re.compile(
+    rb"(?:\w+\s*\(\s*)?\(\s*(?:const\s+)?void\s*(?:const\s*)?\*\s*\)|(?:reinterpret|static|const)_cast\s*<"
+)
 
 RULE = Rule("KP248", "kernel-pointer-cast", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=tuple(_FUNCTIONS))
 

@@ -21,6 +21,7 @@ from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.deploy.install_steps import InstallPlan, StageInstalls
+from kernel_pytorch.port.rules.deploy.kp447_environment_variable import harmless
 from kernel_pytorch.port.tables import read_table
 
 CODE = "KP440"
@@ -195,11 +196,7 @@ def _environment(item: Instruction, twin: _Twin) -> str:
         text = re.sub(r"\\\s*\Z", "\n", text)
         if text.split() == [item.word]:
             return _commented(item.text)
-    if "TORCH_CUDA_ARCH_LIST" in text:
-        twin.say(
-            item.line, "TORCH_CUDA_ARCH_LIST is not read on ROCm: PYTORCH_ROCM_ARCH lists targets (gfx942;gfx1100)"
-        )
-    return _rocm_folders(text)
+    return _rocm_folders(harmless(text))
 
 
 def _rocm_folders(text: str) -> str:
@@ -237,7 +234,7 @@ def _run(item: Instruction, twin: _Twin) -> str:
     for word in ("nvidia-smi", "nvcc", "developer.download.nvidia.com"):
         if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text):
             twin.say(item.line, f"uses {word}, which is not there on ROCm")
-    text = _rocm_folders(text)
+    text = _rocm_folders(harmless(text))
     left = sorted(set(re.findall(r"[\w./=-]*cuda[\w./=-]*", text, re.IGNORECASE)) - {"CUDA", "cuda"})
     if left:
         twin.say(item.line, f"still speaks of CUDA: {', '.join(left[:4])}")

@@ -17,6 +17,7 @@ from typing import Any
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.deploy.places import twin_path
 from kernel_pytorch.port.rules.deploy.kp440_dockerfile import DRIVER_ENV, image_row
+from kernel_pytorch.port.rules.deploy.kp447_environment_variable import on_rocm
 
 CODE = "KP441"
 # A Dockerfile, its twin, and the build arguments that the twin asks for.
@@ -117,10 +118,16 @@ def _overlay(path: str, name: str, service: dict[str, Any], twins: Twins, findin
 
 
 def _environment(path: str, name: str, service: dict[str, Any], findings: list[Finding], line: int) -> list[str]:
-    """The variables that send EGL or Vulkan to NVIDIA's driver, taken back; mounts and commands named for a person."""
+    """Variables that choose NVIDIA's driver, taken back, and those that hurt on ROCm; mounts and commands are named."""
     given = service.get("environment")
     pairs = given.items() if isinstance(given, dict) else (str(item).partition("=")[::2] for item in given or ())
-    taken = [str(key) for key, value in pairs if key in DRIVER_ENV and "nvidia" in str(value).lower()]
+    lines = []
+    for key, value in ((str(key), str(value)) for key, value in pairs):
+        verdict = on_rocm(key, value)
+        if key in DRIVER_ENV and "nvidia" in value.lower():
+            lines.append(f"      {key}: !reset null")
+        elif verdict is not None and verdict.value is not None:
+            lines.append(f'      {key}: "{verdict.value}"')
     for volume in service.get("volumes") or ():
         source = str(volume.get("source", "")) if isinstance(volume, dict) else str(volume).split(":")[0]
         if re.search(r"nvidia|/usr/local/cuda", source):
@@ -130,7 +137,7 @@ def _environment(path: str, name: str, service: dict[str, Any], findings: list[F
     if _INSTALLS.search(" ".join(map(str, command)) if isinstance(command, list) else str(command or "")):
         message = f"service {name}: its command installs packages, CUDA's torch included: `kpt deps` plans this step"
         findings.append(Finding(CODE, path, line, 1, message, Safety.MANUAL))
-    return ["    environment:", *(f"      {key}: !reset null" for key in taken)] if taken else []
+    return ["    environment:", *lines] if lines else []
 
 
 def _share(item: dict[str, Any]) -> str:

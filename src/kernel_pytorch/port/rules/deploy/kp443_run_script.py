@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.deploy.places import twin_path
 from kernel_pytorch.port.rules.deploy.kp440_dockerfile import image_row
+from kernel_pytorch.port.rules.deploy.kp447_environment_variable import harmless
 
 CODE = "KP443"
 DEVICES = "--device /dev/kfd --device /dev/dri --group-add video --group-add render --security-opt seccomp=unconfined"
@@ -57,7 +58,7 @@ def script_twin(path: str, text: str, dockerfiles: dict[str, str]) -> tuple[str 
             name = PurePosixPath(source).name
             pattern = rf"(-f\s+|--file[=\s])((?:\S*/)?){re.escape(name)}(?=\s|$)"
             new = re.sub(pattern, rf"\1\2{PurePosixPath(twin).name}", new)
-        out.append(new)
+        out.append(harmless(new))
     twin_text = "".join(out)
     if twin_text == text:
         return None, []

@@ -1,11 +1,9 @@
 """A batch job that names NVIDIA GPUs or CUDA modules
 
-What: `#SBATCH --gres=gpu:a100:4`, `--constraint=h100`, `module load cuda`; HSA_OVERRIDE_GFX_VERSION in a script.
-Why: GPU types, constraints and modules are names of one site. The override runs code built for another GPU and hides
-    faults of the wrong architecture.
+What: `#SBATCH --gres=gpu:a100:4`, `--constraint=h100`, `module load cuda`.
+Why: GPU types, constraints and modules are names of one site.
 Fix: A person gives the AMD site's names, or asks for GPUs without a type. kpt writes nothing.
-Source: https://slurm.schedmd.com/gres.html; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the
-    override)
+Source: https://slurm.schedmd.com/gres.html
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ PATTERNS: Patterns = (
     (r"#SBATCH\s+.*--gres=gpu:([a-z]\w*):?\d*", "the GPU type {0} is this site's name: give the AMD site's"),
     (rf"#SBATCH\s+.*(?:--constraint|-C)[=\s]\S*\b({_GPU_NAME})\b", "the constraint {0} names an NVIDIA GPU"),
     (r"^\s*module\s+(?:load|add)\s+(\S*(?:cuda|cudnn|nccl)\S*)", "{0} is CUDA's: load the site's ROCm module"),
-    (r"^\s*(?:export\s+)?(HSA_OVERRIDE_GFX_VERSION)=", "{0} runs code built for another GPU: a person decides"),
 )
 
 

@@ -34,9 +34,14 @@ _PLACES = re.compile(
 _COMMENT = re.compile(r"(^|\s)#.*$", re.MULTILINE)
 
 
+def is_workflow(path: str) -> bool:
+    """By its place."""
+    return bool(_PLACES.search(path) and path.endswith((".yml", ".yaml")))
+
+
 def workflow_findings(path: str, text: str) -> Iterator[Finding]:
     """The lines of a workflow that need NVIDIA."""
-    if _PLACES.search(path) and path.endswith((".yml", ".yaml")):
+    if is_workflow(path):
         yield from _once_each(list(named_lines(CODE, path, _COMMENT.sub(r"\1", text), PATTERNS)))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
 from kernel_pytorch.port.python.edits import compiler_of, is_editable
-from kernel_pytorch.port.python.fp8 import IS_FNUZ_GPU, is_deferred, is_of_nvidia_alone
+from kernel_pytorch.port.python.fp8 import IS_FNUZ_GPU, is_deferred, is_ocp_by_definition
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
@@ -29,7 +29,7 @@ _SIGNS = (b"e4m3", b"float8", b"fp8", b"FP8")
 def check(module: PythonModule) -> Iterator[Finding]:
     if not any(sign in module.src.data for sign in _SIGNS):
         return
-    if is_for_other_hardware(module) or is_of_nvidia_alone(module):
+    if is_for_other_hardware(module) or is_ocp_by_definition(module):
         return
     for node in all_nodes(module):
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)

@@ -16,7 +16,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.python.fp8 import is_of_nvidia_alone
+from kernel_pytorch.port.python.fp8 import is_ocp_by_definition
 from kernel_pytorch.port.python.gated_import import is_for_other_hardware
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
@@ -26,7 +26,7 @@ RULE = Rule("KP543", "fp8-bytes", ("python",), Safety.MANUAL, (b"float8_e4m3fn",
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
-    if is_for_other_hardware(module) or is_of_nvidia_alone(module):
+    if is_for_other_hardware(module) or is_ocp_by_definition(module):
         return
     for node in all_nodes(module):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "view":

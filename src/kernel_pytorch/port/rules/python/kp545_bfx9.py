@@ -12,10 +12,11 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import dotted
 from kernel_pytorch.port.python.edits import choice, gated_statement, is_editable
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import constant, dotted
+from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP545", "bfx9", ("python",), Safety.SAFE, (b"bfx9",))

@@ -16,10 +16,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes, nodes_of
-from kernel_pytorch.port.python.settings import bindings
 from kernel_pytorch.port.python.triton_source import (
     has_triton,
     literal_lists,

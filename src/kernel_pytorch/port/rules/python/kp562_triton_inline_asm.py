@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bound_once
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bound_once
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP562", "triton-inline-asm", ("python",), Safety.MANUAL, (b"inline_asm_elementwise",))

@@ -13,10 +13,11 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.edits import false_on_rocm, is_editable, true_on_rocm
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bindings, constant
+from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP566", "triton-target-arch", ("python",), Safety.SAFE, (b"get_current_target",))

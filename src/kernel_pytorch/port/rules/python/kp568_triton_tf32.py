@@ -14,9 +14,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.edits import choice, is_editable
 from kernel_pytorch.port.python.module import PythonModule
-from kernel_pytorch.port.python.settings import bindings, constant
+from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP568", "triton-tf32", ("python",), Safety.SAFE, (b"input_precision",))

@@ -16,10 +16,10 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bound_once
 from kernel_pytorch.port.python.edits import false_on_rocm, is_editable, true_on_rocm
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bound_once
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP580", "cuda-version-text", ("python",), Safety.SAFE, (b"version.cuda", b"import version"))

@@ -1,7 +1,8 @@
 """A feature asked for by compute capability
 
-What: `torch.cuda.get_device_capability() >= (9, 0)`, `major == 9`, `props.major >= 10` and the like, and `major * 10 +
-    minor` read as an SM number.
+What: `torch.cuda.get_device_capability() >= (9, 0)`, `major == 9`, `props.major >= 10` and the like, also through
+    variables and the project's own functions: `get_sm() >= 90`, `has_capability(9, 0)`. An SM number or name made of a
+    capability (`major * 10 + minor`, f"sm{major}{minor}") that goes on to anything but a test.
 Why: AMD's numbers mean something else: gfx90a is (9, 0) like Hopper and has no FP8, gfx942 is (9, 4), gfx1201 is (12,
     0) like Blackwell. A test for Hopper or later passes on them by accident. kpt leaves `>= (8, 0)` and below alone:
     it is true on every AMD GPU that PyTorch supports, and what it asks for (bf16) is there. It also leaves `== 8`
@@ -14,18 +15,16 @@ Source: vllm-project/vllm#40620; https://github.com/pytorch/ao/pull/4034;
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.python.capability import capability_tests, is_capability
+from kernel_pytorch.port.python.capability import capability_tests, sm_values
 from kernel_pytorch.port.python.edits import choice, false_on_rocm, is_editable, true_on_rocm
 from kernel_pytorch.port.python.module import PythonModule
-from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 
-TRIGGERS = (b"get_device_capability", b"get_device_properties")
+# A wrapper of the query may stand in another module: its name speaks of what it asks.
+TRIGGERS = (b"get_device_properties", b"capab", b"_sm", b"sm_", b"_arch", b"_cc")
 RULE = Rule("KP584", "device-capability", ("python",), Safety.REVIEW, TRIGGERS)
 
 _HAS_FP8 = b'torch.cuda.get_device_properties("cuda").gcnArchName.startswith(("gfx94", "gfx95", "gfx12"))'
@@ -44,15 +43,6 @@ def check(module: PythonModule) -> Iterator[Finding]:
                 edits.append((true_on_rocm if test.feature_absent else false_on_rocm)(module, test.node))
         message = f"`{test.shown}` compares AMD's own numbers (gfx942 is (9, 4)) with NVIDIA's"
         yield RULE.finding(module.src, module.span(test.node), message, edits)
-    yield from _sm_numbers(module)
-
-
-def _sm_numbers(module: PythonModule) -> Iterator[Finding]:
-    for node in all_nodes(module):
-        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult) or not module.reached_on_rocm(node):
-            continue
-        for one, other in ((node.left, node.right), (node.right, node.left)):
-            if constant(other) in (10, 100) and is_capability(module, one) == "major":
-                yield RULE.finding(
-                    module.src, module.span(node), "an SM number made of AMD's own numbers: gfx942 gives 94"
-                )
+    for node in sm_values(module):
+        message = "an SM number made of AMD's own numbers: gfx942 gives 94, gfx90a gives Hopper's 90"
+        yield RULE.finding(module.src, module.span(node), message)

@@ -17,9 +17,9 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.module import PythonModule, vendor_word
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bindings
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP586", "device-name", ("python",), Safety.MANUAL, (b"get_device_name", b"get_device_properties"))

@@ -1,6 +1,7 @@
 """gcnArchName compared with a bare target
 
-What: `gcnArchName == "gfx942"`, `gcnArchName in ("gfx90a", "gfx942")`, also through a variable.
+What: `gcnArchName == "gfx942"`, either way round, `gcnArchName in ("gfx90a", "gfx942")`, also through a variable, a
+    field or a function of the project.
 Why: The value carries the target's features: "gfx942:sramecc+:xnack-". The comparison is never true.
 Fix: On ROCm the part before the first ":" is compared.
 Source: https://github.com/pytorch/pytorch/pull/148945
@@ -26,16 +27,20 @@ _TARGET = re.compile(r"gfx[0-9a-f]{3,4}")
 
 def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not is_arch_name(module, node.left):
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
             continue
-        right = node.comparators[0]
+        name, right = node.left, node.comparators[0]
+        if isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and _is_target(name):
+            name, right = right, name  # `"gfx942" == props.gcnArchName`
+        if not is_arch_name(module, name):
+            continue
         is_equality = isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and _is_target(right)
         elements = right.elts if isinstance(right, (ast.Tuple, ast.List, ast.Set)) else []
         is_member = isinstance(node.ops[0], (ast.In, ast.NotIn)) and bool(elements) and all(map(_is_target, elements))
         if (is_equality or is_member) and module.reached_on_rocm(node):
             message = 'gcnArchName carries features ("gfx942:sramecc+:xnack-"): it never equals a bare target'
-            bare = module.text(node.left) + b'.split(":")[0]'
-            edits = [choice(module, node.left, bare)] if is_editable(module, node) else []
+            bare = module.text(name) + b'.split(":")[0]'
+            edits = [choice(module, name, bare)] if is_editable(module, node) else []
             yield RULE.finding(module.src, module.span(node), message, edits)
 
 

@@ -15,9 +15,9 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bindings
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP594", "cudnn-version", ("python",), Safety.MANUAL, (b"cudnn",))

@@ -1,12 +1,14 @@
 """torch.compile(mode="reduce-overhead")
 
 What: A compile call that asks Inductor to capture graphs: mode "reduce-overhead", or "max-autotune", which captures
-    too. It covers `torch.compile`, a module's own `.compile(mode=...)`, and a dictionary of arguments that reaches
-    either.
+    and searches for the fastest kernels. It covers `torch.compile`, a module's own `.compile(mode=...)`, a dictionary
+    of arguments that reaches either, and a mode that a helper of the project hands on.
 Why: Capture through Inductor has been slow or wrong on ROCm. One porting guide says 65 times slower; the only public
-    table behind such figures says 14 times, and AMD could not reproduce it on newer builds. Measure it for your model.
-Fix: The gate chooses the mode: "default" on ROCm (for "max-autotune" its form without graphs), the original elsewhere.
-    `kpt bench` tells which mode is faster on a given build.
+    table behind such figures says 14 times, and AMD could not reproduce it on newer builds. The search takes minutes
+    per graph, hangs were reported, and porting guides say to avoid it until it is verified: KP605 and KP621 switch it
+    off where it is a setting of its own. Measure both for your model.
+Fix: The gate chooses the mode: "default" on ROCm, the original elsewhere. kpt leaves "max-autotune-no-cudagraphs"
+    alone: whoever writes it has chosen a search without graphs. `kpt bench` tells which mode is faster on a build.
 Source: pytorch/pytorch#187715; https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 2 (65 times);
     Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md (stated more mildly);
     https://github.com/ggml-org/llama.cpp/pull/22254 (HIP graphs on by default)
@@ -18,11 +20,13 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
+from kernel_pytorch.port.python.bindings import bindings
+from kernel_pytorch.port.python.compile_modes import capturing, gated_mode, what_it_does
 from kernel_pytorch.port.python.edits import is_editable
+from kernel_pytorch.port.python.flow import origins
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bindings, constant
+from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule("KP601", "reduce-overhead", ("python",), Safety.SAFE, (b"reduce-overhead", b"max-autotune"))
@@ -36,7 +40,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
                 if id(mode) in seen or not is_editable(module, mode):
                     continue
                 seen.add(id(mode))
-                message = f'compile mode "{mode.value!s}" captures graphs'
+                message = f'compile mode "{mode.value!s}" {what_it_does(mode)}'
                 yield RULE.finding(module.src, module.span(mode), message, [gated_mode(module, mode)])
 
 
@@ -57,8 +61,17 @@ def _mode_values(module: PythonModule, call: ast.Call) -> Iterator[ast.expr]:
             yield keyword.value
             if isinstance(keyword.value, ast.Name):
                 yield from (value for value in bindings(module, keyword.value) if value is not None)
+                yield from _handed_on(module, keyword.value)
         elif keyword.arg is None:
             yield from _unpacked(module, keyword.value)
+
+
+def _handed_on(module: PythonModule, name: ast.Name) -> Iterator[ast.expr]:
+    """What callers in this file give to the parameter that the mode comes from; its default is KP602's."""
+    for place in origins(module, name):
+        is_default = place.module is module and isinstance(next(module.parents(place.node)), ast.arguments)
+        if place.module is module and not is_default:
+            yield place.node
 
 
 def _unpacked(module: PythonModule, node: ast.expr) -> Iterator[ast.expr]:

@@ -3,7 +3,7 @@
 What: `torch.compile(..., mode=args.compile_mode)`: a mode that is known only when the code runs, from an argument, a
     configuration or a parameter.
 Why: "reduce-overhead" or "max-autotune" may arrive there; see KP601.
-Fix: At the call, on ROCm, the modes that capture become those that do not; every other value passes. kpt applies this
+Fix: At the call, on ROCm, the modes that capture become "default"; every other value passes. kpt applies this
     where the file itself gives such a default (a parameter's, an argparse or dataclass default of that name), and
     offers it for review elsewhere. For modes hard-coded in libraries,
     `kernel_pytorch.port.templates.rocm_compile_guard` is a file to copy into a project: its `install()` does the same
@@ -17,11 +17,12 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.port.python.bindings import bindings
 from kernel_pytorch.port.python.compile_modes import LOOKUP, ON_ROCM
 from kernel_pytorch.port.python.edits import is_editable
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
-from kernel_pytorch.port.python.settings import bindings, constant
+from kernel_pytorch.port.python.settings import constant
 from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.rules.python.kp601_reduce_overhead import compile_calls
 

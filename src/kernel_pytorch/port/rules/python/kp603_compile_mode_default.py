@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.python.compile_modes import capturing, gated_mode
+from kernel_pytorch.port.python.compile_modes import capturing, gated_mode, what_it_does
 from kernel_pytorch.port.python.edits import is_editable
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
@@ -31,7 +31,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         for value, safety in _values(module, node):
             for mode in capturing(module, value):
                 if is_editable(module, mode):
-                    message = f'compile mode "{mode.value!s}" is handed on: it captures graphs'
+                    message = f'compile mode "{mode.value!s}" is handed on: it {what_it_does(mode)}'
                     yield RULE.finding(module.src, module.span(mode), message, [gated_mode(module, mode)], safety)
 
 

@@ -1,6 +1,6 @@
 """A graph captured by hand
 
-What: `with torch.cuda.graph(g): ...`, and `torch.cuda.make_graphed_callables`.
+What: `with torch.cuda.graph(g): ...`, `g.capture_begin()`, and `torch.cuda.make_graphed_callables`.
 Why: Capture works on ROCm, but HIP does not report everything that a graph cannot hold. A call that is illegal during
     capture, or a pointer that has moved, shows as wrong numbers at replay and not as an error.
 Fix: Where the block is `out = f(x)`, kpt adds a check behind it, on ROCm only, from a generated file
@@ -18,24 +18,23 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.python.capture import captures
+from kernel_pytorch.port.python.capture import TRIGGERS, captures
 from kernel_pytorch.port.python.edits import rocm_only_behind
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.rule import Rule
 
-RULE = Rule(
-    "KP701", "manual-capture", ("python",), Safety.REVIEW, (b"cuda.graph", b"make_graphed_callables", b"import graph")
-)
+RULE = Rule("KP701", "manual-capture", ("python",), Safety.REVIEW, (*TRIGGERS, b"make_graphed_callables"))
 
 _STATE = ("cache", "state", "inference_params", "past", "kv", "optim", "step")
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
     message = "HIP reports nothing when a replay is wrong: it is not compared with the call itself"
-    for block, graph in captures(module):
+    for capture in captures(module):
+        block, graph = capture.start, capture.graph
         # The insertion is recognised by its own second line, so that a second run adds no second check.
         if not _is_checked(module, block, graph):
-            edit = _replay_check(module, block, graph)
+            edit = _replay_check(module, block, graph) if isinstance(block, ast.With) else None
             yield RULE.finding(module.src, module.span(block), message, [edit] if edit else [])
     for call in module.calls("torch.cuda.make_graphed_callables"):
         yield RULE.finding(module.src, module.span(call), message)
@@ -71,7 +70,7 @@ def _inputs(value: ast.expr) -> list[ast.expr]:
     return list(found.values())
 
 
-def _is_checked(module: PythonModule, block: ast.With, graph: ast.expr) -> bool:
+def _is_checked(module: PythonModule, block: ast.stmt, graph: ast.expr) -> bool:
     parent = next(module.parents(block))
     for name in ("body", "orelse", "finalbody"):
         statements = getattr(parent, name, None)

@@ -1,6 +1,7 @@
 """A compiled function called inside a capture
 
-What: Inside `with torch.cuda.graph(...)`, a call of something that the same file makes with `torch.compile`.
+What: Inside a capture, or in a function that is called there, a call of something that the same file makes with
+    `torch.compile`.
 Why: If Dynamo meets a shape it has not seen, it compiles during the capture and asks for the generator's state:
     "Cannot call CUDAGeneratorImpl::current_seed during CUDA graph capture". This is not special to ROCm.
 Fix: Call it with the same shapes on a side stream before, and capture under `with
@@ -16,30 +17,31 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.port.python.capture import captures
+from kernel_pytorch.port.python.capture import TRIGGERS, captures
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import all_nodes
+from kernel_pytorch.port.python.running import running
 from kernel_pytorch.port.rule import Rule
 
-RULE = Rule("KP704", "compiled-in-capture", ("python",), Safety.MANUAL, (b"cuda.graph", b"import graph"))
+RULE = Rule("KP704", "compiled-in-capture", ("python",), Safety.MANUAL, TRIGGERS)
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
     compiled = set(_compiled_names(module))
-    for block, _ in captures(module):
-        if any("set_stance" in ast.unparse(item.context_expr) for item in _withs(module, block)):
+    for capture in captures(module):
+        if any("set_stance" in ast.unparse(item.context_expr) for item in _withs(module, capture.start)):
             continue
-        for node in (item for statement in block.body for item in ast.walk(statement)):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in compiled:
+        for step in running(module, capture.body):
+            node = step.node
+            if step.module is module and isinstance(node, ast.Call) and ast.unparse(node.func) in compiled:
                 message = (
                     f"{ast.unparse(node.func)} is compiled: a shape it has not seen is compiled during the capture"
                 )
                 yield RULE.finding(module.src, module.span(node), message)
 
 
-def _withs(module: PythonModule, block: ast.With) -> Iterator[ast.withitem]:
-    yield from block.items
-    for parent in module.parents(block):
+def _withs(module: PythonModule, start: ast.stmt) -> Iterator[ast.withitem]:
+    for parent in (start, *module.parents(start)):
         if isinstance(parent, ast.With):
             yield from parent.items
 

@@ -104,13 +104,17 @@ def _source_top(build: Path) -> Path:
 
 
 def _backtrace(target: dict[str, Any], build: Path, tree: Path) -> Place | None:
-    """The line that made a target."""
+    """The line of the project that made a target, also by way of another package's function."""
     graph, at = target.get("backtraceGraph"), target.get("backtrace")
     if graph is None or at is None:
         return None
-    node = graph["nodes"][at]
-    path = _relative(build, tree, graph["files"][node["file"]], target)
-    return Place(path, node.get("line", 1)) if not Path(path).is_absolute() else None
+    while at is not None:
+        node = graph["nodes"][at]
+        path = _relative(build, tree, graph["files"][node["file"]], target)
+        if not Path(path).is_absolute():
+            return Place(path, node.get("line", 1))
+        at = node.get("parent")
+    return None
 
 
 def configure_failure(stderr: str, source: Path, tree: Path) -> Failure:

@@ -277,7 +277,7 @@ class _Run:
         missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
         first = error.__cause__ or error.__context__
         return {
-            "error": text.strip(),
+            "error": text.strip().replace(f"{self.tree}/", ""),
             "stack": self._stack(error),
             "cause": self._stack(first) if first is not None else [],
             "missing_module": missing,

@@ -27,11 +27,13 @@ KPT_HD __hip_bfloat162 kpt_fma(__hip_bfloat162 a, __hip_bfloat162 b, __hip_bfloa
 KPT_SMALL_ARITHMETIC(__hip_bfloat16, __hip_bfloat162, __bf16)
 KPT_SMALL_MAP2(__hip_bfloat162, __hmax2, __hmax)
 KPT_SMALL_MAP2(__hip_bfloat162, __hmin2, __hmin)
+#if defined(__HIP__) // functions of the device: a host compiler reads the rest
 KPT_SMALL_MATH(__hip_bfloat16, __hip_bfloat162)
 KPT_SMALL_SHUFFLES(__hip_bfloat16)
 KPT_SMALL_SHUFFLES(__hip_bfloat162)
 KPT_SMALL_ATOMICS(__hip_bfloat16)
 KPT_SMALL_ATOMICS(__hip_bfloat162)
+#endif
 
 KPT_SMALL_CONVERSIONS(__hip_bfloat16, __hip_bfloat162, __hip_bfloat16_raw, bfloat16)
 KPT_HD __hip_bfloat16 __double2bfloat16(double x) { return __hip_bfloat16(x); }

@@ -62,6 +62,7 @@ KPT_HALF_UNORDERED(gtu)
 KPT_HALF_UNORDERED(geu)
 #undef KPT_HALF_UNORDERED
 
+#if defined(__HIP__) // functions of the device: a host compiler reads the rest
 #define KPT_HALF_MATH(NAME)                                                                                            \
     KPT_DEV __half h##NAME(__half x) { return __half(__ocml_##NAME##_f16(x.data)); }                                   \
     KPT_DEV __half2 h2##NAME(__half2 v) { return __half2(_Float16_2(__ocml_##NAME##_2f16(v.data))); }
@@ -87,12 +88,15 @@ KPT_SMALL_LOADS(__half)
 KPT_SMALL_LOADS(__half2)
 KPT_SMALL_ATOMICS(__half)
 KPT_SMALL_ATOMICS(__half2)
+#endif
 
 KPT_SMALL_CONVERSIONS(__half, __half2, __half_raw, half)
 KPT_HD __half __float2half_rn(float x) { return __half(x); }
+#if defined(__HIP__)
 KPT_DEV __half __float2half_rz(float x) { return __half(__ocml_cvtrtz_f16_f32(x)); }
 KPT_DEV __half __float2half_rd(float x) { return __half(__ocml_cvtrtn_f16_f32(x)); }
 KPT_DEV __half __float2half_ru(float x) { return __half(__ocml_cvtrtp_f16_f32(x)); }
+#endif
 
 // Integers: the suffix is the rounding of the conversion to an integer.
 #define KPT_HALF_INTEGER(NAME, __I)                                                                                    \
@@ -100,17 +104,29 @@ KPT_DEV __half __float2half_ru(float x) { return __half(__ocml_cvtrtp_f16_f32(x)
     KPT_HD __I __half2##NAME##_rz(__half x) { return kpt::saturated<__I>(__builtin_truncf(float(x))); }                \
     KPT_HD __I __half2##NAME##_rd(__half x) { return kpt::saturated<__I>(__builtin_floorf(float(x))); }                \
     KPT_HD __I __half2##NAME##_ru(__half x) { return kpt::saturated<__I>(__builtin_ceilf(float(x))); }                 \
-    KPT_HD __half __##NAME##2half_rn(__I x) { return __half(x); }                                                      \
+    KPT_HD __half __##NAME##2half_rn(__I x) { return __half(x); }
+#if defined(__HIP__)
+#define KPT_HALF_ROUNDED(NAME, __I)                                                                                    \
     KPT_DEV __half __##NAME##2half_rz(__I x) { return __float2half_rz(float(x)); }                                     \
     KPT_DEV __half __##NAME##2half_rd(__I x) { return __float2half_rd(float(x)); }                                     \
     KPT_DEV __half __##NAME##2half_ru(__I x) { return __float2half_ru(float(x)); }
+#else
+#define KPT_HALF_ROUNDED(NAME, __I)
+#endif
 KPT_HALF_INTEGER(int, int)
+KPT_HALF_ROUNDED(int, int)
 KPT_HALF_INTEGER(uint, unsigned int)
+KPT_HALF_ROUNDED(uint, unsigned int)
 KPT_HALF_INTEGER(short, short)
+KPT_HALF_ROUNDED(short, short)
 KPT_HALF_INTEGER(ushort, unsigned short)
+KPT_HALF_ROUNDED(ushort, unsigned short)
 KPT_HALF_INTEGER(ll, long long)
+KPT_HALF_ROUNDED(ll, long long)
 KPT_HALF_INTEGER(ull, unsigned long long)
+KPT_HALF_ROUNDED(ull, unsigned long long)
 #undef KPT_HALF_INTEGER
+#undef KPT_HALF_ROUNDED
 
 KPT_HD __half2 make_half2(__half x, __half y) { return __half2(x, y); }
 KPT_HD __half2 __float2half2_rn(float x) { return __half2(__half(x), __half(x)); }
@@ -124,8 +140,10 @@ KPT_HD __half2 __floats2half2_rn(float x, float y) { return __half2(__half(x), _
 #define HIPRT_ONE_FP16 __ushort_as_half((unsigned short)0x3C00U)
 #define HIPRT_ZERO_FP16 __ushort_as_half((unsigned short)0x0000U)
 
+#if defined(__HIP__)
 KPT_DEV float amd_mixed_dot(__half2 a, __half2 b, float c, bool saturate) {
     return __ockl_fdot2(a.data, b.data, c, saturate);
 }
+#endif
 
 #endif // HIP_INCLUDE_HIP_HIP_FP16_H

@@ -200,6 +200,8 @@ template <> __host__ __device__ constexpr float widened<__bf16>(__bf16 x) {
     };
 
 #include <kpt/small_float_functions.h>
+#if defined(__HIP__)
 #include <kpt/small_float_lanes.h>
+#endif
 
 #endif // KPT_SMALL_FLOAT_H

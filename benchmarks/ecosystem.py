@@ -8,8 +8,8 @@
     python benchmarks/ecosystem.py --table after.json --against before.json
 
 `ecosystem.json` lists the repositories. Those marked "unread" were not looked at while the rules were written; they are
-summed up apart. For each repository, in order: the port (proven, in a copy), a second port of that copy (it must change
-nothing), the install under a stood-in CUDA and ROCm, and the build of `--units` of its CUDA sources, taken at equal
+summed up apart. For each repository, in order: the port (proven, in a copy, with its trial of the install and its repairs
+where that ends within `--port-seconds`), a second port of that copy (it must change nothing), the install under a stood-in CUDA and ROCm, and the build of `--units` of its CUDA sources, taken at equal
 distances from the sorted list (0: all of them), for every `--arch` and for the host. CHECKOUTS/NAME is only read.
 This runs setup.py files of strangers: use a machine that may see them.
 
@@ -65,6 +65,7 @@ class Result:
 
     repository: str
     unread: bool
+    loop: bool = True  # the port tried the install and repaired what the compiler objected to
     error: str = ""  # the verb that did not end as it should, and its last words
     files_changed: int = 0
     proven: bool = False
@@ -113,6 +114,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--units", type=int, default=6, help="CUDA sources to build of each repository; 0: all")
     parser.add_argument("--arch", default="gfx942,gfx1100")
     parser.add_argument("--seconds", type=int, default=1800, help="limit for one command")
+    parser.add_argument(
+        "--port-seconds", type=int, default=900, help="limit for a port with installs and repairs; 0: without them"
+    )
     parser.add_argument("--out", type=Path, default=Path("ecosystem-results.json"))
     parser.add_argument("--table", type=Path, help="print the table of these results")
     parser.add_argument("--against", type=Path, help="with --table: print what differs from these results")
@@ -140,10 +144,18 @@ def _fetch(checkouts: Path, wanted: list[Listed]) -> int:
 
 def _try(one: Listed, folder: Path, ported: Path, args: argparse.Namespace) -> Result:
     result = Result(one.repository, one.unread)
-    first = _kpt(result, args.seconds, "port", str(folder), "--no-build", "--out", str(ported), "--json")
+    target = args.arch.partition(",")[0]
+    port = ("port", str(folder), "--out", str(ported), "--json")
+    first = _kpt(result, args.port_seconds, *port, "--arch", target) if args.port_seconds else None
+    if first is None or not ported.is_dir():
+        # Too many units for the limit: the port without its trial of the install and without repairs.
+        result.loop = False
+        shutil.rmtree(ported, ignore_errors=True)
+        first = _kpt(result, args.seconds, *port, "--no-build")
     if first is None or not ported.is_dir():
         result.error = result.error or "port: wrote nothing"
         return result
+    result.error = ""
     result.files_changed, result.proven = len(first["written"]), not first["refused"]
     result.left = dict(Counter(finding["code"] for finding in first["left"]))
     again = _kpt(result, args.seconds, "port", str(ported), "--no-build", "--json")
@@ -251,7 +263,8 @@ def _table(results: list[Result]) -> list[str]:
     head = ["repository", "files changed", "proven", "second port", "installs", *targets, "left", "CPU s", "MB"]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for one in sorted(results, key=lambda one: (one.unread, one.repository.lower())):
-        cells = [one.repository + (" (unread)" if one.unread else ""), str(one.files_changed)]
+        marks = ["unread"] * one.unread + ["without repairs"] * (not one.loop)
+        cells = [one.repository + (f" ({', '.join(marks)})" if marks else ""), str(one.files_changed)]
         cells += ["yes" if one.proven else "no", "same" if one.second_port_changes == 0 else "differs"]
         cells += [_share(one.installs) if one.installs else "-"]
         cells += [_share(one.units[target]) if target in one.units else "-" for target in targets]

@@ -8,10 +8,15 @@
     python benchmarks/ecosystem.py --table after.json --against before.json
 
 `ecosystem.json` lists the repositories. Those marked "unread" were not looked at while the rules were written; they are
-summed up apart. For each repository, in order: the port (proven, in a copy, with its trial of the install and its repairs
-where that ends within `--port-seconds`), a second port of that copy (it must change nothing), the install under a stood-in CUDA and ROCm, and the build of `--units` of its CUDA sources, taken at equal
-distances from the sorted list (0: all of them), for every `--arch` and for the host. CHECKOUTS/NAME is only read.
-This runs setup.py files of strangers: use a machine that may see them.
+summed up apart. For each repository, in order:
+
+- the port, proven, in a copy, with its trial of the install and its repairs where that ends within `--port-seconds`;
+- a second port of that copy, which must change nothing;
+- the install under a stood-in CUDA and ROCm;
+- the build of `--units` of its CUDA sources, taken at equal distances from the sorted list (0: all of them), for every
+  `--arch` and for the host.
+
+CHECKOUTS/NAME is only read. This runs setup.py files of strangers: use a machine that may see them.
 
 A unit that fails counts as silent if nothing says so at its place: no finding in its file, and no word of the compiler
 on a line of the project. Results are written after every repository; a second run takes up what is missing.

@@ -25,7 +25,7 @@ from kernel_pytorch.verify.install.units import read_flags, refused_flags
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
 # What a project brings along is not its own to install.
-_FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "submodules", "external", "extern", "vendor"})
+_FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "external", "extern", "vendor"})
 # Those that only pack Python files build nothing.
 _TRIED_BACKENDS = frozenset(
     {"setuptools", "scikit_build_core", "skbuild", "hatchling", "flit_core", "flit_scm", "poetry", "pdm", "uv_build"}

@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_bytes
 
+# Not `submodules`: files of a real submodule are not listed by git, and what a project has checked in there it builds.
 THIRD_PARTY_FOLDERS = frozenset({
     "third_party", "third-party", "thirdparty", "3rdparty", "external", "externals", "extern", "vendor", "vendored",
-    "cutlass", "submodules", "node_modules", ".git",
+    "cutlass", "node_modules", ".git",
 })  # fmt: skip
 
 _INCLUDE = re.compile(

@@ -96,3 +96,10 @@ def test_the_compiler_still_says_it_and_takes_the_repair(folder: Path) -> None:
     text, builds = record.repaired(folder)
     assert text == (folder / "out.cu").read_bytes()
     assert builds
+
+
+def test_two_lines_that_read_alike_are_two_places() -> None:
+    text = b"int v() { return CUDART_VERSION; }\nint w();\nint v() { return CUDART_VERSION; }\n"
+    said = [Complaint("use of undeclared identifier 'CUDART_VERSION'", (Spot("a.cu", line, 18),)) for line in (1, 3)]
+    done = repair_round(said, (), lambda path: text, set(), is_proven)
+    assert [one.spot.line for one in done.made] == [1, 3]

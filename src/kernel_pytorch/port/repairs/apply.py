@@ -14,7 +14,8 @@ from kernel_pytorch.port.repairs import all_repairs
 from kernel_pytorch.port.repairs.complaint import Complaint, Spot
 from kernel_pytorch.port.repairs.repair import Place
 
-Key = tuple[str, str, bytes]  # code, path, the line as it was: a repair is tried once on a line
+# Code, path, the line as it was and the column, and which of several lines like it: a repair is tried once at a place.
+Key = tuple[str, str, bytes, int, int]
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ def _repair(src: CxxFile, spot: Spot, complaint: Complaint, edits: EditSet, trie
         if found is None:
             continue
         group = loaded.edits(Place(src, offset, complaint, found))
-        key = (loaded.repair.code, spot.path, src.data[start:end] + str(offset - start).encode())
+        line = src.data[start:end]
+        key = (loaded.repair.code, spot.path, line, offset - start, src.data.count(line, 0, start))
         if group and key not in tried and edits.add(group):
             tried.add(key)
             return Repaired(loaded.repair.code, spot, complaint)

@@ -73,10 +73,10 @@ def test_a_code_that_the_translator_emits_has_a_page(capsys: pytest.CaptureFixtu
 def test_a_family(given: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", given]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["KP701", "KP702", "KP703", "KP704"]
+    assert [line.split()[0] for line in lines] == ["KP701", "KP702", "KP703", "KP704", "KP705"]
     assert main(["explain", given, "KP601", "--json"]) == 0
     pages = json.loads(capsys.readouterr().out)
-    assert [page["code"] for page in pages] == ["KP701", "KP702", "KP703", "KP704", "KP601"]
+    assert [page["code"] for page in pages] == ["KP701", "KP702", "KP703", "KP704", "KP705", "KP601"]
     assert pages[-1]["Safety"] == "automatic"
     assert "reduce-overhead" in pages[-1]["Before"]
 

@@ -128,7 +128,7 @@ def test_a_page_shows_safety_and_example_before_its_sources() -> None:
 
 @pytest.mark.parametrize("prefix", ["KP70", "kp7", "KP7xx", " kp70X "])
 def test_a_family_by_its_prefix(prefix: str) -> None:
-    assert list(family(prefix)) == ["KP701", "KP702", "KP703", "KP704"]
+    assert list(family(prefix)) == ["KP701", "KP702", "KP703", "KP704", "KP705"]
 
 
 @pytest.mark.parametrize("prefix", ["KP701", "KP", "KP9", "KP7xxx", "U1", ""])

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Span
-from kernel_pytorch.port.cxx.directives import conditionals, directives
+from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directives
 from kernel_pytorch.port.cxx.source import CxxFile
 
 _KITS = (
@@ -44,5 +44,16 @@ def absent_kit(src: CxxFile) -> tuple[str, Span] | None:
 
 def _is_one_feature(src: CxxFile, offset: int) -> bool:
     """Whether an #include stands in a conditional block that holds a part of the file only."""
+    # What a port puts in front of the file's include guard does not make the guard a block of the file.
+    gates = [one for one in conditionals(src) if _asks_for_rocm(src, one) and not _holds(one, offset)]
+    size = len(src.data) - sum(one.branches[-1].body.end - one.branches[0].directive.span.start for one in gates)
     bodies = (branch.body for one in conditionals(src) for branch in one.branches)
-    return any(body.start <= offset < body.end and body.end - body.start < _MOST * len(src.data) for body in bodies)
+    return any(body.start <= offset < body.end and body.end - body.start < _MOST * size for body in bodies)
+
+
+def _asks_for_rocm(src: CxxFile, one: Conditional) -> bool:
+    return any(src.text(token) in (b"USE_ROCM", b"__HIP_PLATFORM_AMD__") for token in one.branches[0].directive.tokens)
+
+
+def _holds(one: Conditional, offset: int) -> bool:
+    return one.branches[0].directive.span.start <= offset < one.branches[-1].body.end

@@ -26,16 +26,16 @@ from pathlib import Path
 
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
-from kernel_pytorch.emulate.run import Settings, run_program
+from kernel_pytorch.emulate.run import RunSettings, run_program
 from kernel_pytorch.emulate.translate import translate_module
 from kernel_pytorch.toolchain.find import find_toolchain
 from kernel_pytorch.toolchain.program import DeviceCode
 
 HIP_CPU_FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffast-math", "-fopenmp-simd", "-w")
 CHECKS = {
-    "checked": Settings(checked=True),
-    "races": Settings(checked=True, races=True),
-    "counted": Settings(counted=True),
+    "checked": RunSettings(checked=True),
+    "races": RunSettings(checked=True, races=True),
+    "counted": RunSettings(counted=True),
 }
 # Checks look at every byte: their cost is taken on a smaller grid, with fewer launches.
 SMALLER, CHECK_LAUNCHES = 16, 4
@@ -276,7 +276,7 @@ def main() -> int:
 
 def _one(kernel: Kernel, gpu: GPU, args: argparse.Namespace) -> bool:
     """Builds and times one kernel, prints its row; whether the ratio is within the target."""
-    plain = Settings(threads=args.threads)
+    plain = RunSettings(threads=args.threads)
     with tempfile.TemporaryDirectory(prefix="kpt-peers-") as scratch:
         work = Path(scratch)
         source = work / "kernel.hip"
@@ -320,8 +320,8 @@ def _check_ratios(ours: Path, code: DeviceCode, kernel: Kernel, gpu: GPU, args: 
     for settings in CHECKS.values():
         threads = 1 if settings.races else args.threads
         translate_module(code.code_object, code.assembly, settings.build)
-        plain = _run_ours(ours, n, gpu, Settings(threads=threads), CHECK_LAUNCHES)
-        checked = Settings(settings.checked, settings.races, settings.counted, threads=threads)
+        plain = _run_ours(ours, n, gpu, RunSettings(threads=threads), CHECK_LAUNCHES)
+        checked = RunSettings(settings.checked, settings.races, settings.counted, threads=threads)
         cells.append(f"{_run_ours(ours, n, gpu, checked, CHECK_LAUNCHES).best / plain.best:.1f}")
     return cells
 
@@ -344,7 +344,7 @@ def _run_hip_cpu(program: Path, n: int, args: argparse.Namespace) -> Timing:
     return _timing(done.stdout)
 
 
-def _run_ours(program: Path, n: int, gpu: GPU, settings: Settings, launches: int) -> Timing:
+def _run_ours(program: Path, n: int, gpu: GPU, settings: RunSettings, launches: int) -> Timing:
     outcome = run_program(program, [str(n), str(launches)], gpu, settings)
     if not outcome.ok:
         said = outcome.stderr[-500:] + "".join(str(fault) for fault in outcome.events.faults[:3])

@@ -33,7 +33,7 @@ from hecbench_hipify import Farm, nvcc_units
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import Outcome as Run
-from kernel_pytorch.emulate.run import Settings, run_program
+from kernel_pytorch.emulate.run import RunSettings, run_program
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
 
@@ -171,7 +171,7 @@ def try_sizes(folder: Path, executable: Path, words: list[str], bench: Bench, fo
     def attempt(chosen: list[str], factor: float = 1.0) -> Outcome:
         cpu_s = factor * bench.cpu_s
         longest = 20 * cpu_s  # of the clock: other work may have the machine
-        settings = Settings(cpu_s=cpu_s, timeout_s=longest, watchdog_s=longest, memory_gb=bench.memory_gb)
+        settings = RunSettings(cpu_s=cpu_s, timeout_s=longest, watchdog_s=longest, memory_gb=bench.memory_gb)
         run = run_program(executable, chosen, bench.gpu, settings, directory=folder)
         status, detail = verdict(run, cpu_s)
         if detail.startswith("fault: bounds"):  # hardware gives whole pages: does it pass its own check there?

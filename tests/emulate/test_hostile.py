@@ -14,7 +14,7 @@ import pytest
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
-from kernel_pytorch.emulate.run import Settings, emulation_environment, run_program
+from kernel_pytorch.emulate.run import RunSettings, emulation_environment, run_program
 from kernel_pytorch.emulate.translate import translate_to_c
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain
@@ -157,7 +157,7 @@ def test_a_kernel_that_never_ends_is_stopped_with_its_place(victim: Victim, kpt:
 
 
 def test_a_grid_of_a_thousand_million_threads_needs_little_memory_and_can_be_left(victim: Victim) -> None:
-    outcome = run_program(victim.path, ["leave"], GPU, Settings(timeout_s=120))
+    outcome = run_program(victim.path, ["leave"], GPU, RunSettings(timeout_s=120))
     assert outcome.exit_code == 7, outcome.stderr
     assert int(outcome.stdout.removeprefix("resident ")) < 500
 
@@ -179,7 +179,7 @@ def test_a_crash_of_the_host_side_is_told_from_a_fault_of_a_kernel(victim: Victi
 
 
 def test_device_memory_ends(victim: Victim) -> None:
-    outcome = run_program(victim.path, ["memory"], GPU, Settings(memory_gb=0.25, timeout_s=60))
+    outcome = run_program(victim.path, ["memory"], GPU, RunSettings(memory_gb=0.25, timeout_s=60))
     assert outcome.stdout == "256 MB, then hipErrorOutOfMemory\n"
 
 
@@ -188,7 +188,7 @@ def test_device_memory_ends(victim: Victim) -> None:
     [("threads", "InvalidConfiguration", "2048 threads"), ("lds", "InvalidValue", "204800 bytes of LDS")],
 )
 def test_more_than_the_gpu_has_is_refused_as_hip_does(victim: Victim, mode: str, code: str, why: str) -> None:
-    outcome = run_program(victim.path, [mode], GPU, Settings(timeout_s=60))
+    outcome = run_program(victim.path, [mode], GPU, RunSettings(timeout_s=60))
     assert outcome.stdout == f"launch hipError{code}\nend hipSuccess\n" and outcome.exit_code == 1
     assert why in outcome.stderr and not outcome.events.launches
 
@@ -207,7 +207,7 @@ def test_the_runtime_refuses_damaged_code_objects(victim: Victim, tmp_path: Path
         files.append(tmp_path / f"{number}.hsaco")
         files[-1].write_bytes(content)
     # Without a translator: what is tested is the loader, which must not believe a damaged file's offsets.
-    environment = {**emulation_environment(GPU, Settings(), tmp_path, None), "KPT_EMULATE_TRANSLATE": "false"}
+    environment = {**emulation_environment(GPU, RunSettings(), tmp_path, None), "KPT_EMULATE_TRANSLATE": "false"}
     done = subprocess.run(
         [victim.path, "load", *files], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
@@ -268,7 +268,7 @@ def test_a_damaged_translation_in_the_cache_is_an_error_for_the_program(victim: 
     from kernel_pytorch.emulate.translate import module_name
 
     (tmp_path / module_name(victim.code.code_object, "gfx942")).write_bytes(b"\x7fELF damaged")
-    environment = {**emulation_environment(GPU, Settings(), tmp_path, None), "KPT_EMULATE_CACHE": str(tmp_path)}
+    environment = {**emulation_environment(GPU, RunSettings(), tmp_path, None), "KPT_EMULATE_CACHE": str(tmp_path)}
     done = subprocess.run(
         [victim.path, "turn"], env=environment, capture_output=True, text=True, timeout=120, check=False
     )

@@ -10,7 +10,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate import launch as launching
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernelFault
 from kernel_pytorch.emulate.launch import launch, load
-from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.run import RunSettings
 
 numpy = pytest.importorskip("numpy")
 
@@ -116,7 +116,7 @@ def test_a_race_is_found_when_asked_for() -> None:
       out[threadIdx.x] = s[(threadIdx.x + 1) % 64];
     }"""
     out = numpy.zeros(128, dtype=numpy.int32)
-    events = launch(source, 1, 128, out, settings=Settings(races=True))
+    events = launch(source, 1, 128, out, settings=RunSettings(races=True))
     assert {fault.kind for fault in events.faults} == {"race"}
     assert {fault.line for fault in events.faults} <= {3, 4}
 
@@ -131,7 +131,7 @@ def test_the_first_load_of_a_compare_and_swap_loop_is_no_race(gpu: str) -> None:
     }"""
     for kernel, kinds in (("sum", set()), ("peek", {"race"})):
         out, seen = numpy.zeros(4, dtype=numpy.float32), numpy.zeros(128, dtype=numpy.float32)
-        with EmulatedDevice(gpu, Settings(races=True)) as device:
+        with EmulatedDevice(gpu, RunSettings(races=True)) as device:
             events = load(device, source, kernel).launch(2, 64, out, seen)
         assert out.tolist() == [32.0] * 4
         assert {fault.kind for fault in events.faults} == kinds

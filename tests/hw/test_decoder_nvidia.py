@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from kernel_pytorch.perf.decode import decoder_launch, launch
-from kernel_pytorch.perf.decode.decoder_shape import Shape
+from kernel_pytorch.perf.decode.decoder_shape import DecoderShape
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
 from kernel_pytorch.perf.decode.ops import register
 
@@ -23,11 +23,13 @@ pytestmark = [
 
 
 SIZES = {
-    "1.1B, 3 layers": Shape(3, 2048, 5632, 32000, 32, 4, 512, has_bias=True, programs=132),
-    "Llama-3.2-1B, 2 layers, keys in chunks": Shape(2, 2048, 8192, 128256, 32, 8, 2048, has_bias=True, programs=132),
-    "small, few keys": Shape(2, 1024, 2560, 1000, 16, 16, 77, has_bias=True, programs=132),
-    "a long MLP": Shape(1, 512, 14336, 504, 8, 2, 130, has_bias=True, programs=132),
-    "many rows a program": Shape(1, 4096, 1024, 512, 64, 8, 64, has_bias=True, programs=132),
+    "1.1B, 3 layers": DecoderShape(3, 2048, 5632, 32000, 32, 4, 512, has_bias=True, programs=132),
+    "Llama-3.2-1B, 2 layers, keys in chunks": DecoderShape(
+        2, 2048, 8192, 128256, 32, 8, 2048, has_bias=True, programs=132
+    ),
+    "small, few keys": DecoderShape(2, 1024, 2560, 1000, 16, 16, 77, has_bias=True, programs=132),
+    "a long MLP": DecoderShape(1, 512, 14336, 504, 8, 2, 130, has_bias=True, programs=132),
+    "many rows a program": DecoderShape(1, 4096, 1024, 512, 64, 8, 64, has_bias=True, programs=132),
 }
 
 
@@ -35,7 +37,7 @@ SIZES = {
 class Decoder:
     """Random weights, and caches of which every way of computing gets its own copy."""
 
-    size: Shape
+    size: DecoderShape
     weights: list[Any]
     norms: list[Any]
     caches: list[Any]
@@ -45,7 +47,7 @@ class Decoder:
         return [one.clone() for one in self.caches]
 
 
-def decoder(size: Shape) -> Decoder:
+def decoder(size: DecoderShape) -> Decoder:
     torch.manual_seed(1)
     shapes = [
         (size.heads * 64, size.hidden), (size.shared * 64, size.hidden), (size.shared * 64, size.hidden),
@@ -61,7 +63,7 @@ def matrix(rows: int, columns: int) -> Any:
     return (torch.randn(rows, columns, device="cuda") / columns**0.5).bfloat16()
 
 
-def token(size: Shape, at: int, has_bias: bool = True) -> tuple[Any, ...]:
+def token(size: DecoderShape, at: int, has_bias: bool = True) -> tuple[Any, ...]:
     """(row in), (position, bias, cos, sin, scale, epsilon)"""
     torch.manual_seed(at)
     angles = torch.rand(32, device="cuda") * 6

@@ -28,7 +28,7 @@ from kernel_pytorch.cli.arguments.commands import command_words, keep_words_afte
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernel_pytorch.emulate.run import Outcome, Settings
+    from kernel_pytorch.emulate.run import Outcome, RunSettings
     from kernel_pytorch.jobs.emulate import EmulationResult
     from kernel_pytorch.jobs.program_build import ProgramBuild
 
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if result.ok else 1
 
 
-def _from_source(args: argparse.Namespace, names: Sequence[str], settings: Settings, echo: bool) -> int:
+def _from_source(args: argparse.Namespace, names: Sequence[str], settings: RunSettings, echo: bool) -> int:
     from kernel_pytorch.jobs.emulate_source import SOURCE_OPTIMIZATION, emulate_source
 
     _check_source_arguments(args)
@@ -138,8 +138,8 @@ def _check_source_arguments(args: argparse.Namespace) -> None:
         raise UsageError("--untranslated has no meaning with --source alone: the source is never translated")
 
 
-def _settings(args: argparse.Namespace) -> Settings:
-    from kernel_pytorch.emulate.run import Settings
+def _settings(args: argparse.Namespace) -> RunSettings:
+    from kernel_pytorch.emulate.run import RunSettings
 
     wanted = [word.strip() for word in args.check.split(",") if word.strip()]
     for word in wanted:
@@ -154,7 +154,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     under = command_words("--under", args.under)
     if under and (args.compare or args.json):
         raise UsageError("--under gives the terminal to one run of the program: leave --compare and --json out")
-    return Settings(
+    return RunSettings(
         checked="memory" in wanted or "races" in wanted,
         races="races" in wanted,
         counted=args.profile,

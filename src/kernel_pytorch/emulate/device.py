@@ -21,7 +21,7 @@ from kernel_pytorch.core.hardware import GPU, base_target, gpu_by_alias
 from kernel_pytorch.core.process import ChildProcess, end_child, start_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.events import Events, Fault, read_events
-from kernel_pytorch.emulate.run import Settings, emulation_environment
+from kernel_pytorch.emulate.run import RunSettings, emulation_environment
 from kernel_pytorch.emulate.translate import translate_module
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
 from kernel_pytorch.toolchain.kernel_arguments import value_bytes
@@ -76,7 +76,7 @@ class EmulatedKernel:
 class EmulatedDevice:
     """One emulated GPU. Use it as a context manager; it holds a child process."""
 
-    def __init__(self, gpu: GPU | str = "mi300x", settings: Settings = Settings()) -> None:  # noqa: B008 (frozen)
+    def __init__(self, gpu: GPU | str = "mi300x", settings: RunSettings = RunSettings()) -> None:  # noqa: B008 (frozen)
         self.gpu = gpu_by_alias(gpu) if isinstance(gpu, str) else gpu
         if self.gpu.vendor != "amd":
             raise UsageError(f"{self.gpu.name} is not an AMD GPU: only those are emulated")

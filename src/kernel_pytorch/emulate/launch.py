@@ -20,7 +20,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernel
 from kernel_pytorch.emulate.events import Events
-from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.run import RunSettings
 from kernel_pytorch.emulate.triton_launch import is_triton, launch_triton
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
@@ -38,7 +38,7 @@ def launch(
     gpu: GPU | str = "mi300x",
     name: str | None = None,
     shared_bytes: int = 0,
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     options: CompileOptions | None = None,
     **constants: Any,
 ) -> Events:

@@ -28,7 +28,7 @@ from kernel_pytorch.emulate.translate import module_cache
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """How to run. `checked` finds memory faults, `races` data races, `counted` counts what a profiler would."""
 
     checked: bool = False
@@ -85,7 +85,7 @@ def run_program(
     executable: Path,
     arguments: Sequence[str],
     gpu: GPU,
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     directory: Path | None = None,
     echo: bool = False,
 ) -> Outcome:
@@ -102,7 +102,7 @@ def run_program(
 
 
 def emulation_environment(
-    gpu: GPU, settings: Settings, scratch: Path, report: Path | None, libraries: Sequence[str] = ()
+    gpu: GPU, settings: RunSettings, scratch: Path, report: Path | None, libraries: Sequence[str] = ()
 ) -> Mapping[str, str]:
     """The environment in which a HIP program finds the emulated GPU instead of a real one.
 
@@ -132,7 +132,7 @@ def emulation_environment(
 
 
 def run_command(
-    command: list[str], environment: Mapping[str, str], settings: Settings, directory: Path | None, echo: bool
+    command: list[str], environment: Mapping[str, str], settings: RunSettings, directory: Path | None, echo: bool
 ) -> tuple[int | None, str, str]:
     """Exit status (None: stopped at the time limit), standard output and error. With `echo` both go to the terminal."""
     require_project_code(command[0])

@@ -14,7 +14,7 @@ from typing import Any
 
 from kernel_pytorch.emulate.assembly.instruction import Function, SymbolPart
 from kernel_pytorch.emulate.assembly.instruction_text import parse_instruction
-from kernel_pytorch.emulate.codegen.emission import Shape, TranslationError
+from kernel_pytorch.emulate.codegen.emission import KernelShape, TranslationError
 from kernel_pytorch.emulate.codegen.flow import Flow, lay_out
 from kernel_pytorch.emulate.codegen.kernel import kernel_code
 from kernel_pytorch.emulate.codegen.module import NATIVE, TranslatedKernel, module_files
@@ -158,7 +158,7 @@ def build_snippets(
     """Translate snippets (assembly lines, apart by newlines) into one library. `mode` is the MODE they start in."""
     if not snippets:
         raise ValueError("no snippets were given")
-    shape = Shape(
+    shape = KernelShape(
         target=target,
         generation=int(family(target)[3:]),
         wave=wave,
@@ -185,7 +185,7 @@ def build_snippets(
         return Snippets(ctypes.CDLL(str(library)), names, wave)
 
 
-def _kernel(name: str, text: str, target: str, shape: Shape, wave: int) -> TranslatedKernel:
+def _kernel(name: str, text: str, target: str, shape: KernelShape, wave: int) -> TranslatedKernel:
     instructions = tuple(parse_instruction(line.strip()) for line in text.splitlines() if line.strip())
     # A snippet ends as a suspended wave does, so that its state is written back.
     flow = lay_out((Function(name, (*instructions, parse_instruction("s_sleep 0")), {name: 0}),), {name: 0})

@@ -25,7 +25,7 @@ from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
 from kernel_pytorch.emulate.assembly.disassembly import disassembly
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Function, HardwareRegister, Instruction, Listing
 from kernel_pytorch.emulate.assembly.objdump_text import read_objdump_text
-from kernel_pytorch.emulate.codegen.emission import Shape, TranslationError
+from kernel_pytorch.emulate.codegen.emission import KernelShape, TranslationError
 from kernel_pytorch.emulate.codegen.flow import lay_out, reachable
 from kernel_pytorch.emulate.codegen.kernel import kernel_code
 from kernel_pytorch.emulate.codegen.module import NATIVE, CFile, TranslatedKernel, module_files
@@ -207,7 +207,7 @@ class _Translator:
         rsrc = _descriptor_words(self.elf, kernel.symbol)
         mode = rsrc[0] >> 12 & 0xFF
         changes = any(_changes_mode(one) for one in flow.instructions)
-        shape = Shape(
+        shape = KernelShape(
             target=self.described.target,
             generation=self.generation,
             wave=kernel.wave_size,

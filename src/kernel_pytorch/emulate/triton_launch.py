@@ -10,7 +10,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.device import EmulatedDevice, TensorMemory
 from kernel_pytorch.emulate.events import Events
-from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.run import RunSettings
 
 _NUMPY_TYPES = {
     "float16": "fp16",
@@ -52,7 +52,7 @@ def launch_triton(
     gpu: GPU | str = "mi300x",
     num_warps: int = 4,
     num_stages: int = 2,
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     device: EmulatedDevice | None = None,
     **meta: Any,
 ) -> Events:

@@ -23,7 +23,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernel
 from kernel_pytorch.emulate.events import Events
-from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.run import RunSettings
 from kernel_pytorch.emulate.triton_launch import kernel_memory
 
 _MOST_THREADS = 1024
@@ -50,7 +50,7 @@ class TritonSession:
 @contextlib.contextmanager
 def emulated_triton(
     gpu: GPU | str = "mi300x",
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     device: EmulatedDevice | None = None,
 ) -> Iterator[TritonSession]:
     """Inside this every Triton launch of the process runs on an emulated GPU; tensors stay on the CPU.

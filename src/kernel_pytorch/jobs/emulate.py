@@ -20,7 +20,7 @@ from kernel_pytorch.emulate.assembly.instruction import AssemblyError
 from kernel_pytorch.emulate.codegen.emission import TranslationError
 from kernel_pytorch.emulate.host_compiler import HostCompileFailed
 from kernel_pytorch.emulate.isa.row import TableError
-from kernel_pytorch.emulate.run import Outcome, Settings, run_program
+from kernel_pytorch.emulate.run import Outcome, RunSettings, run_program
 from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.runtime_build import RuntimeBuildError
 from kernel_pytorch.emulate.source.lockstep import LockstepVerdict as LockstepVerdict
@@ -66,7 +66,7 @@ def emulate(
     gpus: Sequence[str] = (DEFAULT_GPU,),
     arguments: Sequence[str] = (),
     build: ProgramBuild = ProgramBuild(),  # noqa: B008 (frozen)
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     echo: bool = False,
     progress: Say = say_nothing,
 ) -> EmulationResult:
@@ -92,7 +92,7 @@ def emulate(
 
 
 def _run_all(
-    programs: Sequence[tuple[Path, GPU]], arguments: Sequence[str], settings: Settings, echo: bool, progress: Say
+    programs: Sequence[tuple[Path, GPU]], arguments: Sequence[str], settings: RunSettings, echo: bool, progress: Say
 ) -> EmulationResult:
     def run(program: Path, gpu: GPU) -> Outcome:
         return run_on(program, gpu, arguments, settings, echo, progress)
@@ -111,13 +111,15 @@ def _run_all(
     return EmulationResult(tuple(runs), found)
 
 
-def run_on(program: Path, gpu: GPU, arguments: Sequence[str], settings: Settings, echo: bool, progress: Say) -> Outcome:
+def run_on(
+    program: Path, gpu: GPU, arguments: Sequence[str], settings: RunSettings, echo: bool, progress: Say
+) -> Outcome:
     """Run one executable on one emulated GPU."""
     progress(f"running on an emulated {gpu.name} ({gpu.target.name}, wave {gpu.target.wave_size})")
     return run_program(program, arguments, gpu, settings, echo=echo)
 
 
-def translate_code_objects(files: Sequence[Path], settings: Settings) -> tuple[EmulatedCodeObject, ...]:
+def translate_code_objects(files: Sequence[Path], settings: RunSettings) -> tuple[EmulatedCodeObject, ...]:
     """Translate every kernel of .hsaco files; nothing is run. Raises UsageError for one that cannot be emulated."""
     found = []
     with clear_errors(files):

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.emulate.run import Outcome, Settings
+from kernel_pytorch.emulate.run import Outcome, RunSettings
 from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.source.build import SourceOptions, SourceProgram, build_source
 from kernel_pytorch.emulate.source.lockstep import verdict
@@ -28,7 +28,7 @@ def emulate_source(
     arguments: Sequence[str] = (),
     build: ProgramBuild = ProgramBuild(),  # noqa: B008 (frozen)
     optimization: str = SOURCE_OPTIMIZATION,
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     seed: int = 1,
     echo: bool = False,
     progress: Say = say_nothing,
@@ -60,7 +60,7 @@ def emulate_source(
 def _compared(
     program: SourceProgram,
     arguments: Sequence[str],
-    settings: Settings,
+    settings: RunSettings,
     seed: int,
     outcome: Outcome,
     machine: Sequence[Outcome],

@@ -27,7 +27,7 @@ from kernel_pytorch.port.source import source_file
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
 from kernel_pytorch.verify.install.parting import Parting, partings
-from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, Place
+from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
 from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_all
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
@@ -270,7 +270,7 @@ def _gated(root: Path, patches: Sequence[Patch], parting: Parting) -> tuple[Edit
     return (edit,) if edit is not None else ()
 
 
-def _past(root: Path, patches: Sequence[Patch], place: Place) -> Iterator[tuple[Edit, ...]]:
+def _past(root: Path, patches: Sequence[Patch], place: SourceLine) -> Iterator[tuple[Edit, ...]]:
     data, original = _contents(root, patches, place.path)
     src = source_file(place.path, data)
     if src.language == "cmake":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
-from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Label, Place
+from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Label, OperandPlace
 from kernel_pytorch.emulate.assembly.objdump_text import read_objdump_text
 
 COMPILER = """
@@ -57,7 +57,7 @@ def test_the_compilers_text() -> None:
         "s_load_dword", "v_add_u32", "s_cbranch_scc1", "s_endpgm",
     ]  # fmt: skip
     assert function.labels[".LBB0_1"] == 1
-    assert function.instructions[0].place == Place("src/k.hip", 7)
+    assert function.instructions[0].place == OperandPlace("src/k.hip", 7)
     table = listing.data[".Lswitch.table.k"]
     assert table.align == 4
     assert table.content == b"\x11\0\0\0\xff\xff\xff\xff\x01\x02\0\0" + b'a"\n\\\0'
@@ -77,7 +77,7 @@ def test_llvm_objdumps_text() -> None:
     assert function.address == 0x1900
     assert function.instructions[3].operands == (Label("0x1908"),)
     assert function.labels["0x1908"] == 1
-    assert function.instructions[1].place == Place("k.hip", 7)
+    assert function.instructions[1].place == OperandPlace("k.hip", 7)
 
 
 def test_both_texts_give_the_same_instructions() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
-from kernel_pytorch.emulate.run import Settings, run_program
+from kernel_pytorch.emulate.run import RunSettings, run_program
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 
 LIBRARIES = (
@@ -33,6 +33,6 @@ def test_every_library_through_its_header(rocm_headers: Path, tmp_path: Path) ->
         pytest.skip(str(error))
     source = Path(__file__).parent / "programs" / "every_library.hip"
     program = build_emulated([source], "gfx942", toolchain, tmp_path / "every_library", libraries=LIBRARIES)
-    outcome = run_program(program.executable, [], gpu_by_alias("mi300x"), Settings(timeout_s=120))
+    outcome = run_program(program.executable, [], gpu_by_alias("mi300x"), RunSettings(timeout_s=120))
     assert outcome.exit_code == 0, outcome.stdout + outcome.stderr
     assert outcome.stdout == "0 failed\n"

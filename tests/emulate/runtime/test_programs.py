@@ -122,10 +122,10 @@ def test_device_code_is_linked_across_units(tmp_path: Path) -> None:
 
 
 def test_a_program_is_stopped_after_its_cpu_seconds(tmp_path: Path) -> None:
-    from kernel_pytorch.emulate.run import Settings, run_program
+    from kernel_pytorch.emulate.run import RunSettings, run_program
 
     script = tmp_path / "busy"
     script.write_text("#!/bin/sh\nwhile true; do :; done\n")
     script.chmod(0o755)
-    outcome = run_program(script, [], gpu_by_alias("mi300x"), Settings(cpu_s=1))
+    outcome = run_program(script, [], gpu_by_alias("mi300x"), RunSettings(cpu_s=1))
     assert outcome.exit_code is None

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.run import RunSettings
 from kernel_pytorch.emulate.source.build import SourceProgram
 from kernel_pytorch.emulate.source.run import run_source
 
 SOURCE = Path(__file__).with_name("programs") / "faults.cu"
-PLAIN = Settings(timeout_s=60)
-MEMORY = Settings(checked=True, timeout_s=60)
-RACES = Settings(checked=True, races=True, timeout_s=60)
+PLAIN = RunSettings(timeout_s=60)
+MEMORY = RunSettings(checked=True, timeout_s=60)
+RACES = RunSettings(checked=True, races=True, timeout_s=60)
 Built = Callable[[str], SourceProgram]
 
 
@@ -48,7 +48,7 @@ def marked(name: str, mark: str = "HERE") -> int:
         ("too_many_threads", "resources", PLAIN, "cudaSuccess"),
     ],
 )
-def test_a_fault_is_caught_at_its_line(name: str, kind: str, settings: Settings, error: str, built: Built) -> None:
+def test_a_fault_is_caught_at_its_line(name: str, kind: str, settings: RunSettings, error: str, built: Built) -> None:
     run = run_source(built("faults.cu"), [name], settings)
     assert {fault.kind for fault in run.events.faults} == {kind}
     lines = {marked(name), marked(name, "OTHER")} if kind == "barrier" and error == "cudaSuccess" else {marked(name)}
@@ -97,7 +97,7 @@ def test_the_host_may_not_touch_device_memory(built: Built) -> None:
 
 
 def test_a_kernel_that_never_ends_is_stopped(built: Built) -> None:
-    run = run_source(built("faults.cu"), ["endless"], Settings(watchdog_s=0.5, timeout_s=60))
+    run = run_source(built("faults.cu"), ["endless"], RunSettings(watchdog_s=0.5, timeout_s=60))
     assert [fault.kind for fault in run.events.faults] == ["watchdog"]
     assert run.stdout.strip() == "cudaErrorLaunchTimeout"
 
@@ -109,6 +109,6 @@ def test_a_stack_that_runs_over_is_a_fault_and_not_a_crash(built: Built) -> None
 
 
 def test_the_same_seed_on_one_thread_gives_the_same_report(built: Built) -> None:
-    alone = Settings(checked=True, races=True, threads=1, timeout_s=60)
+    alone = RunSettings(checked=True, races=True, threads=1, timeout_s=60)
     first, again = (run_source(built("faults.cu"), ["missing_syncwarp"], alone, seed=5).events.faults for _ in range(2))
     assert first == again

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.emulate.run import Settings
+from kernel_pytorch.emulate.run import RunSettings
 from kernel_pytorch.emulate.source.build import SourceProgram, build_source
 from kernel_pytorch.emulate.source.run import run_source
 
@@ -20,6 +20,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> SourceProgram:
 
 @pytest.mark.parametrize("number", range(1, 21))
 def test_it_is_right_from_source(number: int, program: SourceProgram) -> None:
-    run = run_source(program, [str(number)], Settings(checked=True, races=True, timeout_s=60), seed=number)
+    run = run_source(program, [str(number)], RunSettings(checked=True, races=True, timeout_s=60), seed=number)
     assert run.exit_code == 0, run.stdout
     assert run.events.faults == () and run.events.launches

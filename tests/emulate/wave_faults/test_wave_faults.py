@@ -8,7 +8,7 @@ import pytest
 
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
-from kernel_pytorch.emulate.run import Settings, run_program
+from kernel_pytorch.emulate.run import RunSettings, run_program
 from kernel_pytorch.jobs.program_build import UNTOUCHED_LANES, without_lane_rules
 from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 from kernel_pytorch.toolchain.compile import CompileOptions
@@ -34,7 +34,7 @@ def verdicts(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], 
                 gpu = gpu_by_alias(name)
                 program = folder / f"{form[:2]}-{name}"
                 build_emulated([tree.main], gpu.target.name, toolchain, program, options)
-                runs = [run_program(program, [str(number)], gpu, Settings(timeout_s=60)) for number in FAULTS]
+                runs = [run_program(program, [str(number)], gpu, RunSettings(timeout_s=60)) for number in FAULTS]
                 assert all(run.exit_code in (0, 1) and run.events.launches for run in runs)
                 right[(form, name)] = [run.exit_code == 0 for run in runs]
     return right

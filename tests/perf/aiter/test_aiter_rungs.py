@@ -17,7 +17,7 @@ from kernel_pytorch.cli.main import main
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.perf.aiter import installed, tuning
-from kernel_pytorch.perf.aiter.tuning import Shape
+from kernel_pytorch.perf.aiter.tuning import GemmShape
 from kernel_pytorch.perf.ladder.rung import Step
 from kernel_pytorch.perf.ladder.rungs import aiter, hipblaslt
 from kernel_pytorch.perf.ladder.rungs.compile import compiled
@@ -212,7 +212,10 @@ def test_hipblaslt_is_preferred_only_during_calls(monkeypatch: pytest.MonkeyPatc
 
 def test_shapes_are_those_of_one_call() -> None:
     model = net()
-    assert tuning.linear_shapes(model, inputs()) == (Shape(32, 64, 640, True, BF16), Shape(32, 640, 64, True, BF16))
+    assert tuning.linear_shapes(model, inputs()) == (
+        GemmShape(32, 64, 640, True, BF16),
+        GemmShape(32, 640, 64, True, BF16),
+    )
     assert not any(module._forward_pre_hooks for module in model.modules())
 
 
@@ -235,7 +238,7 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_few_rows_need_no_table(shape: tuple[int, int, int], skinny: bool) -> None:
-    assert tuning.is_skinny(Shape(*shape, False, BF16), 304) is skinny
+    assert tuning.is_skinny(GemmShape(*shape, False, BF16), 304) is skinny
 
 
 TARGET = """

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from kernel_pytorch.perf.decode.decoder_shape import Shape
+from kernel_pytorch.perf.decode.decoder_shape import DecoderShape
 
 pytest.importorskip("triton.experimental.gluon")
 
 SHARED_MEMORY = 232448  # bytes a block may have on compute capability 9.0
 SHAPES = {
-    "1.1B, 132 multiprocessors": Shape(22, 2048, 5632, 32000, 32, 4, 512, True, 132),
-    "keys in chunks, a long MLP, 114 multiprocessors": Shape(
+    "1.1B, 132 multiprocessors": DecoderShape(22, 2048, 5632, 32000, 32, 4, 512, True, 132),
+    "keys in chunks, a long MLP, 114 multiprocessors": DecoderShape(
         16, 2048, 14336, 128256, 32, 8, 2048, False, 114, stages=5
     ),
 }
 
 
-def built(shape: Shape) -> Any:
+def built(shape: DecoderShape) -> Any:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.experimental.gluon import language as gl

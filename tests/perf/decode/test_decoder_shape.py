@@ -8,15 +8,20 @@ import pytest
 import torch
 
 from kernel_pytorch.perf.decode.decoder_launch import key_of, shape_of
-from kernel_pytorch.perf.decode.decoder_shape import KEYS, Shape, why_not
+from kernel_pytorch.perf.decode.decoder_shape import KEYS, DecoderShape, why_not
 
-TINY_LLAMA = Shape(22, 2048, 5632, 32000, 32, 4, 512, True, 132)
-LLAMA_1B = Shape(16, 2048, 8192, 128256, 32, 8, 2048, True, 132)
-SHAPES = [TINY_LLAMA, LLAMA_1B, replace(TINY_LLAMA, programs=114), Shape(2, 1024, 2560, 1000, 16, 16, 77, False, 78)]
+TINY_LLAMA = DecoderShape(22, 2048, 5632, 32000, 32, 4, 512, True, 132)
+LLAMA_1B = DecoderShape(16, 2048, 8192, 128256, 32, 8, 2048, True, 132)
+SHAPES = [
+    TINY_LLAMA,
+    LLAMA_1B,
+    replace(TINY_LLAMA, programs=114),
+    DecoderShape(2, 1024, 2560, 1000, 16, 16, 77, False, 78),
+]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_all_boxes_are_dealt_out_and_none_is_left(shape: Shape) -> None:
+def test_all_boxes_are_dealt_out_and_none_is_left(shape: DecoderShape) -> None:
     assert why_not(shape) is None
     for boxes, each in (
         (shape.qkv_boxes, shape.qkv_each),
@@ -30,7 +35,7 @@ def test_all_boxes_are_dealt_out_and_none_is_left(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_what_programs_exchange_does_not_overlap(shape: Shape) -> None:
+def test_what_programs_exchange_does_not_overlap(shape: DecoderShape) -> None:
     starts = [0, shape.at_pieces, shape.at_tops, shape.at_middle, shape.at_gated, shape.at_row, shape.exchanged]
     sizes = [
         shape.qkv_boxes * 2, shape.pieces * 32, shape.pieces, shape.hidden // 2, shape.wide // 2, shape.hidden // 2,
@@ -70,7 +75,7 @@ def tensors(
 def test_the_shape_is_read_off_the_tensors() -> None:
     weights, caches = tensors()
     head = torch.empty(96, 512, device="meta")
-    assert shape_of(weights, caches, head, True, 132) == Shape(2, 512, 1024, 96, 8, 2, 40, True, 132)
+    assert shape_of(weights, caches, head, True, 132) == DecoderShape(2, 512, 1024, 96, 8, 2, 40, True, 132)
     assert shape_of(weights[:-1], caches, head, True, 132) is None
     assert shape_of([*weights[:-1], weights[0]], caches, head, True, 132) is None
     assert shape_of(weights, [*caches[:3], caches[0][:, :1]], head, True, 132) is None

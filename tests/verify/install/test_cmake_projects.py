@@ -10,7 +10,7 @@ import pytest
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.verify.install.cmake_record import configure_failure
 from kernel_pytorch.verify.install.cmake_run import configure_on_both
-from kernel_pytorch.verify.install.record import InstallTrial, Place
+from kernel_pytorch.verify.install.record import InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest
 from kernel_pytorch.verify.install_level import cmake_files, judged_trial, other_backends
 
@@ -100,7 +100,7 @@ def test_cmakes_words_and_the_projects_lines(tmp_path: Path) -> None:
     )
     failure = configure_failure(stderr, tmp_path, tmp_path)
     assert failure.error == "message: Could NOT find CUDA (missing: CUDA_NVCC_EXECUTABLE)"
-    assert failure.stack == (Place("CMakeLists.txt", 7), Place("cmake/gpu.cmake", 3))
+    assert failure.stack == (SourceLine("CMakeLists.txt", 7), SourceLine("cmake/gpu.cmake", 3))
 
 
 def test_which_files_begin_a_project_with_gpu_code(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from kernel_pytorch.emulate.assembly.instruction import (
     Function,
     Instruction,
     Listing,
-    Place,
+    OperandPlace,
 )
 from kernel_pytorch.emulate.assembly.instruction_text import parse_instruction
 
@@ -47,7 +47,7 @@ class _Reader:
     code: _Code | None = None
     symbol: _Bytes | None = None
     align: int = 1
-    place: Place | None = None
+    place: OperandPlace | None = None
 
 
 def read_compiler_text(text: str) -> Listing:
@@ -122,7 +122,7 @@ def _directive(reader: _Reader, text: str) -> None:
     elif name == ".loc":
         match = _LOC.match(f".loc {rest}")
         if match:
-            reader.place = Place(reader.files.get(match[1], ""), int(match[2]))
+            reader.place = OperandPlace(reader.files.get(match[1], ""), int(match[2]))
     elif name == ".file":
         match = _FILE.match(f".file {rest}")
         if match:

@@ -103,7 +103,7 @@ Modifier = int | str | tuple[int, ...] | bool
 
 
 @dataclass(frozen=True)
-class Place:
+class OperandPlace:
     """A line of source."""
 
     file: str
@@ -120,7 +120,7 @@ class Instruction:
     modifiers: Mapping[str, Modifier]
     text: str
     address: int | None = None  # from llvm-objdump only
-    place: Place | None = None
+    place: OperandPlace | None = None
     dual: Instruction | None = None  # the second half of a v_dual pair
 
 

@@ -9,7 +9,7 @@ from kernel_pytorch.emulate.assembly.instruction import (
     Instruction,
     Modifier,
     Operand,
-    Place,
+    OperandPlace,
     Raw,
 )
 from kernel_pytorch.emulate.assembly.operand_text import parse_modifiers, parse_operand, split_operands
@@ -23,7 +23,7 @@ _KEPT_RAW = re.compile(
 )
 
 
-def parse_instruction(text: str, address: int | None = None, place: Place | None = None) -> Instruction:
+def parse_instruction(text: str, address: int | None = None, place: OperandPlace | None = None) -> Instruction:
     """An instruction as the assembler writes it, without comment."""
     if " :: " in text:
         first, second = (part.strip() for part in text.split(" :: ", 1))
@@ -31,7 +31,9 @@ def parse_instruction(text: str, address: int | None = None, place: Place | None
     return _one(text, text, address, place, None)
 
 
-def _one(text: str, whole: str, address: int | None, place: Place | None, dual: Instruction | None) -> Instruction:
+def _one(
+    text: str, whole: str, address: int | None, place: OperandPlace | None, dual: Instruction | None
+) -> Instruction:
     mnemonic, _, rest = text.strip().partition(" ")
     if "\t" in mnemonic:
         mnemonic, _, more = mnemonic.partition("\t")

@@ -6,7 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Function, Instruction, Label, Listing, Place
+from kernel_pytorch.emulate.assembly.instruction import (
+    AssemblyError,
+    Function,
+    Instruction,
+    Label,
+    Listing,
+    OperandPlace,
+)
 from kernel_pytorch.emulate.assembly.instruction_text import parse_instruction
 
 _HEADER = re.compile(r"^([0-9a-f]{8,16}) <(.+)>:$")
@@ -21,7 +28,7 @@ class _Line:
     address: int
     target: str | None  # the symbol llvm-objdump names behind a branch, and the distance from it
     distance: int
-    place: Place | None
+    place: OperandPlace | None
 
 
 @dataclass
@@ -41,7 +48,7 @@ def read_objdump_text(
     """
     functions: list[_Code] = []
     addresses: dict[str, int] = dict(symbols or {})
-    place: Place | None = None
+    place: OperandPlace | None = None
     for line in text.split("\n"):
         if match := _HEADER.match(line):
             name, address = match[2], int(match[1], 16)
@@ -51,7 +58,7 @@ def read_objdump_text(
                 functions.append(_Code(name, address))
                 place = None
         elif match := _PLACE.match(line):
-            place = Place(match[1], int(match[2]))
+            place = OperandPlace(match[1], int(match[2]))
         elif (match := _CODE.match(line)) and functions:
             functions[-1].lines.append(_Line(match[1], int(match[2], 16), match[3], int(match[4] or "0", 16), place))
     return Listing({code.name: _function(code, addresses, (sizes or {}).get(code.name, 0)) for code in functions})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kernel_pytorch.emulate.assembly.instruction import Instruction, Place, SymbolPart
+from kernel_pytorch.emulate.assembly.instruction import Instruction, OperandPlace, SymbolPart
 from kernel_pytorch.emulate.codegen.lane_run import LaneRun
 from kernel_pytorch.emulate.codegen.liveness import Liveness
 
@@ -15,7 +15,7 @@ class TranslationError(ValueError):
 
 
 @dataclass(frozen=True)
-class Shape:
+class KernelShape:
     """What holds for a whole kernel."""
 
     target: str  # "gfx942"
@@ -33,14 +33,14 @@ class Shape:
 class Emission:
     """The C of one kernel while it grows."""
 
-    shape: Shape
+    shape: KernelShape
     kernel: str
     symbol_value: Callable[[SymbolPart, int], str]  # C of the distance from the image's base
     code_address: Callable[[int], int]  # instruction number -> address from the image's base
     lines: list[str] = field(default_factory=list)
     run: LaneRun | None = None
     used_sgprs: set[int] = field(default_factory=set)
-    places: list[tuple[str, Place | None]] = field(default_factory=list)
+    places: list[tuple[str, OperandPlace | None]] = field(default_factory=list)
     resumes: list[str] = field(default_factory=list)  # labels to go on at; number n + 1 is resumes[n]
     dispatches: bool = False  # a place is found by its address: the code jumps through registers
     numbers: int = 0

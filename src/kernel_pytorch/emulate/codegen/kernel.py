@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kernel_pytorch.emulate.assembly.instruction import Instruction, Place, Register, SymbolPart
+from kernel_pytorch.emulate.assembly.instruction import Instruction, OperandPlace, Register, SymbolPart
 from kernel_pytorch.emulate.codegen.control_code import emit_control
 from kernel_pytorch.emulate.codegen.effects import Effects, effects
-from kernel_pytorch.emulate.codegen.emission import Emission, Shape
+from kernel_pytorch.emulate.codegen.emission import Emission, KernelShape
 from kernel_pytorch.emulate.codegen.flow import Flow
 from kernel_pytorch.emulate.codegen.flush import flush
 from kernel_pytorch.emulate.codegen.lane_code import emit_lane
@@ -30,14 +30,14 @@ class KernelCode:
     name: str
     text: str
     helpers: dict[str, str]  # functions the text calls, by name
-    places: tuple[tuple[str, Place | None], ...]
+    places: tuple[tuple[str, OperandPlace | None], ...]
     vgprs: int
     agprs: int
     instructions: int
 
 
 def kernel_code(
-    name: str, symbol: str, flow: Flow, shape: Shape, symbol_value: SymbolValue, keep_all: bool = False
+    name: str, symbol: str, flow: Flow, shape: KernelShape, symbol_value: SymbolValue, keep_all: bool = False
 ) -> KernelCode:
     """The C function `name` for the kernel `symbol`. Raises TranslationError for what the table does not know.
 
@@ -82,7 +82,7 @@ def kernel_code(
     return KernelCode(name, "\n".join(lines), em.helpers, tuple(em.places), vgprs, agprs, len(flow.instructions))
 
 
-def _opening(name: str, shape: Shape, used_sgprs: list[int]) -> list[str]:
+def _opening(name: str, shape: KernelShape, used_sgprs: list[int]) -> list[str]:
     return [
         f"int {name}(KptWave *w) {{",
         "uint32_t *KPT_RESTRICT const vg = w->v; uint32_t *KPT_RESTRICT const ag = w->a; (void)vg; (void)ag;",

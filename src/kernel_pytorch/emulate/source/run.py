@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernel_pytorch.emulate.run import Outcome, Settings, run_command
+from kernel_pytorch.emulate.run import Outcome, RunSettings, run_command
 from kernel_pytorch.emulate.source.build import SourceProgram
 from kernel_pytorch.emulate.source.report import source_events
 
@@ -18,7 +18,7 @@ NAME = "CUDA source (warp 32)"
 def run_source(
     program: SourceProgram,
     arguments: Sequence[str],
-    settings: Settings = Settings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     seed: int = 1,
     directory: Path | None = None,
     echo: bool = False,

@@ -30,7 +30,7 @@ UNTUNED, TUNED = "bf16_untuned_gemm.csv", "bf16_tuned_gemm.csv"
 
 
 @dataclass(frozen=True, order=True)
-class Shape:
+class GemmShape:
     """One product as aiter counts: (rows, k) times (n, k) transposed."""
 
     rows: int
@@ -44,18 +44,18 @@ class Shape:
         return f"M:{self.rows}, N:{self.n}, K:{self.k}{', bias' if self.bias else ''}"
 
 
-def linear_shapes(model: nn.Module, inputs: Inputs) -> tuple[Shape, ...]:
+def linear_shapes(model: nn.Module, inputs: Inputs) -> tuple[GemmShape, ...]:
     """The shapes of all nn.Linear in one call of the model, each once."""
     import torch
 
     from kernel_pytorch.models.undisturbed import undisturbed
 
-    found: set[Shape] = set()
+    found: set[GemmShape] = set()
 
     def note(module: nn.Linear, args: tuple[Tensor, ...]) -> None:
         x = args[0]
         rows = x.numel() // x.shape[-1]
-        found.add(Shape(rows, module.out_features, module.in_features, module.bias is not None, str(x.dtype)))
+        found.add(GemmShape(rows, module.out_features, module.in_features, module.bias is not None, str(x.dtype)))
 
     hooks = [one.register_forward_pre_hook(note) for one in model.modules() if isinstance(one, torch.nn.Linear)]
     try:
@@ -76,7 +76,9 @@ def table_files() -> tuple[Path, ...]:
     return (folder / "configs" / TUNED,) if folder is not None else ()
 
 
-def tuned_shapes(files: Iterable[Path], target: str, compute_units: int, preshuffled: bool = False) -> frozenset[Shape]:
+def tuned_shapes(
+    files: Iterable[Path], target: str, compute_units: int, preshuffled: bool = False
+) -> frozenset[GemmShape]:
     """Those that the tables have for this device and that another kernel than torch's was found for."""
     found = set()
     for path in files:
@@ -92,11 +94,11 @@ def tuned_shapes(files: Iterable[Path], target: str, compute_units: int, preshuf
                     numbers = (int(row["M"]), int(row["N"]), int(row["K"]))
                 except (KeyError, ValueError) as error:
                     raise UsageError(f"{path}: not a tuning table of aiter's ({error})") from error
-                found.add(Shape(*numbers, row.get("bias") == "True", row.get("dtype", "torch.bfloat16")))
+                found.add(GemmShape(*numbers, row.get("bias") == "True", row.get("dtype", "torch.bfloat16")))
     return frozenset(found)
 
 
-def padded_rows(shape: Shape) -> tuple[int, ...]:
+def padded_rows(shape: GemmShape) -> tuple[int, ...]:
     """The numbers of rows under which aiter looks a shape up: its own, and two rounded ones where aiter tells them."""
     try:
         padded = importlib.import_module("aiter.ops.gemm_op_common").get_padded_m
@@ -105,12 +107,12 @@ def padded_rows(shape: Shape) -> tuple[int, ...]:
     return (shape.rows, *(int(padded(shape.rows, shape.n, shape.k, coarse)) for coarse in (0, 1)))
 
 
-def is_tuned(shape: Shape, table: frozenset[Shape]) -> bool:
+def is_tuned(shape: GemmShape, table: frozenset[GemmShape]) -> bool:
     """Would aiter find it?"""
-    return any(Shape(rows, shape.n, shape.k, shape.bias, shape.dtype) in table for rows in padded_rows(shape))
+    return any(GemmShape(rows, shape.n, shape.k, shape.bias, shape.dtype) in table for rows in padded_rows(shape))
 
 
-def is_skinny(shape: Shape, compute_units: int) -> bool:
+def is_skinny(shape: GemmShape, compute_units: int) -> bool:
     """So few rows and outputs that aiter has a kernel for it without a table (CDNA, half precision)."""
     if "float16" not in shape.dtype or shape.k % 8:
         return False
@@ -123,7 +125,7 @@ def is_skinny(shape: Shape, compute_units: int) -> bool:
     )
 
 
-def diagnosis(missing: Iterable[Shape], files: Iterable[Path]) -> str:
+def diagnosis(missing: Iterable[GemmShape], files: Iterable[Path]) -> str:
     """The trap in words, with the way out."""
     listed = [shape.in_words() for shape in missing]
     where = ", ".join(str(path) for path in files) or "no table"
@@ -134,7 +136,7 @@ def diagnosis(missing: Iterable[Shape], files: Iterable[Path]) -> str:
     )
 
 
-def write_untuned(shapes: Iterable[Shape], path: Path) -> int:
+def write_untuned(shapes: Iterable[GemmShape], path: Path) -> int:
     """The file the tuner takes; gives how many shapes are in it."""
     rows = [dict(zip(COLUMNS, (s.rows, s.n, s.k, s.bias, s.dtype, s.dtype, False, False), strict=True)) for s in shapes]
     text = io.StringIO(newline="")

@@ -15,7 +15,7 @@ from kernel_pytorch.perf.decode.decoder_shape import (
     STAGES,
     TABLE_COLUMNS,
     WARPS,
-    Shape,
+    DecoderShape,
     why_not,
 )
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
@@ -49,7 +49,9 @@ def why_not_here(device: torch.device) -> str | None:
     return None
 
 
-def shape_of(weights: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool, programs: int) -> Shape | None:
+def shape_of(
+    weights: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool, programs: int
+) -> DecoderShape | None:
     """The decoder that these tensors, real or fake, are; None where they do not fit together."""
     layers = len(caches) // 2
     if not layers or len(weights) != WEIGHTS * layers or caches[0].dim() != 4:
@@ -67,7 +69,7 @@ def shape_of(weights: list[Tensor], caches: list[Tensor], head: Tensor, has_bias
     if size != HEAD_SIZE or head.shape[1] != hidden or any(one.shape != caches[0].shape for one in caches):
         return None
     stages = STAGES if wide <= SHORT_ROWS * LINE else STAGES - 1
-    shape = Shape(
+    shape = DecoderShape(
         layers,
         hidden,
         wide=wide,
@@ -88,7 +90,7 @@ class Kept:
 
     `base` is the tensor at the lowest address; it stays with the rest, also when its model is gone."""
 
-    shape: Shape
+    shape: DecoderShape
     views: tuple[Tensor, ...]
     base: Tensor
     table: Tensor

@@ -28,7 +28,7 @@ def _power_of_two(number: int) -> int:
 
 
 @dataclass(frozen=True)
-class Shape:
+class DecoderShape:
     """A decoder of `layers` equal layers, for `programs` programs that run at the same time."""
 
     layers: int
@@ -165,7 +165,7 @@ class Shape:
         return self.at_row + self.hidden // 2
 
 
-def why_not(shape: Shape) -> str | None:
+def why_not(shape: DecoderShape) -> str | None:
     """What the kernel cannot do about a decoder; None where it can take it."""
     tile = LINE * TILE_LINES
     for name, size in (("hidden size", shape.hidden), ("heads x 64", shape.heads * HEAD_SIZE), ("MLP", shape.wide)):

@@ -18,7 +18,7 @@ from kernel_pytorch.port.ptx.parse import (
     Instruction,
     Negated,
     Operand,
-    Program,
+    PtxProgram,
     Ref,
     Register,
     RegisterDeclaration,
@@ -69,7 +69,7 @@ class Lowering:
     """The state of one block's translation: declared registers, the statements so far, the carry flag."""
 
     statement: AsmStatement
-    program: Program
+    program: PtxProgram
     context: Context
     registers: dict[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
@@ -266,7 +266,7 @@ def _immediate(literal: Immediate, kind: str) -> str:
     return f"({CPP[kind]}){text}{suffix}" if width < 32 else text + suffix
 
 
-def lower(statement: AsmStatement, program: Program, context: Context, handlers: dict[str, Handler]) -> list[str]:
+def lower(statement: AsmStatement, program: PtxProgram, context: Context, handlers: dict[str, Handler]) -> list[str]:
     """The C++ statements for a whole asm statement. Raises NotTranslated saying which part has none."""
     instructions = program.instructions
     single = len(instructions) == 1 and len(program.statements) == 1 and instructions[0].guard is None

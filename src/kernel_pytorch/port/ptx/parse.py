@@ -107,7 +107,7 @@ class RegisterDeclaration:
 
 
 @dataclass(frozen=True)
-class Program:
+class PtxProgram:
     """The statements of a template in order; braces only scope names, which must then be unique."""
 
     statements: tuple[Instruction | RegisterDeclaration, ...]
@@ -135,14 +135,14 @@ _NAME = re.compile(r"[A-Za-z_$][\w$.]*\Z|_\Z")
 _MAX_RANGE = 64
 
 
-def parse_program(template: str, operand_names: tuple[str, ...] = ()) -> Program:
+def parse_program(template: str, operand_names: tuple[str, ...] = ()) -> PtxProgram:
     """The program of an asm template. Raises PtxSyntaxError."""
     text = _COMMENT.sub(" ", template)
     text = re.sub(r"%\[(\w+)\]", lambda found: _named(found.group(1), operand_names), text)
     statements: list[Instruction | RegisterDeclaration] = []
     for piece in _pieces(text):
         statements.append(_statement(piece, operand_names))
-    return Program(tuple(statements))
+    return PtxProgram(tuple(statements))
 
 
 def _named(name: str, operand_names: tuple[str, ...]) -> str:

@@ -30,17 +30,17 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ValuePlace:
     """An expression and the module it stands in."""
 
     module: PythonModule
     node: ast.expr
 
 
-def origins(module: PythonModule, node: ast.expr) -> Iterator[Place]:
+def origins(module: PythonModule, node: ast.expr) -> Iterator[ValuePlace]:
     """The expressions that an expression's value may be, as far back as the project shows."""
     seen: set[int] = set()
-    pending = [Place(module, node)]
+    pending = [ValuePlace(module, node)]
     while pending and len(seen) < _MAX_STEPS:
         place = pending.pop()
         if id(place.node) in seen:
@@ -53,47 +53,47 @@ def origins(module: PythonModule, node: ast.expr) -> Iterator[Place]:
             yield place
 
 
-def _before(place: Place) -> Iterator[Place]:
+def _before(place: ValuePlace) -> Iterator[ValuePlace]:
     """One step back; nothing for an expression that is its own origin."""
     module, node = place.module, place.node
     if isinstance(node, ast.IfExp):
-        yield from (Place(module, item) for item in (node.body, node.orelse) if module.reached_on_rocm(item))
+        yield from (ValuePlace(module, item) for item in (node.body, node.orelse) if module.reached_on_rocm(item))
     elif isinstance(node, ast.BoolOp):
-        yield from (Place(module, item) for item in node.values)
+        yield from (ValuePlace(module, item) for item in node.values)
     elif isinstance(node, ast.NamedExpr):
-        yield Place(module, node.value)
+        yield ValuePlace(module, node.value)
     elif isinstance(node, ast.Name):
         yield from _behind_name(module, node)
     elif isinstance(node, ast.Attribute):
         fields = field_values(module, node)
         if fields:
-            yield from (Place(module, value) for value in fields)
+            yield from (ValuePlace(module, value) for value in fields)
         elif (name := module.qualified(node)) is not None:
             yield from _imported_value(module, name)
     elif isinstance(node, ast.Call):
         for one in definitions(module, node.func):
             function = one.function
             if function is not None and function is one.node:
-                yield from (Place(one.module, value) for value in returned(function))
+                yield from (ValuePlace(one.module, value) for value in returned(function))
 
 
-def _behind_name(module: PythonModule, node: ast.Name) -> Iterator[Place]:
+def _behind_name(module: PythonModule, node: ast.Name) -> Iterator[ValuePlace]:
     name = module.qualified(node)
     if name is not None:
         yield from _imported_value(module, name)
         return
     for value in bindings(module, node):
         if value is not None:
-            yield Place(module, value)
+            yield ValuePlace(module, value)
     function = parameter_owner(module, node)
     if function is not None:
         default = default_values(function).get(node.id)
         if default is not None:
-            yield Place(module, default)
+            yield ValuePlace(module, default)
         for call in call_sites(module, function):
             arguments = (*call.args, *(item.value for item in call.keywords))
             for one in definitions(module, call.func):
-                yield from (Place(module, item) for item in arguments if parameter_of(one, call, item) == node.id)
+                yield from (ValuePlace(module, item) for item in arguments if parameter_of(one, call, item) == node.id)
 
 
 def parameter_owner(module: PythonModule, node: ast.Name) -> FunctionNode | None:
@@ -108,7 +108,7 @@ def parameter_owner(module: PythonModule, node: ast.Name) -> FunctionNode | None
     return function if any(item.arg == node.id for item in every) else None
 
 
-def _imported_value(module: PythonModule, name: str) -> Iterator[Place]:
+def _imported_value(module: PythonModule, name: str) -> Iterator[ValuePlace]:
     """The value of another module's global: `from .constants import FP8`."""
     place = find_module(module, name)
     if place is None or len(place[1]) != 1:
@@ -117,7 +117,7 @@ def _imported_value(module: PythonModule, name: str) -> Iterator[Place]:
     for statement in other.tree.body:
         for target, value in assigned_names(statement):
             if target.id == wanted and value is not None:
-                yield Place(other, value)
+                yield ValuePlace(other, value)
 
 
 def field_values(module: PythonModule, node: ast.Attribute) -> list[ast.expr]:
@@ -148,10 +148,10 @@ def _field_of(module: PythonModule, target: ast.expr) -> tuple[ast.ClassDef | No
     return None, ""
 
 
-def uses(module: PythonModule, node: ast.expr) -> Iterator[Place]:
+def uses(module: PythonModule, node: ast.expr) -> Iterator[ValuePlace]:
     """Every expression that has the value of an expression, itself first: where the value goes."""
     seen: set[int] = set()
-    pending = [Place(module, node)]
+    pending = [ValuePlace(module, node)]
     while pending and len(seen) < _MAX_STEPS:
         place = pending.pop(0)
         if id(place.node) not in seen:
@@ -160,12 +160,12 @@ def uses(module: PythonModule, node: ast.expr) -> Iterator[Place]:
             pending.extend(_after(place))
 
 
-def ends(module: PythonModule, node: ast.expr) -> Iterator[Place]:
+def ends(module: PythonModule, node: ast.expr) -> Iterator[ValuePlace]:
     """The last expressions that a value is seen in: what they are part of decides what becomes of it."""
     yield from (place for place in uses(module, node) if not any(True for _ in _after(place)))
 
 
-def _after(place: Place) -> Iterator[Place]:
+def _after(place: ValuePlace) -> Iterator[ValuePlace]:
     """One step on: the parameter an argument becomes, the uses of the name it is given, the result it is part of."""
     module, node = place.module, place.node
     parents = module.parents(node)
@@ -184,35 +184,35 @@ def _after(place: Place) -> Iterator[Place]:
             if value is node:
                 yield from _loads(module, function, name)
     elif isinstance(parent, (ast.IfExp, ast.BoolOp, ast.NamedExpr)) and node is not getattr(parent, "test", None):
-        yield Place(module, parent)
+        yield ValuePlace(module, parent)
     elif isinstance(parent, (ast.Assign, ast.AnnAssign)) and node is parent.value:
         for target in parent.targets if isinstance(parent, ast.Assign) else [parent.target]:
             yield from _after_assignment(module, target)
     elif isinstance(parent, (ast.Return, ast.Lambda)):
         around = next((item for item in (parent, *parents) if isinstance(item, _FUNCTIONS)), None)
         if around is not None:
-            yield from (Place(module, call) for call in call_sites(module, around))
+            yield from (ValuePlace(module, call) for call in call_sites(module, around))
 
 
-def _after_assignment(module: PythonModule, target: ast.expr) -> Iterator[Place]:
+def _after_assignment(module: PythonModule, target: ast.expr) -> Iterator[ValuePlace]:
     owner, name = _field_of(module, target)
     if owner is not None:
         for node in nodes_of(module, ast.Attribute):
             is_read = node.attr == name and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)
             if is_read and isinstance(node.value, ast.Name) and own_class(module, node.value) is owner:
-                yield Place(module, node)
+                yield ValuePlace(module, node)
     elif isinstance(target, ast.Name):
         yield from _loads(module, module.scope(target).node, target.id)
 
 
-def _loads(module: PythonModule, scope: ast.AST, name: str) -> Iterator[Place]:
+def _loads(module: PythonModule, scope: ast.AST, name: str) -> Iterator[ValuePlace]:
     """The places that read a name of a scope, in it or in functions inside it that do not bind it themselves."""
     for node in _reads(module).get(name, ()):
         around = module.scope(node)
         while name not in around.others and around.parent is not None:
             around = around.parent
         if around.node is scope:
-            yield Place(module, node)
+            yield ValuePlace(module, node)
 
 
 @per_module

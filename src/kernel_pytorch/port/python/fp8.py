@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from kernel_pytorch.port.python.flow import Place, origins, uses
+from kernel_pytorch.port.python.flow import ValuePlace, origins, uses
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.nodes import nodes_of
 from kernel_pytorch.port.python.per_module import per_module
@@ -37,7 +37,7 @@ def reaches_cast(module: PythonModule, node: ast.expr) -> bool:
 
 
 @per_module
-def casts_by_name(module: PythonModule) -> tuple[tuple[ast.expr, str, Place], ...]:
+def casts_by_name(module: PythonModule) -> tuple[tuple[ast.expr, str, ValuePlace], ...]:
     """Dtypes of new tensors that come by another name, with the type they may be and the place that says so."""
     given = [item.value for item in nodes_of(module, ast.keyword)]
     given += [item for call in nodes_of(module, ast.Call) for item in call.args]

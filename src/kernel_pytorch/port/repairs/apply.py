@@ -12,7 +12,7 @@ from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.layouts.gates import behind_gates
 from kernel_pytorch.port.repairs import all_repairs
 from kernel_pytorch.port.repairs.complaint import Complaint, Spot
-from kernel_pytorch.port.repairs.repair import Place
+from kernel_pytorch.port.repairs.repair import RepairPlace
 
 # Code, path, the line as it was and the column, and which of several lines like it: a repair is tried once at a place.
 Key = tuple[str, str, bytes, int, int]
@@ -87,7 +87,7 @@ def _repair(src: CxxFile, spot: Spot, complaint: Complaint, edits: EditSet, trie
         found = loaded.repair.message.search(complaint.text)
         if found is None:
             continue
-        group = loaded.edits(Place(src, offset, complaint, found))
+        group = loaded.edits(RepairPlace(src, offset, complaint, found))
         line = src.data[start:end]
         key = (loaded.repair.code, spot.path, line, offset - start, src.data.count(line, 0, start))
         if group and key not in tried and edits.add(group):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP280",
@@ -24,7 +24,7 @@ REPAIR = Repair(
 _ALLOWED = re.compile(r"typename |template |static_cast<[\w:<>, *&]+>\(|\)")
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The edits that clang proposes in this file, if all of them are of the kinds named above."""
     src = place.src
     proposed = [one for one in place.complaint.proposed if one.start.path == src.path == one.end.path]

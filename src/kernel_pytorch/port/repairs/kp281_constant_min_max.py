@@ -13,7 +13,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.repairs.calls import calls_of
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP281",
@@ -26,7 +26,7 @@ REPAIR = Repair(
 _CALLED = re.compile(r"function '(?:min|max)|candidate")
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """Every std::min and std::max of the statement."""
     src = place.src
     if not any(_CALLED.search(note) for note in place.complaint.context):

@@ -18,7 +18,7 @@ from kernel_pytorch.port.cxx.directives import is_in_directive
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 from kernel_pytorch.port.repairs.calls import call_near
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP282",
@@ -32,7 +32,7 @@ REPAIR = Repair(
 _BEFORE_DEFINITION = (b";", b"}", b"{")
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The project's definition where the place is one, else the arguments of the call."""
     name = next(name for name in place.found.groups() if name).encode()
     definition = _definition(place, name)
@@ -45,7 +45,7 @@ def edits(place: Place) -> tuple[Edit, ...]:
     return _converted(place, name)
 
 
-def _definition(place: Place, name: bytes) -> Span | None:
+def _definition(place: RepairPlace, name: bytes) -> Span | None:
     src = place.src
     start, end = place.line
     for index in words(src).get(name, ()):
@@ -69,7 +69,7 @@ def _ends_before(src: CxxFile, index: int) -> bool:
     return text_at(src, index) in _BEFORE_DEFINITION or is_in_directive(src, src.code[index].start)
 
 
-def _converted(place: Place, name: bytes) -> tuple[Edit, ...]:
+def _converted(place: RepairPlace, name: bytes) -> tuple[Edit, ...]:
     src = place.src
     call = call_near(src, (name,), place.offset)
     if call is None or len(call.arguments) != 2:

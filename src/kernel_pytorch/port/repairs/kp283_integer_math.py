@@ -12,7 +12,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit
 from kernel_pytorch.port.repairs.calls import call_near
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP283",
@@ -26,7 +26,7 @@ REPAIR = Repair(
 _CHANGES = re.compile(rb"\+\+|--|(?<![=!<>])=(?!=)")  # an argument that must not be evaluated twice
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The argument of the call."""
     src = place.src
     name = place.found[1]

@@ -12,7 +12,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit
 from kernel_pytorch.port.repairs.calls import call_near
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP284",
@@ -24,7 +24,7 @@ REPAIR = Repair(
 )
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The call as a plain load."""
     call = call_near(place.src, (place.found[1].encode(),), place.offset)
     if call is None or len(call.arguments) != 1:

@@ -12,7 +12,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit
 from kernel_pytorch.port.repairs.calls import call_near
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 _NAMES = ("__shfl", "__shfl_up", "__shfl_down", "__shfl_xor")
 _CALLS = (*_NAMES, *(f"{name}_sync" for name in _NAMES))
@@ -24,7 +24,7 @@ REPAIR = Repair(
 _SMALL = re.compile(rb"\b(?:Half|BFloat16|scalar_t)\b")
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The value of the call, there and back."""
     src = place.src
     # The message does not name the type. Others that convert to several built-in types are rare, and not 16 bits wide.

@@ -13,12 +13,12 @@ import re
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.directives import is_in_directive
 from kernel_pytorch.port.cxx.tokens import closing, text_at
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair("KP286", "launch-in-condition", re.compile(r"expected expression|expected '\)'|expected ':'"))
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The statement that the launch is in, as an if and an else."""
     src = place.src
     if not any("hipLaunchKernelGGL" in note for note in place.complaint.context):

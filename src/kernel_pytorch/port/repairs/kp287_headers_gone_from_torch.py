@@ -15,7 +15,7 @@ from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.cxx.tokens import text_at, words
 from kernel_pytorch.port.names.rename import newline_of
 from kernel_pytorch.port.repairs.calls import call_near
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 _HEADERS = {
     "THC/THCAtomics.cuh": ("ATen/cuda/Atomic.cuh",),
@@ -50,7 +50,7 @@ REPAIR = Repair(
 )
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """Today's headers for an include, today's name for a name."""
     name = place.found[2]
     if name is None:
@@ -62,7 +62,7 @@ def edits(place: Place) -> tuple[Edit, ...]:
     return _name(place, name, _RENAMED[name])
 
 
-def _include(place: Place) -> tuple[Edit, ...]:
+def _include(place: RepairPlace) -> tuple[Edit, ...]:
     """Every such include of the file: the compiler stops at the first that it does not find."""
     src = place.src
     found = []
@@ -74,7 +74,7 @@ def _include(place: Place) -> tuple[Edit, ...]:
     return tuple(found)
 
 
-def _name(place: Place, old: str, new: str) -> tuple[Edit, ...]:
+def _name(place: RepairPlace, old: str, new: str) -> tuple[Edit, ...]:
     """Every use on the line. A macro's uses are where the macro is written."""
     src = place.src
     start, end = place.line
@@ -82,14 +82,14 @@ def _name(place: Place, old: str, new: str) -> tuple[Edit, ...]:
     return tuple(Edit(Span(one.start, one.end), new.encode()) for one in tokens if start <= one.start < end)
 
 
-def _without_state(place: Place, name: str) -> tuple[Edit, ...]:
+def _without_state(place: RepairPlace, name: str) -> tuple[Edit, ...]:
     call = call_near(place.src, (name.encode(),), place.offset)
     if call is None or len(call.arguments) != 2:
         return ()
     return (Edit(call.whole, f"{_WITHOUT_STATE[name]}(".encode() + call.argument(place.src, 1) + b")"),)
 
 
-def _state(place: Place) -> tuple[Edit, ...]:
+def _state(place: RepairPlace) -> tuple[Edit, ...]:
     """`THCState *state = at::globalContext().lazyInitCUDA();` makes the device ready and is otherwise not needed."""
     src = place.src
     start, end = place.line

@@ -12,7 +12,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.tokens import words
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP288",
@@ -22,7 +22,7 @@ REPAIR = Repair(
 _VALUE = b"(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)"
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """Each use on the line."""
     src = place.src
     start, end = place.line

@@ -12,7 +12,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.tokens import text_at, words
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP289",
@@ -26,7 +26,7 @@ _DISPATCH = re.compile(rb"\bAT_DISPATCH_\w+\s*\(")
 _FAR = 400  # bytes from a dispatch to its lambda
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The old calls on the line; of a dispatch, those in all of it."""
     src = place.src
     start, end = place.line

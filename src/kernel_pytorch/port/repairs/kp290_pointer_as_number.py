@@ -12,7 +12,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.tokens import closing, text_at
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP290", "pointer-as-number", re.compile(r"cast from pointer to smaller type '([^']+)' loses information")
@@ -20,7 +20,7 @@ REPAIR = Repair(
 _NUMBER = b"__UINTPTR_TYPE__"
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """A cast in between."""
     src = place.src
     here = next((index for index, token in enumerate(src.code) if token.start >= place.offset), None)

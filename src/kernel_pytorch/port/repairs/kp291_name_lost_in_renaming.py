@@ -13,7 +13,7 @@ import re
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.names.table import Use, names_used
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
     "KP291",
@@ -25,7 +25,7 @@ REPAIR = Repair(
 )
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The name that was meant: the one at the place, else the only one of the line that HIP calls otherwise."""
     src = place.src
     start, end = place.line

@@ -14,7 +14,7 @@ import re
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.names.rename import newline_of
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 _HEADERS = {
     r"FLT_\w+|DBL_\w+|LDBL_\w+": "cfloat",
@@ -53,7 +53,7 @@ REPAIR = Repair(
 )
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """An include before the file's first, or at its top."""
     header = next((header for names, header in _TABLE if names.fullmatch(place.found[1])), None)
     src = place.src

@@ -16,7 +16,7 @@ from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.names.rename import newline_of
 from kernel_pytorch.port.repairs.calls import call_near
-from kernel_pytorch.port.repairs.repair import Place, Repair
+from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair("KP293", "atomic-add-of-type", re.compile(r"(?:no matching function for call to|call to) 'atomicAdd'"))
 _FROM = re.compile(r"no known conversion from '([^']+?) ?\*' ")
@@ -29,7 +29,7 @@ _ATOMIC = "ATen/cuda/Atomic.cuh"
 _TORCH = re.compile(r"(?:torch|ATen|c10)/")
 
 
-def edits(place: Place) -> tuple[Edit, ...]:
+def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The name of the function, by the type that the compiler names."""
     src = place.src
     kinds = {found[1] for note in place.complaint.context if (found := _FROM.search(note))}

@@ -26,7 +26,7 @@ class Repair:
 
 
 @dataclass(frozen=True)
-class Place:
+class RepairPlace:
     """Where a complaint points: an offset in a file of the project as it is now."""
 
     src: CxxFile
@@ -45,4 +45,4 @@ class LoadedRepair:
     """A repair and its function."""
 
     repair: Repair
-    edits: Callable[[Place], tuple[Edit, ...]]
+    edits: Callable[[RepairPlace], tuple[Edit, ...]]

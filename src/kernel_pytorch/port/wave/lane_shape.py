@@ -20,7 +20,7 @@ _SYMBOL = 1 << 20  # stands for a group's width that is known by name only; no c
 
 
 @dataclass(frozen=True)
-class Shape:
+class LaneShape:
     """A value in the lanes of a group: k * `step` + `offset` + a part of 0 ... `spread` - 1 that depends on the lane.
 
     k is the same in all lanes; a step of 0 means there is no such term. `rises`: the part by lane never falls as the
@@ -37,7 +37,7 @@ class Shape:
         return self.spread == 1
 
 
-UNIFORM = Shape(1, 0)
+UNIFORM = LaneShape(1, 0)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Group:
         return cls(_SYMBOL, name)
 
 
-def shape_of(model: ValueModel, facts: Facts, node: Node | None, group: Group, depth: int = 0) -> Shape | None:
+def shape_of(model: ValueModel, facts: Facts, node: Node | None, group: Group, depth: int = 0) -> LaneShape | None:
     """The shape of an expression in the lanes of a group; None where it may be anything in every lane."""
     if node is None or depth > _MAX_DEPTH:
         return None
@@ -64,12 +64,12 @@ def shape_of(model: ValueModel, facts: Facts, node: Node | None, group: Group, d
     return found
 
 
-def _known(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> Shape | None:
+def _known(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> LaneShape | None:
     if group.name and facts.text(node) == group.name:
-        return Shape(0, _SYMBOL)
+        return LaneShape(0, _SYMBOL)
     constant = facts.constant(node)
     if constant is not None:
-        return Shape(0, constant.value)
+        return LaneShape(0, constant.value)
     if node.kind == "identifier":
         return _name(model, facts, node, group, depth)
     if node.kind == "field_expression":
@@ -87,21 +87,21 @@ def _known(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int
     return None
 
 
-def _field(facts: Facts, node: Node, group: Group) -> Shape | None:
+def _field(facts: Facts, node: Node, group: Group) -> LaneShape | None:
     text = facts.text(node)
     if text == "threadIdx.x":
-        return Shape(group.size, 0, group.size)
+        return LaneShape(group.size, 0, group.size)
     if text == "blockDim.x":
-        return Shape(group.size, 0)
+        return LaneShape(group.size, 0)
     return UNIFORM if text.startswith(("blockIdx.", "gridDim.", "blockDim.")) else None
 
 
-def _name(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> Shape | None:
+def _name(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> LaneShape | None:
     name = facts.text(node)
     tags = model.variable(facts, name)
     values = reaching_values(facts, name, node)
     if values is None and "lane" in tags and group.size == 32:
-        return Shape(0, 0, 32)
+        return LaneShape(0, 0, 32)
     if name in facts.types and not facts.assigned.get(name):
         return _parameter(model, facts, name, group, depth)
     if values is None:
@@ -126,7 +126,9 @@ def _is_change(value: Node) -> bool:
     )
 
 
-def _changed(model: ValueModel, facts: Facts, name: str, start: Shape, group: Group, depth: int) -> Shape | None:
+def _changed(
+    model: ValueModel, facts: Facts, name: str, start: LaneShape, group: Group, depth: int
+) -> LaneShape | None:
     """A variable that a loop counts on: `i += 32` keeps multiples of 32, `i++` keeps nothing, both keep uniformity."""
     step = gcd(start.step, 0)
     for value in facts.assigned.get(name, []):
@@ -157,7 +159,7 @@ def _is_stepped(facts: Facts, name: str) -> bool:
     return False
 
 
-def _parameter(model: ValueModel, facts: Facts, name: str, group: Group, depth: int) -> Shape | None:
+def _parameter(model: ValueModel, facts: Facts, name: str, group: Group, depth: int) -> LaneShape | None:
     """What the callers and launches of the function give, where they are seen."""
     names = [one.name for one in facts.function.parameters]
     if name not in names or depth > _MAX_DEPTH // 2:
@@ -171,7 +173,7 @@ def _parameter(model: ValueModel, facts: Facts, name: str, group: Group, depth: 
     return _joined(given) if given else None
 
 
-def _joined(shapes: list[Shape | None]) -> Shape | None:
+def _joined(shapes: list[LaneShape | None]) -> LaneShape | None:
     """One shape for a value that may have any of several."""
     known = [one for one in shapes if one is not None]
     if not known or len(known) < len(shapes):
@@ -182,11 +184,11 @@ def _joined(shapes: list[Shape | None]) -> Shape | None:
         if not first.is_uniform and not other.is_uniform and first.spread != other.spread:
             return None
         spread, rises = max(first.spread, other.spread), first.rises and other.rises
-        first = Shape(step, first.offset % step if step else first.offset, spread, rises)
+        first = LaneShape(step, first.offset % step if step else first.offset, spread, rises)
     return first
 
 
-def _binary(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> Shape | None:
+def _binary(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> LaneShape | None:
     sign = node.child("operator")
     left = shape_of(model, facts, node.child("left"), group, depth + 1)
     right = shape_of(model, facts, node.child("right"), group, depth + 1)
@@ -196,9 +198,9 @@ def _binary(model: ValueModel, facts: Facts, node: Node, group: Group, depth: in
     if sign.kind == "+":
         return _sum(left, right)
     if sign.kind == "-":
-        return _sum(left, Shape(right.step, -right.offset)) if right.is_uniform else None
+        return _sum(left, LaneShape(right.step, -right.offset)) if right.is_uniform else None
     if sign.kind == "*" or (sign.kind == "<<" and amount is not None):
-        factor = Shape(0, 1 << amount) if sign.kind == "<<" and amount is not None and amount < 64 else right
+        factor = LaneShape(0, 1 << amount) if sign.kind == "<<" and amount is not None and amount < 64 else right
         return _product(left, factor) if right.is_uniform else _product(right, left) if left.is_uniform else None
     if sign.kind in ("/", ">>") and amount is not None and amount >= 0:
         return _quotient(left, amount if sign.kind == "/" else 1 << min(amount, 63))
@@ -209,46 +211,46 @@ def _binary(model: ValueModel, facts: Facts, node: Node, group: Group, depth: in
     return None
 
 
-def _sum(left: Shape, right: Shape) -> Shape:
+def _sum(left: LaneShape, right: LaneShape) -> LaneShape:
     spread = left.spread + right.spread - 1
-    return Shape(gcd(left.step, right.step), left.offset + right.offset, spread, left.rises and right.rises)
+    return LaneShape(gcd(left.step, right.step), left.offset + right.offset, spread, left.rises and right.rises)
 
 
-def _product(value: Shape, factor: Shape) -> Shape | None:
+def _product(value: LaneShape, factor: LaneShape) -> LaneShape | None:
     if factor.step == 0:
         by = factor.offset
         if by <= 0:
-            return Shape(0, 0) if by == 0 else None if not value.is_uniform else UNIFORM
-        return Shape(value.step * by, value.offset * by, (value.spread - 1) * by + 1, value.rises)
+            return LaneShape(0, 0) if by == 0 else None if not value.is_uniform else UNIFORM
+        return LaneShape(value.step * by, value.offset * by, (value.spread - 1) * by + 1, value.rises)
     if not value.is_uniform:
         return None
     # Of (a k + b)(c m + d) every term has one of these factors.
-    return Shape(
+    return LaneShape(
         gcd(value.step * factor.step, value.step * factor.offset, value.offset * factor.step),
         value.offset * factor.offset,
     )
 
 
-def _quotient(value: Shape, by: int) -> Shape | None:
+def _quotient(value: LaneShape, by: int) -> LaneShape | None:
     if by <= 0:
         return None
     if value.step % by == 0 and value.offset >= 0:
         start, last = value.offset // by, (value.offset + value.spread - 1) // by
-        return Shape(value.step // by, start, last - start + 1, value.rises)
+        return LaneShape(value.step // by, start, last - start + 1, value.rises)
     return UNIFORM if value.is_uniform else None
 
 
-def _remainder(value: Shape, by: int) -> Shape | None:
+def _remainder(value: LaneShape, by: int) -> LaneShape | None:
     start = value.offset % by
     if value.step % by == 0 and start + value.spread <= by:
-        return Shape(0, start, value.spread, value.rises)
+        return LaneShape(0, start, value.spread, value.rises)
     return UNIFORM if value.is_uniform else None
 
 
-def _call(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> Shape | None:
+def _call(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int) -> LaneShape | None:
     tags = model.of(facts, node)
     if "lane" in tags and group.size == 32:
-        return Shape(0, 0, 32)
+        return LaneShape(0, 0, 32)
     callee, arguments = node.child("function"), node.child("arguments")
     name = facts.text(callee).split("::")[-1].split("<")[0] if callee is not None else ""
     if name in ("min", "max", "__min", "__max") and arguments is not None:
@@ -256,5 +258,5 @@ def _call(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int)
         known = [one for one in shapes if one is not None]
         if len(known) == len(shapes) == 2:
             spread = max(one.spread for one in known)
-            return Shape(1, 0, spread, all(one.rises for one in known))
+            return LaneShape(1, 0, spread, all(one.rises for one in known))
     return None

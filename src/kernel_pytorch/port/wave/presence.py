@@ -6,7 +6,7 @@ from math import gcd
 
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.facts import Facts, plain_children
-from kernel_pytorch.port.wave.lane_shape import Group, Shape, shape_of
+from kernel_pytorch.port.wave.lane_shape import Group, LaneShape, shape_of
 from kernel_pytorch.port.wave.reaching import reaching_values
 from kernel_pytorch.port.wave.values import ValueModel
 
@@ -85,7 +85,7 @@ def _compared(model: ValueModel, facts: Facts, test: tuple[Node, str, Node], gro
     return FIRST if sign in ("<", "<=") else LAST
 
 
-def _is_shared(value: Shape, bound: Shape, sign: str) -> bool:
+def _is_shared(value: LaneShape, bound: LaneShape, sign: str) -> bool:
     """Whether all lanes are on the same side of a bound: no multiple of the step lies among their parts."""
     step = gcd(value.step, bound.step)
     # x <= b is x < b + 1, and x > b is its opposite.

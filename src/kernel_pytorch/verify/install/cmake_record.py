@@ -12,7 +12,7 @@ from typing import Any
 
 from kernel_pytorch.core.findings import to_plain
 from kernel_pytorch.port.build_files.cmake_text import commands
-from kernel_pytorch.verify.install.record import CompileCommand, Condition, Extension, Failure, Place
+from kernel_pytorch.verify.install.record import CompileCommand, Condition, Extension, Failure, SourceLine
 
 _COMPILER = {"HIP": "hipcc", "CUDA": "nvcc", "CXX": "c++", "C": "cc"}
 _GPU_SUFFIXES = (".cu", ".hip")
@@ -103,7 +103,7 @@ def _source_top(build: Path) -> Path:
     return Path(json.loads(index.read_text())["paths"]["source"])
 
 
-def _backtrace(target: dict[str, Any], build: Path, tree: Path) -> Place | None:
+def _backtrace(target: dict[str, Any], build: Path, tree: Path) -> SourceLine | None:
     """The line of the project that made a target, also by way of another package's function."""
     graph, at = target.get("backtraceGraph"), target.get("backtrace")
     if graph is None or at is None:
@@ -112,7 +112,7 @@ def _backtrace(target: dict[str, Any], build: Path, tree: Path) -> Place | None:
         node = graph["nodes"][at]
         path = _relative(build, tree, graph["files"][node["file"]], target)
         if not Path(path).is_absolute():
-            return Place(path, node.get("line", 1))
+            return SourceLine(path, node.get("line", 1))
         at = node.get("parent")
     return None
 
@@ -127,7 +127,9 @@ def configure_failure(stderr: str, source: Path, tree: Path) -> Failure:
     section = stderr[named.end() : end.start() if end is not None else len(stderr)]
     text, _, called = section.partition("Call Stack")
     places = [(named["path"], named["line"]), *((one["path"], one["line"]) for one in _CALLED.finditer(called))]
-    inside = [Place(_inside(source, tree, path), int(line)) for path, line in places if _inside(source, tree, path)]
+    inside = [
+        SourceLine(_inside(source, tree, path), int(line)) for path, line in places if _inside(source, tree, path)
+    ]
     return Failure(f"{named['command']}: {' '.join(text.split())}", tuple(reversed(inside)))
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
 from kernel_pytorch.verify.install.parting import partings
-from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, Place
+from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, SourceLine
 
 _VENDOR_MACRO = re.compile(r"HIP|ROCM|AMD")
 _COMPILED = (".c", ".cc", ".cpp", ".cxx", ".cu", ".hip")
@@ -23,7 +23,7 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
     """The findings of a trial. A project that does not install on CUDA either cannot be judged: see `not_judged`."""
     failure = trial.rocm.failure
     if failure is not None:
-        place = failure.place or Place(trial.setup, 1)
+        place = failure.place or SourceLine(trial.setup, 1)
         return (_finding("KP810", place, f"the install stops on ROCm: {failure.error}"),)
     lost = (*_dropped(trial), *_without_kernels(trial), *_without_macros(trial))
     return (
@@ -49,9 +49,9 @@ def not_judged(trial: InstallTrial) -> str:
     return f"{name} does not run here for CUDA either: {where}{failure.error}"
 
 
-def made_at(trial: InstallTrial, extension: Extension) -> Place:
+def made_at(trial: InstallTrial, extension: Extension) -> SourceLine:
     """The line that made an extension; the first of setup.py where torch's functions did not make it."""
-    return extension.made_at or Place(trial.setup, 1)
+    return extension.made_at or SourceLine(trial.setup, 1)
 
 
 def _dropped(trial: InstallTrial) -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def _compiled_again(trial: InstallTrial) -> Iterator[Finding]:
     if trial.again is None:
         return
     if trial.again.failure is not None:
-        place = trial.again.failure.place or Place(trial.setup, 1)
+        place = trial.again.failure.place or SourceLine(trial.setup, 1)
         message = f"a second install in the same folder stops on ROCm: {trial.again.failure.error}"
         yield _finding("KP816", place, message)
         return
@@ -143,7 +143,7 @@ def _where_they_part(trial: InstallTrial, extension: Extension, code: str, messa
     found = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
     if not found:
         return _finding(code, made_at(trial, extension), message)
-    place = Place(found[0].path, found[0].line)
+    place = SourceLine(found[0].path, found[0].line)
     return _finding(code, place, f"{message}: this condition holds on one of them only")
 
 
@@ -168,5 +168,5 @@ def _libraries(trial: InstallTrial) -> Iterator[Finding]:
                 yield _finding("KP815", made_at(trial, extension), message)
 
 
-def _finding(code: str, place: Place, message: str) -> Finding:
+def _finding(code: str, place: SourceLine, message: str) -> Finding:
     return Finding(code, place.path, place.line, 1, message)

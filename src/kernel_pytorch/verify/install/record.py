@@ -9,7 +9,7 @@ GPU_COMPILERS = ("nvcc", "hipcc")
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceLine:
     """A line of the project."""
 
     path: str
@@ -45,7 +45,7 @@ class Extension:
     sources: tuple[str, ...]
     missing: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
-    made_at: Place | None = None
+    made_at: SourceLine | None = None
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,12 @@ class Failure:
     """
 
     error: str
-    stack: tuple[Place, ...] = ()
-    cause: tuple[Place, ...] = ()
+    stack: tuple[SourceLine, ...] = ()
+    cause: tuple[SourceLine, ...] = ()
     missing_module: str = ""
 
     @property
-    def place(self) -> Place | None:
+    def place(self) -> SourceLine | None:
         """The deepest line of the project."""
         return self.stack[-1] if self.stack else None
 

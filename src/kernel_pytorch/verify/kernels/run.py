@@ -105,9 +105,9 @@ def _environment(how: ProgramRun, raw: Path) -> Mapping[str, str]:
     if how.gpu is None:
         return os.environ
     from kernel_pytorch.emulate.libraries import needed_libraries
-    from kernel_pytorch.emulate.run import Settings, emulation_environment
+    from kernel_pytorch.emulate.run import RunSettings, emulation_environment
 
-    settings = Settings(timeout_s=how.timeout_s)
+    settings = RunSettings(timeout_s=how.timeout_s)
     return emulation_environment(how.gpu, settings, raw, None, needed_libraries(how.program))
 
 

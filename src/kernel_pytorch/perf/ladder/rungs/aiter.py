@@ -21,7 +21,7 @@ from kernel_pytorch.perf.ladder.rungs.inductor_tuning import FREEZING
 if TYPE_CHECKING:
     from torch import nn
 
-    from kernel_pytorch.perf.aiter.tuning import Shape
+    from kernel_pytorch.perf.aiter.tuning import GemmShape
     from kernel_pytorch.perf.profile import Profile
 
 FEW_ROWS = 256
@@ -51,7 +51,7 @@ def _operator(name: str, arguments: tuple[str, ...]) -> Any:
         raise NotApplicable(str(reason)) from None
 
 
-def _split(model: nn.Module, inputs: Inputs) -> tuple[list[Shape], list[Shape]]:
+def _split(model: nn.Module, inputs: Inputs) -> tuple[list[GemmShape], list[GemmShape]]:
     """Shapes that aiter has a kernel for, and the others."""
     from kernel_pytorch.perf.aiter.installed import GEMM_ARGUMENTS
     from kernel_pytorch.perf.aiter.tuning import is_skinny, is_tuned, linear_shapes, table_files, tuned_shapes

@@ -173,7 +173,7 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     for verdict in result.refused:
         print(f"left as it was, not proven: {verdict}", file=out)
     for check in result.install.checks:
-        print(f"install, {check.check}: {check.status.value}: {check.detail}", file=out)
+        print(f"install, {check.check}: {check.status.value.replace('_', ' ')}: {check.detail}", file=out)
     if result.install.needs:
         print(f"install not tried: {result.install.needs}", file=out)
     counts = Counter(check.status.value for check in result.checks)
@@ -187,6 +187,6 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
         if check.status.value != "pass":
             print(f"  {check.check}: {check.detail}", file=out)
     left, held = len(result.left), len(result.held)
-    print(f"left for a person: {left} findings; held for a review: {held} (`kpt scan` lists them)", file=out)
+    print(f"left for a person: {left} findings; held for a review: {held} (`kpt port --json` lists them)", file=out)
     if result.not_built:
         print(f"not built: {result.not_built}", file=out)

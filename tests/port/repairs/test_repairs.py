@@ -103,3 +103,12 @@ def test_two_lines_that_read_alike_are_two_places() -> None:
     said = [Complaint("use of undeclared identifier 'CUDART_VERSION'", (Spot("a.cu", line, 18),)) for line in (1, 3)]
     done = repair_round(said, (), lambda path: text, set(), is_proven)
     assert [one.spot.line for one in done.made] == [1, 3]
+
+
+def test_the_stream_of_old_torch_is_todays_where_its_state_is_gone() -> None:
+    text = b"void run() {\n    cudaStream_t stream = THCState_getCurrentStream(state);\n}\n"
+    said = Complaint("use of undeclared identifier 'state'", (Spot("a.cpp", 2, 52),))
+    (patch,) = repair_round([said], (), lambda path: text, set(), is_proven).patches
+    assert b"cudaStream_t stream = at::cuda::getCurrentCUDAStream();" in patch.after and is_proven(patch)
+    other = Complaint("use of undeclared identifier 'state'", (Spot("a.cpp", 1, 6),))
+    assert not repair_round([other], (), lambda path: b"int run() { return state; }\n", set(), is_proven).made

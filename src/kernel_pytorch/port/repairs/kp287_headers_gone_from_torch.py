@@ -38,6 +38,8 @@ _WITHOUT_STATE = {
     "THCudaMalloc": "c10::cuda::CUDACachingAllocator::raw_alloc",
     "THCudaFree": "c10::cuda::CUDACachingAllocator::raw_delete",
 }
+# The declaration of the state goes (`_state`), and the compiler then names the state where the call is given it.
+_STREAM = "THCState_getCurrentStream"
 _OLD = re.compile(r"TH(?:C|CUNN)?/")
 REPAIR = Repair(
     "KP287",
@@ -45,7 +47,7 @@ REPAIR = Repair(
     re.compile(
         r"'(TH[CH]?(?:UNN)?/[^']+)' file not found|"  # torch's renaming makes THH of THC
         r"(?:use of undeclared identifier|no member named|unknown type name) "
-        rf"'({'|'.join((*_RENAMED, *_WITHOUT_STATE, 'THCState'))})'"
+        rf"'({'|'.join((*_RENAMED, *_WITHOUT_STATE, 'THCState', _STREAM, 'state'))})'"
     ),
 )
 
@@ -57,6 +59,8 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
         return _include(place)
     if name == "THCState":
         return _state(place)
+    if name in (_STREAM, "state"):
+        return _stream(place)
     if name in _WITHOUT_STATE:
         return _without_state(place, name)
     return _name(place, name, _RENAMED[name])
@@ -87,6 +91,11 @@ def _without_state(place: RepairPlace, name: str) -> tuple[Edit, ...]:
     if call is None or len(call.arguments) != 2:
         return ()
     return (Edit(call.whole, f"{_WITHOUT_STATE[name]}(".encode() + call.argument(place.src, 1) + b")"),)
+
+
+def _stream(place: RepairPlace) -> tuple[Edit, ...]:
+    call = call_near(place.src, (_STREAM.encode(),), place.offset)
+    return (Edit(call.whole, b"at::cuda::getCurrentCUDAStream()"),) if call is not None else ()
 
 
 def _state(place: RepairPlace) -> tuple[Edit, ...]:

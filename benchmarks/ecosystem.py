@@ -10,7 +10,7 @@
 `ecosystem.json` lists the repositories. Those marked "unread" were not looked at while the rules were written; they are
 summed up apart. For each repository, in order:
 
-- the port, proven, in a copy, with its trial of the install and its repairs where that ends within `--port-seconds`;
+- the port, proven, in a copy, with its trial of the install and with repairs, for which it has `--build-limit` seconds;
 - a second port of that copy, which must change nothing;
 - the install under a stood-in CUDA and ROCm;
 - the build of `--units` of its CUDA sources, taken at equal distances from the sorted list (0: all of them), for every
@@ -120,7 +120,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--arch", default="gfx942,gfx1100")
     parser.add_argument("--seconds", type=int, default=1800, help="limit for one command")
     parser.add_argument(
-        "--port-seconds", type=int, default=900, help="limit for a port with installs and repairs; 0: without them"
+        "--build-limit", type=int, default=300, help="seconds for the builds and repairs of one port; 0: none of them"
     )
     parser.add_argument("--out", type=Path, default=Path("ecosystem-results.json"))
     parser.add_argument("--table", type=Path, help="print the table of these results")
@@ -150,17 +150,12 @@ def _fetch(checkouts: Path, wanted: list[Listed]) -> int:
 def _try(one: Listed, folder: Path, ported: Path, args: argparse.Namespace) -> Result:
     result = Result(one.repository, one.unread)
     target = args.arch.partition(",")[0]
-    port = ("port", str(folder), "--out", str(ported), "--json")
-    first = _kpt(result, args.port_seconds, *port, "--arch", target) if args.port_seconds else None
-    if first is None or not ported.is_dir():
-        # Too many units for the limit: the port without its trial of the install and without repairs.
-        result.loop = False
-        shutil.rmtree(ported, ignore_errors=True)
-        first = _kpt(result, args.seconds, *port, "--no-build")
+    builds = ("--build-limit", str(args.build_limit)) if args.build_limit else ("--no-build",)
+    result.loop = bool(args.build_limit)
+    first = _kpt(result, args.seconds, "port", str(folder), "--out", str(ported), "--json", "--arch", target, *builds)
     if first is None or not ported.is_dir():
         result.error = result.error or "port: wrote nothing"
         return result
-    result.error = ""
     result.files_changed, result.proven = len(first["written"]), not first["refused"]
     result.left = dict(Counter(finding["code"] for finding in first["left"]))
     again = _kpt(result, args.seconds, "port", str(ported), "--no-build", "--json")

@@ -19,16 +19,19 @@ from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.build_files import cmake_gates
 from kernel_pytorch.port.builds.hipified_tree import line_map
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.python import install_gates
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.source import source_file
+from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
+from kernel_pytorch.verify.install.units import recorded_extension
 from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_all
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
@@ -40,11 +43,15 @@ REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP819")
 
 @dataclass(frozen=True)
 class PortInstall:
-    """What the trials of a port came to: the patches with their gates, and the findings on the project's own lines."""
+    """What the trials of a port came to: the patches with their gates, and the findings on the project's own lines.
+
+    `units` are the sources that the project's own build compiles for ROCm, as far as its descriptions ran to the end.
+    """
 
     patches: tuple[Patch, ...]
     findings: tuple[Finding, ...] = ()
     level: LevelResult = LevelResult("install")  # noqa: RUF009 (frozen)
+    units: tuple[RecordedUnit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,9 +100,21 @@ def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gp
             else:
                 done = _Repaired(tuple(patches))
         results = [judged_trial(trial, worker.scratch) for trial in trials]
+        units = tuple(unit for trial in trials for unit in _units_of(trial, root))
     left = tuple(_on_original(done.patches, one) for _, findings in results for one in findings)
     level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
-    return PortInstall(done.patches, (*done.findings, *left), level)
+    return PortInstall(done.patches, (*done.findings, *left), level, units)
+
+
+def _units_of(trial: InstallTrial, root: Path) -> tuple[RecordedUnit, ...]:
+    """What torch's build compiles. Nothing where the run failed: what it would build is then not known."""
+    if trial.rocm.failure is not None or trial.setup.endswith("CMakeLists.txt"):
+        return ()
+    try:
+        options = recorded_extension(trial, root).units
+    except TorchHeadersError:
+        return ()
+    return tuple(RecordedUnit(path, trial.tree, one) for path, one in options.items())
 
 
 def _requests(root: Path, listed: Sequence[str], patches: Sequence[Patch]) -> tuple[InstallRequest, ...]:

@@ -21,7 +21,7 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
-from kernel_pytorch.toolchain.precompiled import LeadingHeaders, without_project
+from kernel_pytorch.toolchain.precompiled import LeadingHeaders, read_back, without_project
 from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
 from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
@@ -155,7 +155,7 @@ def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) 
         return False
 
     made = options.leading.store.file(without_project(command, options.leading.own), options.leading.names, make)
-    return ["-Xclang", "-include-pch", "-Xclang", str(made)] if made is not None else []
+    return read_back(made) if made is not None else []
 
 
 def compile_host(

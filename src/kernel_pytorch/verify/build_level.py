@@ -13,7 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
@@ -171,7 +170,7 @@ def _extension_jobs(
     tree: TorchExtension | None = None
     if not reason:
         try:
-            store = PrecompiledHeaders(Path(stack.enter_context(TemporaryDirectory(prefix="kpt-headers-"))))
+            store = PrecompiledHeaders()
             tree = stack.enter_context(torch_extension(root, paths, folders))
             tree = tree.made_fast((*sources.extension, *sources.host), store, toolchain)
         except TorchHeadersError as error:
@@ -193,7 +192,7 @@ def _trial_jobs(
     gpu = [path for path, is_gpu in commands.items() if is_gpu]
     host = [path for path, is_gpu in commands.items() if not is_gpu]
     try:
-        store = PrecompiledHeaders(Path(stack.enter_context(TemporaryDirectory(prefix="kpt-headers-"))))
+        store = PrecompiledHeaders()
         tree = recorded_extension(trial, root).made_fast((*gpu, *host), store, toolchain)
         return _unit_jobs(tree, gpu, host, targets, toolchain)
     except TorchHeadersError as error:

@@ -38,6 +38,8 @@ from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 
+OUT_OF_TIME = "the time for builds was over (--build-limit)"
+
 
 @dataclass(frozen=True)
 class TriedUnit:
@@ -72,17 +74,17 @@ def try_ported(
     include_dirs: Sequence[Path] = (),
     layout: str = "single-source",
     *,
-    with_code: bool = True,
     every: bool = False,
     recorded: Sequence[RecordedUnit] = (),
     store: PrecompiledHeaders | None = None,
     progress: Callable[[str], None] = lambda text: None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[TriedUnit, ...]:
     """The same, with what the compiler objects to on the lines of the ported files.
 
-    `with_code`: device code is made; otherwise both passes only parse and check. `every`: also sources that neither
-    were ported nor include a file that was. `recorded`: the sources that the project's own build names, in place of all
-    that could be meant. `store` keeps headers precompiled; `progress` is told each source.
+    `every`: also sources that neither were ported nor include a file that was. `recorded`: the sources that the
+    project's own build names, in place of all that could be meant. `store` keeps headers precompiled; `progress` is
+    told each source. No source is begun once `is_over` says so.
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
@@ -101,7 +103,7 @@ def try_ported(
             sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
             units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
             sources = list(units) or sources
-            attempt = _Attempt(toolchain, target, with_code, store, units)
+            attempt = _Attempt(toolchain, target, store, units)
             build: Callable[[str], TriedUnit] = _extension_build(
                 root, folders, sources, setup_files(project.root), attempt
             )
@@ -113,6 +115,8 @@ def try_ported(
             build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
 
         def tried(path: str) -> TriedUnit:
+            if is_over():
+                return TriedUnit(path, CheckResult(f"build {path} for {target}", Status.NOT_RUN, OUT_OF_TIME))
             progress(path)
             return build(path)
 
@@ -126,7 +130,6 @@ class _Attempt:
 
     toolchain: Toolchain
     target: str
-    with_code: bool
     store: PrecompiledHeaders | None
     units: Mapping[str, CompileOptions]
 
@@ -160,7 +163,7 @@ def _extension_build(
     def failures(path: str, made: TorchExtension) -> Iterator[CompileFailed]:
         try:
             if not path.endswith(HOST_SUFFIXES):
-                (made.build_device if attempt.with_code else made.check_device)(path, target, toolchain)
+                made.build_device(path, target, toolchain)
         except CompileFailed as failure:
             yield failure
         try:

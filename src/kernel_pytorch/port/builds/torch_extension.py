@@ -30,7 +30,6 @@ from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,
-    check_device,
     check_host,
     compile_device,
     header_directories,
@@ -94,11 +93,6 @@ class TorchExtension:
         source, options = self.source(path), self.options(path)
         return self._pass(path, f"code for {target}", lambda: compile_device(source, target, toolchain, options))
 
-    def check_device(self, path: str, target: str, toolchain: Toolchain) -> None:
-        """The device pass of a source without its code. Raises CompileFailed: see `outcome`."""
-        source, options = self.source(path), self.options(path)
-        self._pass(path, f"check for {target}", lambda: check_device(source, target, toolchain, options))
-
     def check_host(self, path: str, toolchain: Toolchain, target: str = "gfx942") -> None:
         """The host pass of a source; a .cpp has no other. Raises CompileFailed: see `outcome`."""
         source, options = self.source(path), self.options(path)
@@ -131,8 +125,9 @@ class TorchExtension:
         leading = {path: self._leading_headers(path) for path in paths}
         shared = shared_headers({path: names for path, names in leading.items() if not path.endswith(HOST_SUFFIXES)})
         shared |= shared_headers({path: names for path, names in leading.items() if path.endswith(HOST_SUFFIXES)})
+        settled = {self.headers.resolve(): self.torch.version}
         leads = {path: LeadingHeaders(names, store, (self.top, self.original)) for path, names in shared.items()}
-        return replace(self, leading=leads, memory=UnitMemory(toolchain, self.top))
+        return replace(self, leading=leads, memory=UnitMemory(toolchain, self.top, settled=settled))
 
     def _leading_headers(self, path: str) -> tuple[str, ...]:
         own = [one for one in self._options(path).include_dirs if not one.is_relative_to(self.headers)]

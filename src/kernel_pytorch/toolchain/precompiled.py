@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from kernel_pytorch.core.cache_folder import default_cache, private_folder
 MAX_BYTES = 2 << 30
 """About twelve files: torch's headers make one of 175 MB."""
 
+_WITH_A_WORD = frozenset({"-Xfatbin", "-Xptxas"})  # NVIDIA's flags, which setup.py files pass on
+_OF_NO_ACCOUNT = re.compile(r"-DTORCH_EXTENSION_NAME=|-W|-g(?:line-tables-only|gdb)?[0-3]?\Z")
 _IN_USE_S = 3600.0  # another process may have found a file a moment ago, and compile with it for a while
 
 
@@ -98,14 +101,19 @@ def read_back(precompiled: Path) -> list[str]:
 
 
 def without_project(command: Sequence[str], own: Sequence[Path]) -> list[str]:
-    """A command without the project's include folders and the name of its module: the headers are not the project's."""
+    """A command without what does not matter to headers of others, so that projects share their files.
+
+    That is: the project's include folders, the name of its module, warnings, and debug information.
+    """
     kept: list[str] = []
     words = iter(command)
     for word in words:
         if word == "-I":
             folder = next(words, "")
             kept += [] if any(Path(folder).is_relative_to(one) for one in own) else [word, folder]
-        elif not word.startswith("-DTORCH_EXTENSION_NAME="):
+        elif word in _WITH_A_WORD:
+            next(words, "")
+        elif not _OF_NO_ACCOUNT.match(word):
             kept.append(word)
     return kept
 

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
@@ -170,7 +171,7 @@ class TorchExtension:
         if message.path is None:
             return message
         written = Path(os.path.realpath(message.path))
-        before = next((old for old, new in self.renamed.items() if Path(os.path.realpath(new)) == written), written)
+        before = self._as_written.get(written, written)
         top = Path(os.path.realpath(self.top))
         if not before.is_relative_to(top):
             return message
@@ -178,10 +179,26 @@ class TorchExtension:
         origin = self.original / name
         if not origin.is_file():
             return replace(message, path=str(name))
-        old, new = origin.read_bytes(), written.read_bytes()
-        line = line_map(old, new).get(message.line, message.line)
-        column = column_before(old, line, new, message.line, message.column)
+        lines = self._lines.get(written) or self._lines.setdefault(written, _Lines(origin, written))
+        line = lines.before.get(message.line, message.line)
+        column = column_before(lines.old, line, lines.new, message.line, message.column)
         return replace(message, path=str(name), line=line, column=column)
+
+    @cached_property
+    def _as_written(self) -> dict[Path, Path]:
+        return {Path(os.path.realpath(new)): old for old, new in self.renamed.items()}
+
+    @cached_property
+    def _lines(self) -> dict[Path, _Lines]:
+        return {}  # filled as messages come: a template's error names a file hundreds of times
+
+
+class _Lines:
+    """The lines of a renamed file, and which line of the user's each of them was."""
+
+    def __init__(self, origin: Path, written: Path) -> None:
+        self.old, self.new = origin.read_bytes(), written.read_bytes()
+        self.before = line_map(self.old, self.new)
 
 
 def renamed_extension(

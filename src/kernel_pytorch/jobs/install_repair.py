@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety
+from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety, Span
 from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.build_files import cmake_gates
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
+from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.layouts.gates import behind_gates
 from kernel_pytorch.port.python import install_gates
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
@@ -28,6 +31,7 @@ from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
+from kernel_pytorch.verify.install.out_of_reach import out_of_reach
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
@@ -87,23 +91,37 @@ def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gp
         return PortInstall(tuple(patches))
     if is_project_code_forbidden():
         return PortInstall(tuple(patches), (), LevelResult("install", (), NEEDS_PROJECT_CODE))
-    done = _Repaired(tuple(patches))
     with TemporaryDirectory(prefix="kpt-install-") as folder, InstallWorker(Path(folder)) as worker:
+        tree = _Tree(root, tuple(listed), gpu, worker)
         trials, missing = try_all(requests, gpu, worker)
+        begun = done = _Repaired(tuple(patches))
         for trial in trials:
-            done = _repaired(_Tree(root, tuple(listed), gpu, worker), done, trial)
-        if done.findings:
-            # From the beginning, CUDA too: what one setup.py asked for may change another, and CUDA's must not change.
-            again, _ = try_all(_requests(root, listed, done.patches), gpu, worker)
-            if [_built(trial.cuda) for trial in trials] == [_built(trial.cuda) for trial in again]:
-                trials = again
-            else:
-                done = _Repaired(tuple(patches))
+            done = _repaired(tree, done, trial)
+        trials, done = _from_the_beginning(tree, trials, begun, done)
+        reached = done
+        for trial in trials:
+            reached = _within_reach(root, reached, trial)
+        trials, done = _from_the_beginning(tree, trials, done, reached)
         results = [judged_trial(trial, worker.scratch) for trial in trials]
         units = tuple(unit for trial in trials for unit in _units_of(trial, root))
     left = tuple(_on_original(done.patches, one) for _, findings in results for one in findings)
     level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
     return PortInstall(done.patches, (*done.findings, *left), level, units)
+
+
+def _from_the_beginning(
+    tree: _Tree, trials: tuple[InstallTrial, ...], before: _Repaired, done: _Repaired
+) -> tuple[tuple[InstallTrial, ...], _Repaired]:
+    """All trials once more with what was done, CUDA too: what one setup.py asked for may change another.
+
+    Where CUDA's builds differ, nothing was done.
+    """
+    if done == before:
+        return trials, before
+    again, _ = try_all(_requests(tree.root, tree.listed, done.patches), tree.gpu, tree.worker)
+    if [_built(trial.cuda) for trial in trials] == [_built(trial.cuda) for trial in again]:
+        return again, done
+    return trials, before
 
 
 def _units_of(trial: InstallTrial, root: Path) -> tuple[RecordedUnit, ...]:
@@ -171,6 +189,29 @@ def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repa
             return step
         fallback = fallback or step
     return fallback
+
+
+def _within_reach(root: Path, done: _Repaired, trial: InstallTrial) -> _Repaired:
+    """Includes by a path that torch's hipify follows, for headers that it does not find."""
+    edits: dict[str, EditSet] = {}
+    for one in out_of_reach(trial):
+        data, _ = _contents(root, done.patches, one.path)
+        include = next((item for item in includes_of(data) if item.name == one.include.name), None)
+        if include is not None:
+            text = f'"{one.from_here}"'.encode()
+            edits.setdefault(one.path, EditSet()).add([Edit(Span(include.start, include.end), text)])
+    for path, group in edits.items():
+        data, original = _contents(root, done.patches, path)
+        known = next((one for one in done.patches if one.path == path), None)
+        codes = tuple(sorted({*(known.codes if known else ()), "KP821"}))
+        patch = Patch(path, original, behind_gates(cxx_file(path, data), group).data, codes)
+        verdict = verdict_on(patch)
+        if verdict is None or verdict.is_proven:
+            every = tuple(Edit(Span(start, end), text) for start, end, text in group)
+            found = (one for one in judged(trial) if one.code == "KP821" and one.path == path)
+            settled = (replace(_on_original(done.patches, one), safety=Safety.SAFE, edits=every) for one in found)
+            done = _Repaired(_with(done.patches, patch), (*done.findings, *settled))
+    return done
 
 
 def _lost(trial: InstallTrial) -> bool:

@@ -25,6 +25,7 @@ from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 
 MAX_ROUNDS = 8
+MAX_LEFT = 20  # what follows from an error is no error of its own
 LEFT = "KP820"
 
 
@@ -107,13 +108,13 @@ def _is_proven(patch: Patch) -> bool:
 
 
 def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
-    """A finding for each error that no repair answers, on the user's own line."""
+    """A finding for each of a source's first errors that no repair answers, on the user's own line."""
     changed = {patch.path: patch for patch in patches}
     seen: set[tuple[str, int, str]] = set()
     for unit in units:
         if unit.check.status is not Status.FAIL:
             continue
-        for complaint in unit.complaints or (Complaint(unit.check.detail, ()),):
+        for complaint in unit.complaints[:MAX_LEFT] or (Complaint(unit.check.detail, ()),):
             path, line, column = unit.path, 1, 1
             if complaint.spots:
                 spot = complaint.spots[0]

@@ -118,6 +118,17 @@ SETUPS = {
 }
 
 
+SETUPS["header by a flag"] = """\
+    import os
+    from setuptools import setup
+    from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+    here = os.path.dirname(os.path.abspath(__file__))
+    flags = {"nvcc": ["-I" + os.path.join(here, "csrc/include")], "cxx": ["-I" + os.path.join(here, "csrc/include")]}
+    setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/far.cu"], extra_compile_args=flags)],
+          cmdclass={"build_ext": BuildExtension})
+    """
+
+
 @dataclass(frozen=True)
 class Outcome:
     trial: InstallTrial
@@ -140,8 +151,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         (root / "beside.py").write_text("VERSION = '1.0'\n")
         (root / "csrc/ops.cpp").write_text("#include <cuda_runtime.h>\nint bound(cudaStream_t);\n")
         (root / "csrc/ops_cuda.cu").write_text(KERNEL)
+        (root / "csrc/far.cu").write_text('// k\n#include "near.h"\n#include "far.h"\n')
+        (root / "csrc/near.h").write_text(KERNEL)
+        (root / "csrc/include").mkdir()
+        (root / "csrc/include/far.h").write_text("#include <cuda_runtime.h>\n")
         roots.append(root)
-    files = ("setup.py", "csrc/k.cu", "csrc/bind.cpp", "csrc/ops.cpp", "csrc/ops_cuda.cu", "beside.py")
+    headers = ("csrc/far.cu", "csrc/near.h", "csrc/include/far.h")
+    files = (*headers, "setup.py", "csrc/k.cu", "csrc/bind.cpp", "csrc/ops.cpp", "csrc/ops_cuda.cu", "beside.py")
     scratch = folder / "scratch"
     scratch.mkdir()
     with InstallWorker(scratch) as worker:
@@ -245,6 +261,13 @@ def test_a_fault_is_a_finding_at_its_line(
     assert seen.status is Status.FAIL
     assert [(one.code, one.path, one.line) for one in seen.findings] == [(code, "setup.py", line)]
     assert says in seen.findings[0].message
+
+
+def test_a_header_that_hipify_does_not_find_is_a_finding_at_its_include(outcomes: dict[str, Outcome]) -> None:
+    seen = outcomes["header by a flag"]
+    assert seen.status is Status.FAIL
+    assert [(one.code, one.path, one.line) for one in seen.findings] == [("KP821", "csrc/far.cu", 3)]
+    assert "csrc/include/far.h" in seen.findings[0].message
 
 
 def test_a_flag_and_a_library_that_rocm_does_not_have(outcomes: dict[str, Outcome]) -> None:

@@ -108,7 +108,8 @@ def try_ported(
                 root, folders, sources, setup_files(project.root), attempt
             )
         else:
-            options = CompileOptions(include_dirs=folders, bounds=(root, project.root, *include_dirs))
+            bounds = (root, project.root, *include_dirs)
+            options = CompileOptions(include_dirs=folders, bounds=bounds, all_errors=True)
             made = {
                 PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
             }

@@ -109,7 +109,7 @@ class TorchExtension:
 
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
-        return replace(self._options(path), leading=self.leading.get(path))
+        return replace(self._options(path), leading=self.leading.get(path), all_errors=True)
 
     def _options(self, path: str) -> CompileOptions:
         if path in self.units:

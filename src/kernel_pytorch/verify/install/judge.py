@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
+from kernel_pytorch.verify.install.out_of_reach import out_of_reach
 from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, SourceLine
 
@@ -30,6 +31,7 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
         *lost,
         *_one_name(trial),
         *_not_hipified(trial),
+        *_out_of_reach(trial),
         *_missing(trial),
         *_libraries(trial),
         *_compiled_again(trial),
@@ -114,6 +116,12 @@ def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
         if units and extension.kind == "Extension":
             message = f"{extension.name} hands {units[0]} to hipcc as it is: only CUDAExtension runs hipify"
             yield _finding("KP819", made_at(trial, extension), message)
+
+
+def _out_of_reach(trial: InstallTrial) -> Iterator[Finding]:
+    for one in out_of_reach(trial):
+        message = f"torch's hipify does not find {one.header}, known only by a flag: it keeps CUDA's names"
+        yield _finding("KP821", SourceLine(one.path, one.line), message)
 
 
 def _compiled_again(trial: InstallTrial) -> Iterator[Finding]:

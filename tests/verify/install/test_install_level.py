@@ -118,6 +118,15 @@ SETUPS = {
 }
 
 
+SETUPS["chosen by the author"] = """\
+    import torch
+    from setuptools import setup
+    from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+    found = [CUDAExtension("p._C", ["csrc/bind.cpp", "csrc/k.cu"])]
+    if torch.version.hip is None:
+        found.append(CUDAExtension("p.tensor_cores", ["csrc/ops_cuda.cu"]))
+    setup(name="p", ext_modules=found, cmdclass={"build_ext": BuildExtension})
+    """
 SETUPS["header by a flag"] = """\
     import os
     from setuptools import setup
@@ -263,6 +272,13 @@ def test_a_fault_is_a_finding_at_its_line(
     assert says in seen.findings[0].message
 
 
+def test_what_the_author_leaves_out_by_vendor_is_not_run_and_still_a_finding(outcomes: dict[str, Outcome]) -> None:
+    seen = outcomes["chosen by the author"]
+    assert seen.status is Status.NOT_RUN
+    assert [(one.code, one.line) for one in seen.findings] == [("KP811", 5)]
+    assert "the author's own condition" in seen.detail
+
+
 def test_a_header_that_hipify_does_not_find_is_a_finding_at_its_include(outcomes: dict[str, Outcome]) -> None:
     seen = outcomes["header by a flag"]
     assert seen.status is Status.FAIL
@@ -279,7 +295,7 @@ def test_a_flag_and_a_library_that_rocm_does_not_have(outcomes: dict[str, Outcom
 @pytest.mark.parametrize("name", ["asks hipcc", "imports its own module"])
 def test_what_works_and_leaves_the_kernels_beside_it_out_is_not_a_pass(outcomes: dict[str, Outcome], name: str) -> None:
     assert (outcomes[name].status, outcomes[name].findings) == (Status.NOT_RUN, ())
-    assert outcomes[name].detail.startswith("nothing for GPUs is built, on CUDA neither, and 2 .cu files lie beside it")
+    assert outcomes[name].detail.startswith("nothing for GPUs is built, on CUDA neither, and 3 .cu files lie beside it")
 
 
 def test_conditions_note_their_answers_on_both_platforms(outcomes: dict[str, Outcome]) -> None:

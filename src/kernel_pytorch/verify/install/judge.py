@@ -111,8 +111,11 @@ def _one_name(trial: InstallTrial) -> Iterator[Finding]:
 
 
 def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
+    # hipify leaves a .cu without CUDA names as it is; hipcc takes it.
+    seen = {old for old, _ in trial.rocm.renamed}
     for extension in trial.rocm.extensions:
-        units = [one for one in trial.rocm.gpu_units(extension.name) if one.endswith((".cu", ".cuh"))]
+        gpu = trial.rocm.gpu_units(extension.name)
+        units = [one for one in gpu if one.endswith((".cu", ".cuh")) and one not in seen]
         if units and extension.kind == "Extension":
             message = f"{extension.name} hands {units[0]} to hipcc as it is: only CUDAExtension runs hipify"
             yield _finding("KP819", made_at(trial, extension), message)

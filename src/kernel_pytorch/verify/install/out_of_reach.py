@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_within, left_out_on_cuda
 from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, is_third_party, resolve_include
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.verify.install.record import InstallTrial
 
 _OF_CUDA = re.compile(rb"cuda|cu(?:blas|sparse|solver|fft|rand|dnn|b)\b|nvrtc|nccl", re.IGNORECASE)
@@ -65,9 +67,10 @@ def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[s
             continue
         seen.add(path)
         data = read_if_there(tree / path, tree) or b""
+        only_rocm = left_out_on_cuda(cxx_file(path, data))
         for include in includes_of(data):
             header = resolve_include(include, tree / path, folders)
-            if header is None or not header.is_relative_to(tree):
+            if header is None or not header.is_relative_to(tree) or is_within(include.start, only_rocm):
                 continue
             name = header.relative_to(tree)
             if name.as_posix() in reached:

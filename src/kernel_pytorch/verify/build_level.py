@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
@@ -101,7 +102,8 @@ def build_level(
             jobs += _trial_jobs(root, trial, targets, toolchain, wanted, stack)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
-    checks = tuple(check for check, _ in results)
+    macros = given_macros(root, project.listed)
+    checks = tuple(unless_a_macro_is_missing(check, macros) for check, _ in results)
     return LevelResult("build", (*checks, *triton)), tuple(kernel for _, found in results for kernel in found)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.builds.complaints import complaints, merged
+from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
@@ -115,11 +116,14 @@ def try_ported(
             }
             build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
 
+        macros = given_macros(project.root, project.listed)
+
         def tried(path: str) -> TriedUnit:
             if is_over():
                 return TriedUnit(path, CheckResult(f"build {path} for {target}", Status.NOT_RUN, OUT_OF_TIME))
             progress(path)
-            return build(path)
+            unit = build(path)
+            return replace(unit, check=unless_a_macro_is_missing(unit.check, macros))
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return tuple(pool.map(tried, sources))

@@ -220,7 +220,12 @@ def _kpt(result: Result, seconds: int, *words: str) -> Any:
 def _judge(result: Result, seen: dict[str, Any], codes: dict[str, set[str]], ported: Path) -> None:
     for level in seen["levels"]:
         if level["level"] == "install":
-            result.installs = dict(Counter(check["status"] for check in level["checks"]))
+            # One description may have several findings: it installs only if it has none.
+            order = ("pass", "warn", "not_run", "fail")
+            worst: dict[str, str] = {}
+            for check in level["checks"]:
+                worst[check["check"]] = max(worst.get(check["check"], "pass"), check["status"], key=order.index)
+            result.installs = dict(Counter(worst.values()))
             result.install_words = [f"{one['check']}: {one['detail']}" for one in level["checks"]]
         elif level["level"] == "build":
             _judge_units(result, level["checks"], codes, ported)

@@ -39,7 +39,7 @@ _RENAMED = {
     "AT_ASSERT": "TORCH_INTERNAL_ASSERT",
     "AT_ASSERTM": "TORCH_CHECK",
 }
-# torch multiplies batches of strided matrices, but has no call for arrays of pointers: this asks the BLAS library itself.
+# torch multiplies batches of strided matrices, but has no call for arrays of pointers: this asks the BLAS library.
 _BATCHED = """\
 [](char ta, char tb, int m, int n, int k, {type} alpha, const {type}** a, int lda, const {type}** b, int ldb,
        {type} beta, {type}** c, int ldc, int count) {{

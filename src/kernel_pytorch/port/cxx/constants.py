@@ -11,11 +11,15 @@ from functools import lru_cache
 from kernel_pytorch.port.cxx.declarations import Function
 from kernel_pytorch.port.cxx.lexer import integer_value
 from kernel_pytorch.port.cxx.nodes import Node, parse_fragment
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.syntax import FileSyntax, Macro
 from kernel_pytorch.port.cxx.unit import Unit
 
 _MAX_DEPTH = 12
-_DECLARED = rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+%s\s*=\s*([^;{}]+);"
+# The value is looked at but not taken: another constant may be declared inside it, as in a list of parameters.
+_DECLARED = re.compile(
+    rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+([A-Za-z_]\w*)\s*=(?=\s*([^;{}]+);)"
+)
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -98,11 +102,19 @@ def _in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
     if len(macros) > 1 or len(texts) < len(macros):
         return None
     if not macros:
-        declared = re.compile(_DECLARED % re.escape(name))
-        texts = {found for file in unit.files if name in file.data for found in declared.findall(file.data)}
+        texts = set().union(*(_declared(file).get(name, ()) for file in unit.files))
     if len(texts) != 1:
         return None
     return _value_of_text(texts.pop(), lambda other, deeper: _in_unit(other.encode("latin-1"), unit, deeper), depth)
+
+
+@read_once
+def _declared(file: CxxFile) -> dict[bytes, set[bytes]]:
+    """The constants of a file with the texts of their values."""
+    found: dict[bytes, set[bytes]] = {}
+    for name, value in _DECLARED.findall(file.data):
+        found.setdefault(name, set()).add(value)
+    return found
 
 
 def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,6 +53,13 @@ class Unit:
     files: tuple[CxxFile, ...]
     wave: str = "logical32"
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.files, self.wave))
+
     def file(self, path: str) -> CxxFile | None:
         """The file of that path, if it belongs to the unit."""
         return self._by_path.get(path)
@@ -88,27 +95,43 @@ def unit_of(*files: CxxFile) -> Unit:
 
 def macros_of(file: CxxFile) -> Iterable[Macro]:
     """The #defines of one file. Comments are not looked into: a commented-out #define may be listed."""
-    for match in _DEFINE.finditer(file.data):
+    for name, parameters, start, body_start, body_end in _defines(file):
+        yield Macro(name, file, parameters, start, body_start, body_end)
+
+
+@read_once
+def _defines(file: CxxFile) -> list[tuple[bytes, tuple[bytes, ...] | None, int, int, int]]:
+    found = []
+    for match in _DEFINE.finditer(file.data) if b"define" in file.data else ():
         parameters = match.group(2)
         names = None
         if parameters is not None:
             names = tuple(name.strip() for name in parameters[1:-1].split(b",") if name.strip())
-        yield Macro(match.group(1), file, names, match.start(), match.start(3), match.end(3))
+        found.append((match.group(1), names, match.start(), match.start(3), match.end(3)))
+    return found
 
 
 def functions_of(file: CxxFile) -> Iterable[Function]:
     """The function definitions of one file."""
+    for name, node in _definitions(file):
+        yield Function(name, file, node)
+
+
+@read_once
+def _definitions(file: CxxFile) -> list[tuple[bytes, Node]]:
+    found = []
     pending = [file.tree.root_node]
     while pending:
         node = pending.pop()
         if node.type == "function_definition":
             name = _declared_name(node.child_by_field_name("declarator"))
             if name is not None:
-                yield Function(file.data[name.start_byte : name.end_byte], file, node)
+                found.append((file.data[name.start_byte : name.end_byte], node))
         if node.type not in ("compound_statement", "expression_statement", "preproc_include") or (
             node.type == "compound_statement" and node.parent is not None and node.parent.type != "function_definition"
         ):
             pending.extend(reversed(node.children))
+    return found
 
 
 def _declared_name(node: Node | None) -> Node | None:

@@ -11,6 +11,7 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Safety
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings, compiled_text
 from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.includes import Include
+from kernel_pytorch.port.cxx.reparse import is_read_alike
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit, unit_of
 from kernel_pytorch.port.edits import EditSet
@@ -108,15 +109,17 @@ def hipify_file(
         made = hipify_file(inner, Unit(tuple(bare[id(file)] for file in unit.files), unit.wave), options, is_local)
         mark = BOM if src.data.startswith(BOM) else b""
         return replace(made, before=src.data, after=mark + made.after)
-    first = _one_pass(src, unit, options, is_local)
+    first, edits = _one_pass(src, unit, options, is_local)
     if not first.changed or not src.is_parsable or not src.tree.root_node.has_error:
         return first
     # What a parser makes of broken code depends on what stands around it, which the edits changed.
     last = first
-    for _ in range(MAX_PASSES):
+    for number in range(MAX_PASSES):
         again = replace(src, data=last.after)
+        if number == 0 and _is_read_alike(src, again, edits):
+            return first
         seen = Unit(tuple(again if file is src else file for file in unit.files), unit.wave)
-        last = _one_pass(again, seen, options, is_local)
+        last, _ = _one_pass(again, seen, options, is_local)
         if not last.changed:
             more = tuple(shim for shim in last.shims if shim not in first.shims)
             return replace(first, after=last.after, shims=(*first.shims, *more))
@@ -137,7 +140,23 @@ def _without_mark(file: CxxFile) -> CxxFile:
     return replace(file, data=file.data[len(BOM) :]) if file.data.startswith(BOM) else file
 
 
-def _one_pass(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None) -> HipifiedFile:
+def _is_read_alike(src: CxxFile, again: CxxFile, edits: EditSet) -> bool:
+    """Whether the edits are all that changed, and the parser reads the rest as before: then another pass would find
+    what the first one found. Gates move whole lines, which is more than the edits say."""
+    if edits.apply(src.data) != again.data or not again.is_parsable:
+        return False
+    return is_read_alike(src.tree.root_node, again.tree.root_node, edits)
+
+
+def _one_pass(
+    src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None
+) -> tuple[HipifiedFile, EditSet]:
+    """The file ported once, and the edits that were made."""
+    edits = EditSet()
+    return _ported(src, unit, options, is_local, edits), edits
+
+
+def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None, edits: EditSet) -> HipifiedFile:
     layout = layout_named(options.layout)
     if src.data.find(b"\0", 0, 8192) >= 0:
         # Binary, or UTF-16: neither is C++ as a compiler would read it.
@@ -156,7 +175,6 @@ def _one_pass(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLoca
     found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
     if layout.is_built_by_torch:
         found = tuple(one for one in found if not _is_done_by_torch(src, one))
-    edits = EditSet()
     applied, held = _apply(found, edits, own, options)
     if any(WAVE_CALL in text for _, _, text in edits) and (shim := shims()[b"kpt_wave"]) not in naming.needed_shims:
         naming.needed_shims.append(shim)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
 from kernel_pytorch.port.cxx.includes import Include, includes_of
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
 
@@ -39,16 +38,9 @@ def _implicit(unit: Unit) -> tuple[str, ...]:
     return tuple(header for header in _BROUGHT_BY_CUDA if any(header in _relied_on(file) for file in unit.files))
 
 
-# Kept as long as the file is: every file of a unit is asked for again where one of them changes.
-_RELIED_ON: WeakKeyDictionary[CxxFile, frozenset[str]] = WeakKeyDictionary()
-
-
+@read_once  # every file of a unit is asked for again where one of them changes
 def _relied_on(file: CxxFile) -> frozenset[str]:
-    found = _RELIED_ON.get(file)
-    if found is None:
-        relied = (header for header, used in _BROUGHT_BY_CUDA.items() if _relies(file, header, used))
-        found = _RELIED_ON[file] = frozenset(relied)
-    return found
+    return frozenset(header for header, used in _BROUGHT_BY_CUDA.items() if _relies(file, header, used))
 
 
 def _relies(file: CxxFile, header: str, used: re.Pattern[bytes]) -> bool:

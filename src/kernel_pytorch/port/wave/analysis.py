@@ -54,7 +54,7 @@ def _widened(model: WaveModel) -> dict[int, list[Hazard]]:
     return found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2)  # asked for by one rule after another; more would keep whole units alive
 def hazards(source: CxxFile, unit: Unit, wave: str = "logical32") -> tuple[Hazard, ...]:
     """Every wave hazard of one file of a unit, in the order of the text."""
     if not source.is_parsable or not is_wave_text(source.data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,6 +39,11 @@ class Facts:
     lane_asm: set[str] = field(default_factory=set)  # variables that PTX fills with the lane id
     mask_asm: set[str] = field(default_factory=set)  # ... with a lane mask
     lookup: Lookup = lambda name, depth: None
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of the functions it calls."""
+        return frozenset(call.name for call in self.calls)
 
     def constant(self, node: Node | None) -> Constant | None:
         """The value of an expression of this function."""

@@ -152,8 +152,8 @@ def _changed(
 
 def _is_stepped(facts: Facts, name: str) -> bool:
     """`i++` somewhere in the function, or its address taken."""
-    for node in facts.function.nodes:
-        argument = node.child("argument") if node.kind in ("update_expression", "pointer_expression") else None
+    for node in facts.function.of_kind("update_expression", "pointer_expression"):
+        argument = node.child("argument")
         if argument is not None and facts.text(argument) == name:
             return True
     return False

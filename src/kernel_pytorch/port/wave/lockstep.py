@@ -49,9 +49,7 @@ def _volatile_tails(facts: Facts) -> Iterator[Hazard]:
 
 def _steps(facts: Facts, volatile: set[str]) -> Iterator[tuple[Node, int | None]]:
     """Statements `s[i] += s[i + 16]` on volatile memory, with the distance; None for a distance that a loop halves."""
-    for node in facts.function.nodes:
-        if node.kind != "assignment_expression":
-            continue
+    for node in facts.function.of_kind("assignment_expression"):
         left, right = node.child("left"), node.child("right")
         if left is None or right is None or left.kind != "subscript_expression":
             continue

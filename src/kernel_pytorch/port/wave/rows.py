@@ -38,9 +38,9 @@ def launches(model: WaveModel) -> Iterator[tuple[Facts, str, Node]]:
 
 
 def _launches_in(facts: Facts) -> Iterator[tuple[Node, str, Node]]:
-    for node in facts.function.nodes:
-        if node.kind != "call_expression":
-            continue
+    if not facts.function.mentions(b"<<<"):
+        return
+    for node in facts.function.of_kind("call_expression"):
         configuration = next((one for one in node.children if one.kind == "kernel_call_syntax"), None)
         callee = node.child("function")
         if configuration is None or callee is None:

@@ -39,6 +39,7 @@ class ValueModel:
     depth: int = 0
     # The functions that a change since their last reading concerns, by id.
     stale: set[int] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)  # those with a variable that got new tags
     callers: dict[str, list[int]] = field(default_factory=dict)
 
     def of(self, facts: Facts, node: Node | None) -> Tags:
@@ -60,14 +61,15 @@ class ValueModel:
         old = self.variables.get(key, NONE)
         if not tags <= old:
             self.variables[key] = old | tags
-            self.stale.add(id(facts))
+            self.stale.add(key[0])
+            self.changed.add(key[0])
 
     def solve(self, fresh: list[Facts]) -> None:
         """Follows values until nothing new is learnt. A function is read again where something it reads has changed."""
         for one in self.facts:
             self.by_name.setdefault(one.function.name, []).append(one)
-            for call in one.calls:
-                self.callers.setdefault(call.name, []).append(id(one))
+            for name in one.called:
+                self.callers.setdefault(name, []).append(id(one))
         self.stale.update(map(id, fresh))
         for _ in range(_ROUNDS):
             for one in self.facts:
@@ -97,9 +99,13 @@ class ValueModel:
                 self.results[facts.function.name] = old | tags
                 self.stale.update(self.callers.get(facts.function.name, ()))
         for call in facts.calls:
-            for callee in self.by_name.get(call.name, ()):
-                for parameter, argument in zip(callee.function.parameters, call.arguments, strict=False):
-                    self._add(callee, parameter.name, self.of(facts, argument))
+            callees = self.by_name.get(call.name)
+            if callees is None:
+                continue
+            given = [self.of(facts, argument) for argument in call.arguments]
+            for callee in callees:
+                for parameter, tags in zip(callee.function.parameters, given, strict=False):
+                    self._add(callee, parameter.name, tags)
 
 
 def value_model(

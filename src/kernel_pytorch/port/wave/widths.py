@@ -27,11 +27,11 @@ def wave_size_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
     """Uses of `warpSize` in device code. CUDA's is 32 on every device, so 32 is what it means."""
     if not is_device(facts.function):
         return
-    if not model.is_builtin_wave_size(facts):
+    if not facts.function.mentions(b"warpSize") or not model.is_builtin_wave_size(facts):
         return
-    for node in facts.function.nodes:
-        # A template argument looks like a type to the parser.
-        if node.kind not in ("identifier", "type_identifier") or facts.text(node) != "warpSize":
+    # A template argument looks like a type to the parser.
+    for node in facts.function.of_kind("identifier", "type_identifier"):
+        if facts.text(node) != "warpSize":
             continue
         place = _constant_place(node)
         if place:

@@ -30,6 +30,10 @@ class SourceFile:
     project_packages: frozenset[str] = frozenset()  # the project's own top-level Python packages
     project_root: Path | None = None  # where other modules of the project are looked for; None: nowhere
 
+    def holds(self, text: bytes) -> bool:
+        """Whether some bytes stand anywhere in the file."""
+        return text in self.data
+
     @cached_property
     def _line_starts(self) -> list[int]:
         starts = [0]

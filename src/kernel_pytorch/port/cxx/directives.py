@@ -25,12 +25,11 @@ class Directive:
 def _directives(src: CxxFile) -> tuple[Directive, ...]:
     found: list[Directive] = []
     code = src.code
-    index = 0
-    while index < len(code):
-        token = code[index]
-        if token.kind != "directive":
-            index += 1
+    stop = 0
+    for index in [index for index, token in enumerate(code) if token[0] == "directive"]:
+        if index < stop:
             continue
+        token = code[index]
         end = _logical_line_end(src, token.end)
         stop = index + 1
         while stop < len(code) and code[stop].start < end:
@@ -40,7 +39,6 @@ def _directives(src: CxxFile) -> tuple[Directive, ...]:
         if not name and inner and inner[0].kind == "identifier":  # `# /* why */ if`, or a line joined behind the #
             name, inner = src.text(inner[0]), inner[1:]
         found.append(Directive(name, Span(token.start, end), inner))
-        index = stop
     return tuple(found)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, wraps
+from functools import cache, cached_property, lru_cache, wraps
 from typing import TYPE_CHECKING, TypeVar
 
 from kernel_pytorch.port.cxx.lexer import Token, safe_cut, tokenize
@@ -31,6 +32,22 @@ class CxxFile(SourceFile):
     def __hash__(self) -> int:
         # Files are keys of many caches. Both hashes are kept by their objects, so that this is all but free.
         return hash((self.path, self.data))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[bytes]:
+        """The different words of the file, those in comments and strings too."""
+        if len(self.data) <= PIECE_BYTES:
+            return frozenset(_WORD.findall(self.data))
+        return frozenset(found[0] for found in _WORD.finditer(self.data))
+
+    @cached_property
+    def _vocabulary_text(self) -> bytes:
+        return b" ".join(self.vocabulary)
+
+    def holds(self, text: bytes) -> bool:
+        """Whether some bytes stand anywhere in the file. Part of a word is looked for in the different words alone:
+        a tenth of the text."""
+        return text in (self._vocabulary_text if _is_word(text) else self.data)
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -68,6 +85,14 @@ class CxxFile(SourceFile):
         if isinstance(token, tuple):
             return self.data[token.start : token.end]
         return self.data[token.start_byte : token.end_byte]
+
+
+_WORD = re.compile(rb"\w+")
+
+
+@cache
+def _is_word(text: bytes) -> bool:
+    return _WORD.fullmatch(text) is not None
 
 
 def read_once(read: Callable[[CxxFile], T]) -> Callable[[CxxFile], T]:

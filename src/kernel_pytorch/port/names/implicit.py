@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Span
@@ -11,16 +10,22 @@ from kernel_pytorch.port.cxx.includes import Include, includes_of
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
+from kernel_pytorch.port.sought import Sought, sought
 
 # cuda_runtime.h brings these in by way of crt/common_functions.h; hip_runtime.h does not, and declares a device memcpy
 # of its own, so that a host call then finds only that one.
+_OF_STRING = [
+    *(b"mem" + end for end in b"cpy set move cmp chr".split()),
+    *(b"str" + end for end in b"len cmp ncmp cpy ncpy cat ncat chr rchr str tok dup error".split()),
+]
+_OF_MATH = b"isfinite isnan isinf signbit fpclassify isnormal".split()
 _BROUGHT_BY_CUDA = {
-    "string.h": re.compile(
-        rb"(?<![\w.:>])(?:mem(?:cpy|set|move|cmp|chr)|str(?:len|cmp|ncmp|cpy|ncpy|cat|ncat|chr|rchr|str|tok|dup|error))\s*\("
-    ),
-    "math.h": re.compile(rb"(?<![\w.:>])(?:isfinite|isnan|isinf|signbit|fpclassify|isnormal)\s*\("),
-    "time.h": re.compile(
-        rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)"
+    "string.h": sought(rb"(?<![\w.:>])(?:" + b"|".join(_OF_STRING) + rb")\s*\(", *_OF_STRING),
+    "math.h": sought(rb"(?<![\w.:>])(?:" + b"|".join(_OF_MATH) + rb")\s*\(", *_OF_MATH),
+    "time.h": sought(
+        rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)",
+        b"time",
+        b"clock",
     ),
 }
 # <cmath> is no other spelling of <math.h>: it gives std::isfinite and not ::isfinite.
@@ -43,7 +48,7 @@ def _relied_on(file: CxxFile) -> frozenset[str]:
     return frozenset(header for header, used in _BROUGHT_BY_CUDA.items() if _relies(file, header, used))
 
 
-def _relies(file: CxxFile, header: str, used: re.Pattern[bytes]) -> bool:
+def _relies(file: CxxFile, header: str, used: Sought) -> bool:
     # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
     if used.search(file.data) is None or (file.is_parsable and used.search(compiled_text(file)) is None):
         return False

@@ -119,9 +119,6 @@ _PIECES = (
 )
 
 
-_WORD = re.compile(rb"[A-Za-z_]\w+")
-
-
 def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[Use], list[Pasted]]:
     """The uses of table names in a file, in order, and the pasted pieces. `own` are names the project declares."""
     uses: list[Use] = []
@@ -170,7 +167,7 @@ def _own_names(src: CxxFile) -> frozenset[bytes]:
 def _candidates(src: CxxFile) -> list[int]:
     """Places among `src.code` of words that are in the table, or may be a piece of a name in it."""
     data = src.data
-    words = {found[0] for found in _WORD.finditer(data)} if len(data) > 1 << 20 else set(_WORD.findall(data))
+    words = src.vocabulary
     wanted = (words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)}
     if not wanted:
         return []

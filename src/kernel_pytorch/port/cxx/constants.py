@@ -20,6 +20,7 @@ _MAX_DEPTH = 12
 _DECLARED = re.compile(
     rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+([A-Za-z_]\w*)\s*=(?=\s*([^;{}]+);)"
 )
+_NAME = re.compile(rb"(?!(?:true|false|this|nullptr|sizeof|alignof|NULL)\b)[A-Za-z_]\w*")
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -120,6 +121,8 @@ def _declared(file: CxxFile) -> dict[bytes, set[bytes]]:
 def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:
     if depth > _MAX_DEPTH or len(text) > 2000:
         return None
+    if _NAME.fullmatch(text):  # most are names: no parser is needed
+        return Constant(32, from_wave=True) if text == b"warpSize" else lookup(text.decode("ascii"), depth + 2)
     text = b"(" + text + b")"  # `A * B` by itself would declare a pointer
     statement = next((one for one in parse_fragment(text, 0).walk() if one.kind == "expression_statement"), None)
     if statement is None or not statement.children:

@@ -6,9 +6,12 @@ theirs to switch on.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from errno import ELOOP
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_bytes
@@ -19,9 +22,8 @@ THIRD_PARTY_FOLDERS = frozenset({
     "cutlass", "node_modules", ".git",
 })  # fmt: skip
 
-_INCLUDE = re.compile(
-    rb"^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)", re.MULTILINE
-)
+# Without the beginning of the line: Python finds the `#` by itself, and looks at every byte for a `^`.
+_INCLUDE = re.compile(rb"#[ \t]*(?:include|include_next|import)[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)")
 
 
 # Where a project's own headers usually are: its root and these folders of it.
@@ -47,6 +49,8 @@ def includes_of(data: bytes) -> list[Include]:
     """The #include lines of a file, in order."""
     found = []
     for match in _INCLUDE.finditer(data):
+        if data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip(b" \t"):
+            continue
         group = 1 if match.group(1) is not None else 2
         name = match.group(group).decode("utf-8", "surrogateescape").strip()
         found.append(Include(name, group == 1, match.start(group) - 1, match.end(group) + 1))
@@ -66,14 +70,23 @@ def third_party_folder(relative: PurePosixPath | Path) -> PurePosixPath:
 
 def resolve_include(include: Include, includer: Path, search: Sequence[Path]) -> Path | None:
     """The project file an #include names, or None: quotes start beside the includer, angles at the search folders."""
+    found = included_path(include, includer, search)
+    return None if found is None else Path(os.path.realpath(found))
+
+
+def included_path(include: Include, includer: Path, search: Sequence[Path]) -> str | None:
+    """The same, with links as they are. Strings, since a project's includes are many and its folders several."""
     folders = [includer.parent, *search] if include.quoted else [*search, includer.parent]
     for folder in folders:
-        candidate = folder / include.name
+        candidate = os.path.join(folder, include.name)  # noqa: PTH118 (a string, ten times as fast)
         try:
-            if candidate.is_file():
-                return candidate.resolve()
-        except (OSError, ValueError):
-            return None
+            if stat.S_ISREG(os.stat(candidate).st_mode):  # noqa: PTH116
+                return candidate
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            continue
+        except OSError as problem:
+            if problem.errno != ELOOP:
+                return None
     return None
 
 

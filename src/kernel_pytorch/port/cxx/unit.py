@@ -14,6 +14,7 @@ from kernel_pytorch.port.cxx.source import CxxFile, read_once
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+BOM = b"\xef\xbb\xbf"
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([^)\n]*\))?((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
 
 
@@ -77,15 +78,35 @@ class Unit:
                 found[macro.name].append(macro)
         return {name: tuple(macros) for name, macros in found.items()}
 
+    def functions(self, name: bytes) -> tuple[Function, ...]:
+        """The function definitions of that unqualified name. Parses the files that have the word."""
+        return tuple(
+            function
+            for file in self.files
+            if file.holds(name) and file.is_parsable
+            for function in functions_of(file)
+            if function.name == name
+        )
+
     @cached_property
-    def functions(self) -> Mapping[bytes, tuple[Function, ...]]:
-        """Every function definition of the unit, by unqualified name. Parses the files."""
-        found: dict[bytes, list[Function]] = defaultdict(list)
-        for file in self.files:
-            if file.is_parsable:
-                for function in functions_of(file):
-                    found[function.name].append(function)
-        return {name: tuple(functions) for name, functions in found.items()}
+    def has_marks(self) -> bool:
+        """Whether a file begins with a byte order mark."""
+        return any(file.data.startswith(BOM) for file in self.files)
+
+    @cached_property
+    def texts(self) -> tuple[bytes, ...]:
+        """The bytes of every file."""
+        return tuple(file.data for file in self.files)
+
+    def holds(self, text: bytes) -> bool:
+        """Whether some bytes stand anywhere in one of the files."""
+        if text not in self._held:
+            self._held[text] = any(file.holds(text) for file in self.files)
+        return self._held[text]
+
+    @cached_property
+    def _held(self) -> dict[bytes, bool]:
+        return {}
 
 
 def unit_of(*files: CxxFile) -> Unit:

@@ -13,7 +13,7 @@ from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.includes import Include
 from kernel_pytorch.port.cxx.reparse import is_read_alike
 from kernel_pytorch.port.cxx.source import CxxFile
-from kernel_pytorch.port.cxx.unit import Unit, unit_of
+from kernel_pytorch.port.cxx.unit import BOM, Unit, unit_of
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.file_failure import failure_finding
 from kernel_pytorch.port.hipify.large import rename_large
@@ -39,7 +39,6 @@ from kernel_pytorch.port.suppress import apply_suppressions
 WAVES = ("logical32", "native")
 WAVE_CALL = b"kpt_wave("
 MAX_PASSES = 4
-BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def hipify_file(
     """Ports one file as part of its unit. The same input gives the same bytes; a second run changes nothing."""
     options = options or HipifyOptions()
     unit = unit or unit_of(src)
-    if any(file.data.startswith(BOM) for file in unit.files):
+    if unit.has_marks:
         # A byte order mark is no part of the first line, and stays in front of whatever is put there.
         bare = {id(file): _without_mark(file) for file in unit.files}
         inner = bare.get(id(src)) or _without_mark(src)
@@ -209,8 +208,7 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
 def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None:
     """The functions that HIP lacks and the file calls, besides those that its names show, less those it has already."""
     live = compiled_text(src)
-    texts = tuple(file.data for file in unit.files)
-    needed = overloads_needed(live, texts, lambda offset: device_region_at(src, offset) is not None)
+    needed = overloads_needed(live, unit.texts, lambda offset: device_region_at(src, offset) is not None)
     if layout.is_built_by_torch and is_left_by_torch(live):
         needed.append(shims()[b"cub::"])
     naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]

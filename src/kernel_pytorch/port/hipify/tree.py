@@ -13,7 +13,14 @@ from pathlib import Path, PurePosixPath
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
-from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, resolve_include, search_folders
+from kernel_pytorch.port.cxx.includes import (
+    Include,
+    include_closure,
+    included_path,
+    includes_of,
+    resolve_include,
+    search_folders,
+)
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.file_failure import not_looked_at
@@ -58,31 +65,43 @@ def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
     unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
     folders = search_folders(root, task.search)
     chosen = set(task.chosen)
-    with _collected_afterwards():
+    with _collector_away(sum(map(len, unit.texts))):
         for path, src in zip(task.members, unit.files, strict=True):
             if path in chosen:
                 yield hipify_or_say(src, unit, options, partial(is_local_to, root / path, folders))
 
 
+_MOST_UNCOLLECTED = 3_000_000
+_uncollected = 0  # bytes of the sources whose tokens and nodes may lie around
+
+
 @contextmanager
-def _collected_afterwards() -> Iterator[None]:
-    """Keeps the garbage collector away. It runs when the task is done, with what has piled up.
+def _collector_away(size: int) -> Iterator[None]:
+    """Keeps the garbage collector away from a task of `size` bytes. It runs between tasks, once much has piled up.
 
     Tokens and syntax nodes are millions of small objects, and almost all live as long as their unit: to look for
     garbage among them over and over takes a third of the time and finds nothing.
     """
+    global _uncollected
+    if _uncollected > _MOST_UNCOLLECTED:
+        gc.collect()
+        _uncollected = 0
+    _uncollected += size
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            # What is there counts as old now: else the collector would go through all of it at once.
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 
 def is_local_to(path: Path, folders: Sequence[Path], include: Include) -> bool:
     """Whether an #include of the file at `path` names a file of the project."""
-    return resolve_include(include, path, folders) is not None
+    return included_path(include, path, folders) is not None
 
 
 def task_of(path: Path, search: Sequence[Path] = ()) -> Task:

@@ -26,6 +26,8 @@ _BROUGHT_BY_CUDA = {
         rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)",
         b"time",
         b"clock",
+        b"timespec",
+        b"clock_gettime",
     ),
 }
 # <cmath> is no other spelling of <math.h>: it gives std::isfinite and not ::isfinite.
@@ -50,7 +52,9 @@ def _relied_on(file: CxxFile) -> frozenset[str]:
 
 def _relies(file: CxxFile, header: str, used: Sought) -> bool:
     # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
-    if used.search(file.data) is None or (file.is_parsable and used.search(compiled_text(file)) is None):
+    if file.vocabulary.isdisjoint(used.words) or used.search(file.data) is None:
+        return False
+    if file.is_parsable and used.search(compiled_text(file)) is None:
         return False
     return header != "math.h" or "math.h" not in {include.name for include in _real_includes(file)}
 
@@ -76,7 +80,7 @@ def includes_header(src: CxxFile, header: str) -> bool:
 
 def half_blas(src: CxxFile, unit: Unit, naming: Naming) -> list[Edit]:
     """hipBLAS takes __half only where HIPBLAS_USE_HIP_HALF is defined before its header: elsewhere it is uint16_t."""
-    if not any(b"cublasH" in file.data for file in unit.files) or _HALF_BLAS in src.data:
+    if not unit.holds(b"cublasH") or _HALF_BLAS in src.data:
         return []
     newline = newline_of(src)
     for include, change in naming.headers:

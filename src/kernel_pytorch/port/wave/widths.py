@@ -176,9 +176,10 @@ def vendor_width_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
     data = syntax.source.data
     for pattern in (_SIXTY_FOUR, _CONST_SIXTY_FOUR) if b"64" in data else ():
         by_name: dict[bytes, set[bytes]] = {}
-        for match in pattern.finditer(data):
+        matches = list(pattern.finditer(data))
+        for match in matches:
             by_name.setdefault(match.group(1), set()).add(match.group(2))
-        for match in pattern.finditer(data):
+        for match in matches:
             if by_name[match.group(1)] == {b"32", b"64"} and match.group(2) == b"64":
                 name = match.group(1).decode("latin-1")
                 message = (

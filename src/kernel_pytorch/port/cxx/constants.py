@@ -96,8 +96,19 @@ def constant_value(text: bytes, unit: Unit) -> int | None:
     return None if found is None or found.from_wave else found.value
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2)  # a unit is large: the values go with it
+def _known_in(unit: Unit) -> dict[tuple[bytes, int], Constant | None]:
+    return {}
+
+
 def _in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
+    known = _known_in(unit)
+    if (name, depth) not in known:
+        known[name, depth] = _find_in_unit(name, unit, depth)
+    return known[name, depth]
+
+
+def _find_in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
     macros = unit.macros.get(name, ())
     texts = {macro.body for macro in macros if macro.parameters is None}
     if len(macros) > 1 or len(texts) < len(macros):

@@ -11,7 +11,6 @@ import re
 import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from errno import ELOOP
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_bytes
@@ -68,26 +67,46 @@ def third_party_folder(relative: PurePosixPath | Path) -> PurePosixPath:
     return PurePosixPath(*relative.parts[:count])
 
 
+class IncludeSearch:
+    """The folders that #includes are looked up in. What they hold is asked once for each name."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        # Strings: a project's includes are many, its folders several, and a Path takes ten times as long.
+        self._folders = [os.fspath(folder) for folder in folders]
+        self._known: dict[str, str | None] = {}
+
+    def path(self, include: Include, includer: Path) -> str | None:
+        """The project file an #include names, or None: quotes start beside the includer, angles at the folders."""
+        beside = os.path.join(includer.parent, include.name)  # noqa: PTH118
+        if include.quoted and _is_file(beside):
+            return beside
+        found = self._in_folders(include.name)
+        if found is None and not include.quoted and _is_file(beside):
+            return beside
+        return found
+
+    def resolved(self, include: Include, includer: Path) -> Path | None:
+        """The same, links followed."""
+        found = self.path(include, includer)
+        return None if found is None else Path(os.path.realpath(found))
+
+    def _in_folders(self, name: str) -> str | None:
+        if name not in self._known:
+            candidates = (os.path.join(folder, name) for folder in self._folders)  # noqa: PTH118
+            self._known[name] = next(filter(_is_file, candidates), None)
+        return self._known[name]
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+
+
 def resolve_include(include: Include, includer: Path, search: Sequence[Path]) -> Path | None:
-    """The project file an #include names, or None: quotes start beside the includer, angles at the search folders."""
-    found = included_path(include, includer, search)
-    return None if found is None else Path(os.path.realpath(found))
-
-
-def included_path(include: Include, includer: Path, search: Sequence[Path]) -> str | None:
-    """The same, with links as they are. Strings, since a project's includes are many and its folders several."""
-    folders = [includer.parent, *search] if include.quoted else [*search, includer.parent]
-    for folder in folders:
-        candidate = os.path.join(folder, include.name)  # noqa: PTH118 (a string, ten times as fast)
-        try:
-            if stat.S_ISREG(os.stat(candidate).st_mode):  # noqa: PTH116
-                return candidate
-        except (FileNotFoundError, NotADirectoryError, ValueError):
-            continue
-        except OSError as problem:
-            if problem.errno != ELOOP:
-                return None
-    return None
+    """The project file an #include names, links followed, or None."""
+    return IncludeSearch(search).resolved(include, includer)
 
 
 def include_closure(
@@ -99,7 +118,7 @@ def include_closure(
     project that people forget to name (the root, its include folders) are tried after them.
     """
     root = root.resolve()
-    folders = search_folders(root, search)
+    folders = IncludeSearch(search_folders(root, search))
     seen: dict[Path, bytes] = {}
     pending = [main.resolve()]
     while pending:
@@ -113,7 +132,7 @@ def include_closure(
         seen[path] = data
         reached = []
         for include in includes_of(data):
-            found = resolve_include(include, path, folders)
+            found = folders.resolved(include, path)
             if found is None or found in seen or not found.is_relative_to(root):
                 continue
             if not is_third_party(found.relative_to(root)):

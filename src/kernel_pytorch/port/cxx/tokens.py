@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from operator import attrgetter
 
 from kernel_pytorch.port.cxx.source import CxxFile
 
@@ -31,6 +32,15 @@ def text_at(src: CxxFile, index: int) -> bytes:
         return b""
     token = src.code[index]
     return src.data[token.start : token.end]
+
+
+def is_string(src: CxxFile, offset: int) -> bool:
+    """Whether a string, or the path of an #include, starts at an offset: not one inside a comment or another string."""
+    index = bisect_left(src.tokens, offset, key=_START)
+    return index < len(src.tokens) and src.tokens[index].start == offset and src.tokens[index].kind == "string"
+
+
+_START = attrgetter("start")
 
 
 def punctuation(src: CxxFile, text: bytes) -> Iterator[int]:

@@ -15,10 +15,9 @@ from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.includes import (
     Include,
+    IncludeSearch,
     include_closure,
-    included_path,
     includes_of,
-    resolve_include,
     search_folders,
 )
 from kernel_pytorch.port.cxx.source import cxx_file
@@ -63,7 +62,7 @@ def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
     shown = task.shown or task.members
     pairs = zip(shown, task.members, strict=True)
     unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
-    folders = search_folders(root, task.search)
+    folders = IncludeSearch(search_folders(root, task.search))
     chosen = set(task.chosen)
     with _collector_away(sum(map(len, unit.texts))):
         for path, src in zip(task.members, unit.files, strict=True):
@@ -71,7 +70,7 @@ def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
                 yield hipify_or_say(src, unit, options, partial(is_local_to, root / path, folders))
 
 
-_MOST_UNCOLLECTED = 3_000_000
+_MOST_UNCOLLECTED = 1_000_000
 _uncollected = 0  # bytes of the sources whose tokens and nodes may lie around
 
 
@@ -99,9 +98,9 @@ def _collector_away(size: int) -> Iterator[None]:
             gc.enable()
 
 
-def is_local_to(path: Path, folders: Sequence[Path], include: Include) -> bool:
+def is_local_to(path: Path, folders: IncludeSearch, include: Include) -> bool:
     """Whether an #include of the file at `path` names a file of the project."""
-    return included_path(include, path, folders) is not None
+    return folders.path(include, path) is not None
 
 
 def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
@@ -143,7 +142,7 @@ def tasks_of(
     known = {path.resolve(): path.relative_to(root).as_posix() for path in files}
     wanted = set(known.values()) if chosen is None else set(chosen)
     search = (*search, *inferred_folders(root, known, search))
-    folders = search_folders(root.resolve(), search)
+    folders = IncludeSearch(search_folders(root.resolve(), search))
     leader = {name: name for name in known.values()}
     sizes: dict[str, int] = {}
     reaches: dict[str, list[str]] = {}
@@ -152,7 +151,7 @@ def tasks_of(
         sizes[name] = len(data)
         reaches[name] = []
         for include in includes_of(data):
-            found = resolve_include(include, path, folders)
+            found = folders.resolved(include, path)
             if found in known:
                 reaches[name].append(known[found])
                 leader[_top(leader, name)] = _top(leader, known[found])

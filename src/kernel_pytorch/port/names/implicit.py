@@ -8,6 +8,7 @@ from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
 from kernel_pytorch.port.cxx.includes import Include, includes_of
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
+from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
 from kernel_pytorch.port.sought import Sought, sought
@@ -64,8 +65,7 @@ def _real_includes(src: CxxFile) -> list[Include]:
     found = includes_of(src.data)
     if not any(mark in src.data for mark in (b"/*", b"//")) or not src.is_parsable:
         return found
-    paths = {token.start for token in src.tokens if token.kind == "string"}
-    return [include for include in found if include.start in paths]
+    return [include for include in found if is_string(src, include.start)]
 
 
 def includes_header(src: CxxFile, header: str) -> bool:

@@ -123,9 +123,12 @@ def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[
     """The uses of table names in a file, in order, and the pasted pieces. `own` are names the project declares."""
     uses: list[Use] = []
     pasted: list[Pasted] = []
+    found = _candidates(src)
+    if not found:
+        return uses, pasted
     data, code = src.data, src.code
     rows = _rows()
-    for index in _candidates(src):
+    for index in found:
         token = code[index]
         text = data[token.start : token.end]
         known = text in rows
@@ -147,6 +150,8 @@ def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[
 @read_once
 def own_names(src: CxxFile) -> frozenset[bytes]:
     """The table names a file declares itself: macros, variables, types and functions of the project."""
+    if not _wanted(src):
+        return frozenset()
     if not src.is_parsable:
         return frozenset().union(*(_own_names(piece) for piece in pieces(src)))
     return _own_names(src)
@@ -164,13 +169,19 @@ def _own_names(src: CxxFile) -> frozenset[bytes]:
 
 
 @read_once
-def _candidates(src: CxxFile) -> list[int]:
-    """Places among `src.code` of words that are in the table, or may be a piece of a name in it."""
-    data = src.data
+def _wanted(src: CxxFile) -> frozenset[bytes]:
+    """The words of a file that are in the table, or may be a piece of a name in it."""
     words = src.vocabulary
-    wanted = (words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)}
+    return frozenset((words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)})
+
+
+@read_once
+def _candidates(src: CxxFile) -> list[int]:
+    """Places of those words among `src.code`. A file without any is not split into tokens."""
+    wanted = _wanted(src)
     if not wanted:
         return []
+    data = src.data
     return [
         index for index, (kind, start, end) in enumerate(src.code) if kind == "identifier" and data[start:end] in wanted
     ]
@@ -179,7 +190,7 @@ def _candidates(src: CxxFile) -> list[int]:
 _SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".hip")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _project_names(files: tuple[CxxFile, ...]) -> tuple[frozenset[bytes], dict[str, frozenset[bytes]]]:
     """The table names that all of a set of files see declared, and those that one source alone sees."""
     included = {name for file in files for name in _included_sources(file)}

@@ -13,7 +13,7 @@ from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.syntax import FileSyntax, file_syntax
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.wave.collectives import COLLECTIVES, is_wave_function, is_wave_text
+from kernel_pytorch.port.wave.collectives import COLLECTIVES, is_wave_file, is_wave_function
 from kernel_pytorch.port.wave.facts import Facts, read_facts
 from kernel_pytorch.port.wave.values import ValueModel, value_model
 
@@ -30,6 +30,7 @@ class WaveModel:
     table: ConstantTable
     facts: list[Facts]
     values: ValueModel
+    concerned: bool  # whether a file of the unit says anything about warps
     queries: list[tuple[Facts, Node]] = field(default_factory=list)
     own_warp_size: bool = False
     own_collectives: frozenset[str] = frozenset()  # macros of the program that are called like an intrinsic
@@ -85,10 +86,12 @@ def wave_model(unit: Unit, wave: str = "logical32") -> WaveModel:
 def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveModel:
     """The model of a unit. Where all but one file is known, only the functions of that one are new."""
     seen = [one for one in unit.files if _matters(one)]
-    concerned = any(is_wave_text(one.data) for one in seen)
+    concerned = any(map(is_wave_file, seen))
+    read = {id(one.source): one for one in known.files} if known is not None and known.concerned == concerned else {}
     files = tuple(
         # A helper that makes a lane number may stand in a header that says nothing else about warps.
-        file_syntax(one, is_wave_function, parse=is_wave_text(one.data) or (concerned and b"threadIdx" in one.data))
+        read.get(id(one))
+        or file_syntax(one, is_wave_function, parse=is_wave_file(one) or (concerned and one.holds(b"threadIdx")))
         for one in seen
     )
     table = constant_table(files)
@@ -96,7 +99,7 @@ def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveMode
     facts = [old.get(id(function)) or read_facts(function, table) for syntax in files for function in syntax.functions]
     fresh = [one for one in facts if id(one.function) not in old]
     values = value_model(table, facts) if known is None else value_model(table, facts, known.values, fresh)
-    model = WaveModel(wave, files, table, facts, values)
+    model = WaveModel(wave, files, table, facts, values, concerned)
     model.own_warp_size = "warpSize" in table.macros or "warpSize" in table.nodes
     model.own_collectives = frozenset(
         name

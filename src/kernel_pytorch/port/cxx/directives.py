@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
 
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.lexer import Token
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Directive:
     tokens: tuple[Token, ...]
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _directives(src: CxxFile) -> tuple[Directive, ...]:
     found: list[Directive] = []
     code = src.code
@@ -42,7 +41,7 @@ def _directives(src: CxxFile) -> tuple[Directive, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _directive_starts(src: CxxFile) -> list[int]:
     return [directive.span.start for directive in _directives(src)]
 
@@ -80,7 +79,7 @@ def _logical_line_end(src: CxxFile, start: int) -> int:
         start = comments[index].end
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _long_comments(src: CxxFile) -> list[Token]:
     return [token for token in src.tokens if token.kind == "comment" and b"\n" in src.text(token)]
 
@@ -100,7 +99,7 @@ class Conditional:
     branches: tuple[Branch, ...]
 
 
-@lru_cache(maxsize=4)
+@read_once
 def conditionals(src: CxxFile) -> tuple[Conditional, ...]:
     """All conditionals of a file, inner ones after the outer ones that hold them; unbalanced ones end with the file."""
     open_ones: list[list[tuple[Directive, int]]] = []

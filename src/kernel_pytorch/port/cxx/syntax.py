@@ -51,7 +51,7 @@ class FileSyntax:
 Interest = Callable[[bytes, int, int], bool]
 
 
-# Syntax and tokens take some sixty times the memory of their text. What is kept is for headers that several units share.
+# Syntax and tokens take some sixty times the memory of their text. What is kept is for headers that units share.
 _MOST_KEPT_BYTES = 1_000_000
 _KEPT: OrderedDict[tuple[CxxFile, Interest, bool], FileSyntax] = OrderedDict()
 

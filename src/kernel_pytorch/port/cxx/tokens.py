@@ -6,16 +6,15 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from operator import attrgetter
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 OPENING = {b"(": b")", b"[": b"]", b"{": b"}"}
 CLOSING = frozenset(OPENING.values())
 
 
-@lru_cache(maxsize=4)
+@read_once
 def words(src: CxxFile) -> Mapping[bytes, tuple[int, ...]]:
     """Each identifier of a file with the indexes of its tokens in `src.code`."""
     found: dict[bytes, list[int]] = defaultdict(list)
@@ -52,7 +51,7 @@ def punctuation(src: CxxFile, text: bytes) -> Iterator[int]:
             yield index
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _code_starts(src: CxxFile) -> list[int]:
     return [token.start for token in src.code]
 
@@ -65,7 +64,7 @@ def closing(src: CxxFile, opening: int) -> int | None:
 _SNAPSHOT_DEPTH = 200
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _brackets(src: CxxFile) -> Mapping[int, int]:
     """Every bracket with the one that closes it, in one pass.
 

@@ -98,6 +98,11 @@ class Unit:
         """The bytes of every file."""
         return tuple(file.data for file in self.files)
 
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(map(len, self.texts))
+
     def holds(self, text: bytes) -> bool:
         """Whether some bytes stand anywhere in one of the files."""
         if text not in self._held:

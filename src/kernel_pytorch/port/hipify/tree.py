@@ -1,11 +1,8 @@
-"""Groups of CUDA files that are seen together: which files, their way to HIP, a whole folder on all cores."""
+"""Groups of CUDA files that are seen together: which files, and their way to HIP."""
 
 from __future__ import annotations
 
-import gc
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -23,10 +20,9 @@ from kernel_pytorch.port.cxx.includes import (
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.file_failure import not_looked_at
+from kernel_pytorch.port.hipify.collector import collector_away
 from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_or_say
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
-from kernel_pytorch.port.layouts import layout_named
-from kernel_pytorch.port.names.compat_header import Needs
 from kernel_pytorch.port.settings import project_of
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 
@@ -49,53 +45,37 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
-    """One file of a task: its figures, and what a compatibility header must give it."""
+class OpenTask:
+    """A task whose files have been read: the unit of all its members, and where their includes are looked up."""
 
-    stats: FileStats
-    needs: Needs
+    task: Task
+    root: Path
+    unit: Unit
+    folders: IncludeSearch
+
+
+def open_task(task: Task, options: HipifyOptions) -> OpenTask:
+    """Reads the members of a task."""
+    root = task.root.resolve()
+    pairs = zip(task.shown or task.members, task.members, strict=True)
+    unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
+    return OpenTask(task, root, unit, IncludeSearch(search_folders(root, task.search)))
 
 
 def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
     """Ports the chosen files of a task, each in the unit of all its members, in the order of the members."""
-    root = task.root.resolve()
-    shown = task.shown or task.members
-    pairs = zip(shown, task.members, strict=True)
-    unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
-    folders = IncludeSearch(search_folders(root, task.search))
-    chosen = set(task.chosen)
-    with _collector_away(sum(map(len, unit.texts))):
-        for path, src in zip(task.members, unit.files, strict=True):
-            if path in chosen:
-                yield hipify_or_say(src, unit, options, partial(is_local_to, root / path, folders))
+    opened = open_task(task, options)
+    with collector_away(opened.unit.size):
+        yield from hipify_members(opened, task.chosen, options)
 
 
-_MOST_UNCOLLECTED = 1_000_000
-_uncollected = 0  # bytes of the sources whose tokens and nodes may lie around
-
-
-@contextmanager
-def _collector_away(size: int) -> Iterator[None]:
-    """Keeps the garbage collector away from a task of `size` bytes. It runs between tasks, once much has piled up.
-
-    Tokens and syntax nodes are millions of small objects, and almost all live as long as their unit: to look for
-    garbage among them over and over takes a third of the time and finds nothing.
-    """
-    global _uncollected
-    if _uncollected > _MOST_UNCOLLECTED:
-        gc.collect()
-        _uncollected = 0
-    _uncollected += size
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            # What is there counts as old now: else the collector would go through all of it at once.
-            gc.freeze()
-            gc.unfreeze()
-            gc.enable()
+def hipify_members(opened: OpenTask, chosen: Iterable[str], options: HipifyOptions) -> Iterator[HipifiedFile]:
+    """Ports some members of a task."""
+    wanted = set(chosen)
+    for path, src in zip(opened.task.members, opened.unit.files, strict=True):
+        if path in wanted:
+            is_local = partial(is_local_to, opened.root / path, opened.folders)
+            yield hipify_or_say(src, opened.unit, options, is_local)
 
 
 def is_local_to(path: Path, folders: IncludeSearch, include: Include) -> bool:
@@ -183,44 +163,3 @@ def _closure(name: str, reaches: dict[str, list[str]]) -> list[str]:
     for item in seen:
         seen.extend(other for other in reaches[item] if other not in seen)
     return seen
-
-
-def run_task(task: Task, options: HipifyOptions, target: Path | None) -> list[Done]:
-    """Ports the chosen files of a task and writes them below `target`, if there is one."""
-    layout = layout_named(options.layout)
-    done: list[Done] = []
-    for result in hipify_task(task, options):
-        name = layout.written_name(result.path)
-        if target is not None:
-            path = target / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(result.after)
-        done.append(Done(file_stats(result, name if target is not None else ""), result.needs))
-    return done
-
-
-def run_tasks(
-    tasks: Sequence[Task], options: HipifyOptions, target: Path | None, workers: int | None = None
-) -> Iterator[Done]:
-    """Runs tasks on all cores. Only a few are in flight at a time, so memory does not grow with the tree."""
-    workers = workers or os.cpu_count() or 1
-    if workers == 1 or len(tasks) < 4:
-        for task in tasks:
-            yield from run_task(task, options, target)
-        return
-    # Imported here: it takes a tenth of the time one small file needs.
-    from concurrent.futures import FIRST_COMPLETED, wait
-
-    from kernel_pytorch.core.worker_pool import worker_pool
-
-    with worker_pool(workers) as pool:
-        waiting = iter(tasks)
-        running = set()
-        for task in waiting:
-            running.add(pool.submit(run_task, task, options, target))
-            if len(running) >= workers * 3:
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield from future.result()
-        for future in running:
-            yield from future.result()

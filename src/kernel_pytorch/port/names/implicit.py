@@ -7,11 +7,11 @@ from functools import lru_cache
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
 from kernel_pytorch.port.cxx.includes import Include, includes_of
+from kernel_pytorch.port.cxx.sought import Sought, sought
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
-from kernel_pytorch.port.sought import Sought, sought
 
 # cuda_runtime.h brings these in by way of crt/common_functions.h; hip_runtime.h does not, and declares a device memcpy
 # of its own, so that a host call then finds only that one.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from kernel_pytorch.port.sought import sought
+from kernel_pytorch.port.cxx.sought import sought
 
 # A block of these files begins with its names, then after "<" the headers it needs. A header of ours that holds several
 # has them in this order.
@@ -88,6 +88,8 @@ _UNSIGNED = re.compile(rb"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b|\b\
 def mixes_signs(data: bytes) -> bool:
     """Whether a file calls min or max with an argument that is visibly unsigned beside one that is not."""
     for found in _MIN_MAX.finditer(data):
+        if _UNSIGNED.search(found.group(1)) is None:
+            continue
         depth, start, arguments = 0, found.start(1), []
         for at in range(found.start(1), found.end(1)):
             byte = data[at : at + 1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES
-from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
+from kernel_pytorch.port.wave.facts import Call, Facts, strip
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.lane_shape import Group
 from kernel_pytorch.port.wave.model import WaveModel, is_device
@@ -154,7 +154,7 @@ def _is_early_exit(model: WaveModel, facts: Facts, statement: Node, reading: _Re
 def _leaves(body: Node) -> bool:
     last = body
     if body.kind == "compound_statement":
-        inner = plain_children(body)
+        inner = body.children
         if not inner:
             return False
         last = inner[-1]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.port.cxx.nodes import Node
-from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
+from kernel_pytorch.port.wave.facts import Call, Facts, strip
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.model import WaveModel, is_device
 
@@ -68,7 +68,7 @@ def _steps(facts: Facts, volatile: set[str]) -> Iterator[tuple[Node, int | None]
 
 def _distance(facts: Facts, index: Node | None, own: str) -> int | None:
     """0 stands for a distance that is not a constant."""
-    inner = plain_children(index) if index is not None else []
+    inner = index.children if index is not None else []
     if len(inner) != 1 or inner[0].kind != "binary_expression":
         return None
     left, right, sign = inner[0].child("left"), inner[0].child("right"), inner[0].child("operator")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from kernel_pytorch.port.cxx.constants import ConstantTable, constant_table
@@ -41,7 +41,14 @@ class WaveModel:
 
     def facts_in(self, source: CxxFile) -> list[Facts]:
         """The functions and macro bodies of one file."""
-        return [one for one in self.facts if one.function.source is source or one.function.source == source]
+        return self._by_source.get(source, [])
+
+    @cached_property
+    def _by_source(self) -> dict[CxxFile, list[Facts]]:
+        found: dict[CxxFile, list[Facts]] = {}
+        for one in self.facts:
+            found.setdefault(one.function.source, []).append(one)
+        return found
 
     def syntax_of(self, source: CxxFile) -> FileSyntax | None:
         """The syntax of one file of the unit."""

@@ -9,12 +9,13 @@ The order of statements is not looked at: a variable has the tags of everything 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernel_pytorch.port.cxx.constants import Constant, ConstantTable
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, MASK_FAMILIES, MASK_READERS
-from kernel_pytorch.port.wave.facts import Facts, plain_children
+from kernel_pytorch.port.wave.facts import Facts
 
 Tags = frozenset[str]
 NONE: Tags = frozenset()
@@ -146,7 +147,7 @@ def _tags(model: ValueModel, facts: Facts, node: Node) -> Tags:
             | (model.of(facts, node.child("condition")) & {"thread"})
         )
     result = NONE
-    for one in plain_children(node):
+    for one in node.children:
         result |= model.of(facts, one)
     if kind == "unary_expression" and any(one.kind == "!" for one in node.children):
         return result - _INDEX
@@ -241,7 +242,7 @@ def _is_whole_warp_test(facts: Facts, node: Node) -> bool:
 def _call(model: ValueModel, facts: Facts, node: Node) -> Tags:
     callee, arguments = node.child("function"), node.child("arguments")
     name = facts.text(callee).split("::")[-1].split("<")[0].strip() if callee is not None else ""
-    values = plain_children(arguments) if arguments is not None else []
+    values = arguments.children if arguments is not None else []
     collective = COLLECTIVES.get(name)
     if collective is not None:
         if collective.family in MASK_FAMILIES:
@@ -265,7 +266,7 @@ def _call(model: ValueModel, facts: Facts, node: Node) -> Tags:
     return inner & {"thread", "memory", "row"}
 
 
-def _shuffled(model: ValueModel, facts: Facts, name: str, values: list[Node]) -> Tags:
+def _shuffled(model: ValueModel, facts: Facts, name: str, values: Sequence[Node]) -> Tags:
     """All lanes read one lane: the result is the same in the whole warp. Else it may be anything."""
     position = {"__shfl": 1, "__shfl_sync": 2}.get(name)
     if position is not None and len(values) > position:

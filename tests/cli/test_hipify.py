@@ -160,3 +160,11 @@ def test_what_is_said_and_written_does_not_depend_on_the_processes(
         assert main(["hipify", str(tmp_path / "in"), "-o", str(out), "--layout", "single-source", "-j", jobs]) == 1
         seen.add((capfd.readouterr().err, (out / "kpt_hip_compat.h").read_text()))
     assert len(seen) == 1
+
+
+def test_a_file_too_large_to_read_is_bad_usage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "table.cu"
+    with path.open("wb") as file:
+        file.truncate(50_000_001)
+    assert main(["hipify", str(path)]) == 2
+    assert "table.cu: cannot be read (larger than 50 MB)" in capfd.readouterr().err

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.core.read_file import read_bytes, why_refused
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.includes import (
     Include,
@@ -89,6 +89,8 @@ def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
         raise UsageError(f"{path}: no such file")
     main = path.resolve()
     members = [at.relative_to(main.parent).as_posix() for at in include_closure(path, main.parent, search)]
+    if not members:
+        raise UsageError(f"{path}: cannot be read ({why_refused(main, main.parent) or 'permission denied'})")
     shown = [path.as_posix(), *((path.parent / name).as_posix() for name in members[1:])]
     return Task(main.parent, tuple(members), (main.name,), tuple(search), tuple(shown))
 

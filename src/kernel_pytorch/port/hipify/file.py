@@ -35,6 +35,7 @@ from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_ne
 from kernel_pytorch.port.names.table import Name, project_names
 from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.suppress import apply_suppressions
+from kernel_pytorch.port.wave.collectives import is_wave_file
 
 WAVES = ("logical32", "native")
 WAVE_CALL = b"kpt_wave("
@@ -109,7 +110,7 @@ def hipify_file(
         mark = BOM if src.data.startswith(BOM) else b""
         return replace(made, before=src.data, after=mark + made.after)
     first, edits = _one_pass(src, unit, options, is_local)
-    if not first.changed or not src.is_parsable or not src.tree.root_node.has_error:
+    if not first.changed or not _depends_on_parser(src) or not src.tree.root_node.has_error:
         return first
     # What a parser makes of broken code depends on what stands around it, which the edits changed.
     last = first
@@ -137,6 +138,11 @@ def hipify_or_say(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: Is
 
 def _without_mark(file: CxxFile) -> CxxFile:
     return replace(file, data=file.data[len(BOM) :]) if file.data.startswith(BOM) else file
+
+
+def _depends_on_parser(src: CxxFile) -> bool:
+    """Whether a rule looks at the file's tree: those about waves do. The others read tokens, which nothing breaks."""
+    return src.is_parsable and is_wave_file(src)
 
 
 def _is_read_alike(src: CxxFile, again: CxxFile, edits: EditSet) -> bool:

@@ -43,15 +43,22 @@ def implicit_headers(unit: Unit) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _implicit(unit: Unit) -> tuple[str, ...]:
-    return tuple(header for header in _BROUGHT_BY_CUDA if any(header in _relied_on(file) for file in unit.files))
+    return tuple(header for header in _BROUGHT_BY_CUDA if any(_relies(file, header) for file in unit.files))
 
 
 @read_once  # every file of a unit is asked for again where one of them changes
-def _relied_on(file: CxxFile) -> frozenset[str]:
-    return frozenset(header for header, used in _BROUGHT_BY_CUDA.items() if _relies(file, header, used))
+def _answers(file: CxxFile) -> dict[str, bool]:
+    return {}
 
 
-def _relies(file: CxxFile, header: str, used: Sought) -> bool:
+def _relies(file: CxxFile, header: str) -> bool:
+    answers = _answers(file)
+    if header not in answers:
+        answers[header] = _finds_use(file, header, _BROUGHT_BY_CUDA[header])
+    return answers[header]
+
+
+def _finds_use(file: CxxFile, header: str, used: Sought) -> bool:
     # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
     if file.vocabulary.isdisjoint(used.words) or used.search(file.data) is None:
         return False

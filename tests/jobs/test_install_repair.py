@@ -144,6 +144,43 @@ def test_port_tries_the_install_and_repairs_it_once(tmp_path: Path) -> None:
     assert again.patches == () and "--no-run" in again.install.needs
 
 
+@pytest.mark.slow
+def test_a_header_that_hipify_does_not_find_is_included_by_its_path(tmp_path: Path) -> None:
+    flags = '{"nvcc": ["-I" + os.path.join(os.path.dirname(os.path.abspath(__file__)), "csrc/include")]}'
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc/include").mkdir()
+    (tmp_path / "setup.py").write_text(
+        f'{HEAD}setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/k.cu"], extra_compile_args={flags})],\n'
+        '      cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "csrc/k.cu").write_text('#include "far.h"\n' + KERNEL)
+    (tmp_path / "csrc/include/far.h").write_text(
+        "#include <cuda_runtime.h>\ninline cudaStream_t none() { return 0; }\n"
+    )
+    done = install_port(tmp_path, ("setup.py", "csrc/k.cu", "csrc/include/far.h"), (), "mi300x")
+    (patch,) = done.patches
+    assert (patch.path, patch.codes) == ("csrc/k.cu", ("KP821",))
+    assert b'"include/far.h"' in patch.after and compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+
+
+@pytest.mark.slow
+def test_a_header_outside_the_folder_of_setup_py_gets_hips_names(tmp_path: Path) -> None:
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops/setup.py").write_text(
+        f'{HEAD}setup(name="p", py_modules=[], ext_modules=[CUDAExtension("p._C", ["k.cu"])],\n'
+        '      cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "ops/k.cu").write_text('#include "../common.cuh"\n' + KERNEL)
+    (tmp_path / "common.cuh").write_text("#include <cuda_runtime.h>\ninline cudaStream_t none();\n")
+    done = install_port(tmp_path, ("ops/setup.py", "ops/k.cu", "common.cuh"), (), "mi300x")
+    (patch,) = done.patches
+    assert (patch.path, patch.codes) == ("common.cuh", ("KP821",))
+    assert b"inline hipStream_t none();" in patch.after
+    assert compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+
+
 def test_nothing_runs_where_project_code_is_forbidden(tmp_path: Path) -> None:
     root = _project(tmp_path / "p", "open('RAN', 'w')\nkind, sources = CUDAExtension, ['csrc/k.cu']\n")
     with project_code_forbidden():

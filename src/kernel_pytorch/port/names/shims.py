@@ -116,8 +116,9 @@ _INSTANTIATES_WITH_FLAGS = sought(
     rb"\bcudaGraphInstantiate\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){1,2}\)",
     b"cudaGraphInstantiate",
 )
-_SYMBOL_WITH_DEFAULTS = re.compile(
-    rb"\bcudaMemcpy(?:To|From)SymbolAsync\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){2,3}\)"
+_SYMBOL_WITH_DEFAULTS = sought(
+    rb"\bcudaMemcpy(?:To|From)SymbolAsync\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){2,3}\)",
+    b"SymbolAsync",
 )
 # nvcc's math functions that the host has too; HIP's are the device's alone.
 _HOST_MATH = sought(

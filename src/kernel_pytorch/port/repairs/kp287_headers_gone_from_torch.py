@@ -13,22 +13,11 @@ import re
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.names.old_torch import OLD_HEADER, todays_headers
 from kernel_pytorch.port.names.rename import newline_of
 from kernel_pytorch.port.repairs.calls import call_near
 from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
-_HEADERS = {
-    "THC/THCAtomics.cuh": ("ATen/cuda/Atomic.cuh",),
-    "THC/THCDeviceUtils.cuh": ("ATen/cuda/DeviceUtils.cuh", "ATen/ceil_div.h"),
-    "THC/THCNumerics.cuh": ("ATen/NumericUtils.h",),
-}
-_ANY_THC = (
-    "ATen/cuda/CUDAContext.h",
-    "ATen/cuda/CUDABlas.h",
-    "ATen/cuda/Exceptions.h",
-    "ATen/ceil_div.h",
-    "c10/cuda/CUDACachingAllocator.h",
-)
 # Names whose use stays as it is.
 _RENAMED = {
     "THCudaCheck": "C10_CUDA_CHECK",
@@ -62,7 +51,6 @@ _WITHOUT_STATE = {
 }
 # The declaration of the state goes (`_state`), and the compiler then names the state where the call is given it.
 _STREAM = "THCState_getCurrentStream"
-_OLD = re.compile(r"TH(?:C|CUNN)?/")
 REPAIR = Repair(
     "KP287",
     "headers-gone-from-torch",
@@ -93,10 +81,8 @@ def _include(place: RepairPlace) -> tuple[Edit, ...]:
     src = place.src
     found = []
     for include in includes_of(src.data):
-        if _OLD.match(include.name):
-            names = _HEADERS.get(include.name, _ANY_THC)
-            text = (newline_of(src) + b"#include ").join(f"<{name}>".encode() for name in names)
-            found.append(Edit(Span(include.start, include.end), text))
+        if OLD_HEADER.match(include.name):
+            found.append(Edit(Span(include.start, include.end), todays_headers(include.name, newline_of(src))))
     return tuple(found)
 
 

@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Bytes per second of `kpt hipify` beside torch.utils.hipify and hipify-perl, on one tree in one run.
+"""`kpt hipify` beside torch.utils.hipify, hipify-perl and the parser alone: time and memory, on one tree in one run.
 
-    python benchmarks/hipify.py TREE [--hipify-perl PATH] [--perl-files 20] [--jobs 2]
+    python benchmarks/hipify.py TREE [--rounds 3] [--hipify-perl PATH] [--perl-files 20] [--json FILE]
 
-The three run one after the other on the same files, start-up included, ours with every rule switched on and on all
-cores, as a user would start it. hipify-perl takes a sample: it needs about a second for a file. The single-file figure
-is the median of several starts.
+Every round runs each of them once on the same files, start-up included, ours with every rule switched on: with `-j 1`,
+and with its default, which is all cores. The figures are medians over the rounds. "parse floor" is a Python that parses
+every file with tree-sitter and does nothing else. Memory is that of the largest process. Files that are not UTF-8 are
+left out: torch.utils.hipify stops at them. hipify-perl (the one on the path, where there is one) takes a sample, since
+it needs about a second for a file. The last figure is one file by itself: the start-up that a user waits for.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import statistics
@@ -18,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kernel_pytorch.port.hipify.tree import find_sources
@@ -30,73 +34,131 @@ suffixes = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".h
 hipify_python.hipify(project_directory=folder, output_directory=folder, extensions=suffixes, includes=[folder + "/*"],
                      show_detailed=False, is_pytorch_extension=False)
 """
+PARSE_CALL = """
+import sys
+import tree_sitter, tree_sitter_cuda
+parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+for path in open(sys.argv[1]).read().splitlines():
+    with open(path, "rb") as file:
+        parser.parse(file.read())
+"""
+KPT = (sys.executable, "-m", "kernel_pytorch", "hipify")
 
 
-def timed(command: list[str]) -> tuple[float, float]:
-    """Wall and CPU seconds of a command. Exit status 1 (findings) is not a failure."""
-    before = os.times()
+@dataclass(frozen=True)
+class Cost:
+    """What a command took, in all its processes; the memory is that of the largest of them."""
+
+    wall_s: float
+    cpu_s: float
+    memory_mb: float
+
+
+def cost_of(*command: str | Path) -> Cost:
+    """Runs a command. Exit status 1 (findings) is not a failure."""
     started = time.perf_counter()
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
     wall = time.perf_counter() - started
-    after = os.times()
-    if done.returncode > 1:
-        raise SystemExit(f"{command[0]} failed with {done.returncode}")
-    return wall, after.children_user + after.children_system - before.children_user - before.children_system
+    child.returncode = os.waitstatus_to_exitcode(status)  # or Popen would wait for it again
+    if child.returncode not in (0, 1):
+        raise SystemExit(f"{command[0]} failed with {child.returncode}")
+    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def median(costs: list[Cost]) -> Cost:
+    """The median of each figure."""
+    rows = [(one.wall_s, one.cpu_s, one.memory_mb) for one in costs]
+    return Cost(*(statistics.median(column) for column in zip(*rows, strict=True)))
+
+
+def copy_of(tree: Path, target: Path) -> list[Path]:
+    """The C, C++ and CUDA files of a tree that are UTF-8, copied below `target`."""
+    copied = []
+    for path in find_sources(tree)[0]:
+        data = path.read_bytes()
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        copy = target / path.relative_to(tree)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(data)
+        copied.append(copy)
+    return copied
+
+
+def one_round(tree: Path, listing: Path, work: Path) -> dict[str, Cost]:
+    """Each tool once, one after the other."""
+    found = {}
+    for name, jobs in (("kpt hipify -j 1", ("-j", "1")), ("kpt hipify", ())):
+        found[name] = cost_of(*KPT, tree, "-o", work / "out", *jobs)
+        shutil.rmtree(work / "out")
+    changed = work / "changed"  # torch writes beside the originals
+    shutil.copytree(tree, changed)
+    found["torch.utils.hipify"] = cost_of(sys.executable, "-c", TORCH_CALL, changed)
+    shutil.rmtree(changed)
+    found["parse floor"] = cost_of(sys.executable, "-c", PARSE_CALL, listing)
+    return found
+
+
+def perl_cost(perl: str, files: list[Path], count: int) -> tuple[Cost, int]:
+    """hipify-perl on a sample, and the bytes of the sample."""
+    sample = files[:: max(1, len(files) // count)][:count]
+    costs = [cost_of(perl, path) for path in sample]
+    total = Cost(sum(one.wall_s for one in costs), sum(one.cpu_s for one in costs), max(one.memory_mb for one in costs))
+    return total, sum(path.stat().st_size for path in sample)
+
+
+def show(name: str, cost: Cost, size: int) -> None:
+    """One line: time, memory and rate."""
+    rate = size / cost.wall_s / 1e6
+    print(f"{name:22} {cost.wall_s:7.2f} s wall {cost.cpu_s:7.2f} s CPU {cost.memory_mb:6.0f} MB {rate:7.2f} MB/s")
+
+
+def show_ratios(costs: dict[str, Cost]) -> None:
+    """Ours divided by theirs: below 1 is less time, or less memory."""
+    print("\nours / theirs              wall    CPU memory")
+    for ours in ("kpt hipify -j 1", "kpt hipify"):
+        for theirs in ("torch.utils.hipify", "parse floor"):
+            one, other = costs[ours], costs[theirs]
+            ratios = (one.wall_s / other.wall_s, one.cpu_s / other.cpu_s, one.memory_mb / other.memory_mb)
+            print(f"{ours:15} / {theirs:18}" + "".join(f" {ratio:6.2f}" for ratio in ratios))
 
 
 def main() -> int:
     """Measures and prints."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tree", type=Path)
-    parser.add_argument("--hipify-perl", type=Path, default=None)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--hipify-perl", default=shutil.which("hipify-perl"))
     parser.add_argument("--perl-files", type=int, default=20)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--starts", type=int, default=7)
+    parser.add_argument("--starts", type=int, default=7, help="how often the single file is translated")
+    parser.add_argument("--json", type=Path, help="where to write the figures as well")
     args = parser.parse_args()
-    kpt = [sys.executable, "-m", "kernel_pytorch", "hipify"]
     with tempfile.TemporaryDirectory(prefix="kpt-bench-") as scratch:
         work = Path(scratch)
-        tree = work / "tree"
-        files, _ = find_sources(args.tree)
-        for path in files:
-            target = tree / path.relative_to(args.tree)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+        files = copy_of(args.tree, work / "tree")
         size = sum(path.stat().st_size for path in files)
-        print(f"{len(files)} files, {size / 1e6:.2f} MB, {args.jobs} processes for kpt")
-        ours = timed([*kpt, str(tree), "-o", str(work / "out"), "-j", str(args.jobs)])
-        show("kpt hipify", size, ours, None)
-        torch = timed([sys.executable, "-c", TORCH_CALL, str(tree)])
-        show("torch.utils.hipify", size, torch, ours)
+        listing = work / "files.txt"
+        listing.write_text("\n".join(map(str, files)))
+        print(f"{len(files)} files, {size / 1e6:.2f} MB, {os.cpu_count()} cores, median of {args.rounds}", flush=True)
+        rounds = [one_round(work / "tree", listing, work) for _ in range(args.rounds)]
+        costs = {name: median([one[name] for one in rounds]) for name in rounds[0]}
+        for name, cost in costs.items():
+            show(name, cost, size)
+        show_ratios(costs)
         if args.hipify_perl:
-            sample = files[:: max(1, len(files) // args.perl_files)][: args.perl_files]
-            sampled = sum(path.stat().st_size for path in sample)
-            runs = [timed([str(args.hipify_perl), str(path)]) for path in sample]
-            show(
-                f"hipify-perl ({len(sample)} files)",
-                sampled,
-                (sum(run[0] for run in runs), sum(run[1] for run in runs)),
-                (ours[0] * sampled / size, ours[1] * sampled / size),
-            )
-        one = max(
-            (path for path in files if path.suffix == ".cu" and path.stat().st_size < 10_000),
-            key=lambda p: p.stat().st_size,
-        )
-        starts = [timed([*kpt, str(one)]) for _ in range(args.starts)]
-        wall, cpu = (statistics.median(run[index] for run in starts) for index in (0, 1))
-        size = one.stat().st_size
-        print(
-            f"one file of {size} bytes, start-up included: {wall:.3f} s wall, {cpu:.3f} s CPU, median of {args.starts}"
-        )
+            cost, sampled = perl_cost(args.hipify_perl, files, args.perl_files)
+            show(f"hipify-perl, {args.perl_files} files", cost, sampled)
+            ratio = sampled / cost.cpu_s / (size / costs["kpt hipify -j 1"].cpu_s)
+            print(f"kpt hipify -j 1 / hipify-perl: {ratio:.3f} of the CPU time for a byte")
+        one = max((path for path in files if path.stat().st_size < 10_000), key=lambda path: path.stat().st_size)
+        costs["one file"] = median([cost_of(*KPT, one) for _ in range(args.starts)])
+        show(f"one file, {one.stat().st_size} bytes", costs["one file"], one.stat().st_size)
+    if args.json:
+        args.json.write_text(json.dumps({name: asdict(cost) for name, cost in costs.items()}, indent=1) + "\n")
     return 0
-
-
-def show(name: str, size: int, run: tuple[float, float], ours: tuple[float, float] | None) -> None:
-    """One line: rates by wall clock and by CPU time, and the ratio to ours."""
-    wall, cpu = run
-    ratio = f", kpt is {wall / ours[0]:.2f}x by wall clock, {cpu / ours[1]:.2f}x by CPU" if ours else ""
-    rates = f"{size / wall / 1e6:.3f} MB/s wall, {size / cpu / 1e6:.3f} MB/s CPU"
-    print(f"{name}: {rates} ({wall:.2f} s, {cpu:.2f} s CPU){ratio}", flush=True)
 
 
 if __name__ == "__main__":

@@ -123,19 +123,19 @@ def test_bad_usage_exits_2(
 
 
 def test_a_failure_half_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kernel_pytorch.port.hipify import tree
+    from kernel_pytorch.port.hipify import run
 
     root = write(tmp_path, {"in/a.cu": GOOD, "in/b.cu": GOOD}) / "in"
     calls = []
 
-    def failing(task: tree.Task, options: object, target: Path | None) -> list[tree.Done]:
+    def failing(task: run.Task, options: object, target: Path | None) -> list[run.Done]:
         calls.append(task)
         if len(calls) == 2:
             raise OSError(errno.ENOSPC, "disk full")
         return original(task, options, target)  # type: ignore[arg-type]
 
-    original = tree.run_task
-    monkeypatch.setattr(tree, "run_task", failing)
+    original = run.run_task
+    monkeypatch.setattr(run, "run_task", failing)
     assert main(["hipify", str(root), "-o", str(tmp_path / "out"), "-j", "1"]) == 74
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
@@ -160,3 +160,11 @@ def test_what_is_said_and_written_does_not_depend_on_the_processes(
         assert main(["hipify", str(tmp_path / "in"), "-o", str(out), "--layout", "single-source", "-j", jobs]) == 1
         seen.add((capfd.readouterr().err, (out / "kpt_hip_compat.h").read_text()))
     assert len(seen) == 1
+
+
+def test_a_file_too_large_to_read_is_bad_usage(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "table.cu"
+    with path.open("wb") as file:
+        file.truncate(50_000_001)
+    assert main(["hipify", str(path)]) == 2
+    assert "table.cu: cannot be read (larger than 50 MB)" in capfd.readouterr().err

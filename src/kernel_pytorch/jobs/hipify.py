@@ -19,8 +19,9 @@ from kernel_pytorch.core.findings import Patch
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.core.whole_file import write_whole
 from kernel_pytorch.port.hipify.file import HipifyOptions
+from kernel_pytorch.port.hipify.run import Done, run_tasks
 from kernel_pytorch.port.hipify.stats import FileStats, Totals, file_stats
-from kernel_pytorch.port.hipify.tree import Done, find_sources, hipify_task, run_tasks, task_of, tasks_of
+from kernel_pytorch.port.hipify.tree import find_sources, hipify_task, task_of, tasks_of
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, compat_header
 

@@ -35,7 +35,7 @@ class Rule:
         """Whether the file can hold what the rule looks for. Cheap."""
         if src.language not in self.languages:
             return False
-        return not self.triggers or any(trigger in src.data for trigger in self.triggers)
+        return not self.triggers or any(map(src.holds, self.triggers))
 
     def finding(
         self,

@@ -14,9 +14,21 @@ C_SUFFIXES = frozenset({
     ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++", ".inl", ".ipp", ".tpp", ".tcc", ".inc",
     ".hip", ".cui", ".impl",
 })  # fmt: skip
-_CUDA_SIGN = re.compile(
-    rb"__(?:global|device|shared|constant|launch_bounds|shfl|ballot|syncthreads)\w*|<<<|\bcuda[A-Z_]\w|\bcu[A-Z][a-z]\w+\s*\("
-    rb"|\b(?:cublas|cufft|curand|cusparse|cusolver|cudnn|nvrtc|cub::|thrust::|nccl[A-Z])|\bCUDA_|#\s*include\s*[<\"]cuda"
+# What says that a C or C++ file holds CUDA: these anywhere, or one of the patterns. A pattern begins with plain letters
+# and looks behind after them, so that Python searches for the letters first.
+_CUDA_PARTS = (
+    b"<<<", b"__global", b"__device", b"__shared", b"__constant", b"__launch_bounds", b"__shfl", b"__ballot",
+    b"__syncthreads",
+)  # fmt: skip
+_CUDA_WORDS = (
+    b"cublas", b"cufft", b"curand", b"cusparse", b"cusolver", b"cudnn", b"nvrtc", b"cub::", b"thrust::", b"CUDA_",
+)  # fmt: skip
+_CUDA_PATTERNS = (
+    re.compile(rb"cuda(?<!\wcuda)[A-Z_]\w"),
+    re.compile(rb"cu(?<!\wcu)[A-Z][a-z]\w+\s*\("),
+    re.compile(rb"nccl(?<!\wnccl)[A-Z]"),
+    *(re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")") for word in _CUDA_WORDS),
+    re.compile(rb"#\s*include\s*[<\"]cuda"),
 )
 
 
@@ -29,6 +41,10 @@ class SourceFile:
     language: str
     project_packages: frozenset[str] = frozenset()  # the project's own top-level Python packages
     project_root: Path | None = None  # where other modules of the project are looked for; None: nowhere
+
+    def holds(self, text: bytes) -> bool:
+        """Whether some bytes stand anywhere in the file."""
+        return text in self.data
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -64,7 +80,7 @@ def language_of(path: str, data: bytes = b"") -> str:
     if suffix in CUDA_SUFFIXES:
         return "cuda"
     if suffix in C_SUFFIXES:
-        return "cuda" if _CUDA_SIGN.search(data) else "c++"
+        return "cuda" if _holds_cuda(data) else "c++"
     if suffix in (".py", ".pyi"):
         return "python"
     if suffix == ".ipynb":
@@ -74,6 +90,10 @@ def language_of(path: str, data: bytes = b"") -> str:
     if name.startswith(("makefile", "gnumakefile")) or suffix in (".mk", ".mak"):
         return "make"
     return "other"
+
+
+def _holds_cuda(data: bytes) -> bool:
+    return any(part in data for part in _CUDA_PARTS) or any(pattern.search(data) for pattern in _CUDA_PATTERNS)
 
 
 def source_file(path: str, data: bytes) -> SourceFile:

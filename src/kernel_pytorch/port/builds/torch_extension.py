@@ -27,7 +27,8 @@ from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.unit_memory import UnitMemory
 from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resolve_include
 from kernel_pytorch.port.hipify.file import HipifyOptions
-from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
+from kernel_pytorch.port.hipify.run import run_tasks
+from kernel_pytorch.port.hipify.tree import tasks_of
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directives
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 _KITS = (
     (rb"Nv(?:Infer|OnnxParser|UffParser|CaffeParser|Utils)\w*\.h", "TensorRT"),
@@ -27,7 +26,7 @@ OTHER_FRAMEWORKS = frozenset({"Parrots"})
 _MOST = 0.8
 
 
-@lru_cache(maxsize=8)
+@read_once
 def absent_kit(src: CxxFile) -> tuple[str, Span] | None:
     """The kit that a whole file needs, and the #include that says so."""
     if not any(word in src.data for word in TRIGGERS):

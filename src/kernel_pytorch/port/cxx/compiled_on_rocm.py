@@ -7,16 +7,14 @@ counts as compiled.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 
 from kernel_pytorch.core.findings import Finding, Span
 from kernel_pytorch.port.cxx.absent_kits import absent_kit
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals, directives
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 # HIP's compiler defines these. The host's compiler, which reads plain C++ files, does not.
 _OF_HIPCC = frozenset({b"__HIPCC__", b"__HIP__"})
@@ -72,7 +70,7 @@ def compiled_findings(src: CxxFile, findings: Iterable[Finding]) -> Iterator[Fin
     return (one for one in findings if is_compiled(src, src.offset(one.line, one.col)))
 
 
-@lru_cache(maxsize=4)
+@read_once
 def compiled_text(src: CxxFile) -> bytes:
     """The file as a ROCm build reads it, offsets unchanged: comments, strings and what is left out are blank."""
     blank = [(token.start, token.end) for token in src.tokens if token.kind in ("comment", "string")]
@@ -82,15 +80,15 @@ def compiled_text(src: CxxFile) -> bytes:
     for start, end in sorted(blank):
         start = max(start, done)
         if start < end:
-            text[start:end] = _VISIBLE.sub(b" ", src.data[start:end])
+            text[start:end] = src.data[start:end].translate(_BLANKED)
             done = end
     return bytes(text)
 
 
-_VISIBLE = re.compile(rb"[^\s]")
+_BLANKED = bytes(byte if byte in b" \t\n\r\f\v" else ord(" ") for byte in range(256))
 
 
-@lru_cache(maxsize=8)
+@read_once
 def _left_out(src: CxxFile) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
     known = [
         [

@@ -11,11 +11,16 @@ from functools import lru_cache
 from kernel_pytorch.port.cxx.declarations import Function
 from kernel_pytorch.port.cxx.lexer import integer_value
 from kernel_pytorch.port.cxx.nodes import Node, parse_fragment
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.syntax import FileSyntax, Macro
 from kernel_pytorch.port.cxx.unit import Unit
 
 _MAX_DEPTH = 12
-_DECLARED = rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+%s\s*=\s*([^;{}]+);"
+# The value is looked at but not taken: another constant may be declared inside it, as in a list of parameters.
+_DECLARED = re.compile(
+    rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+([A-Za-z_]\w*)\s*=(?=\s*([^;{}]+);)"
+)
+_NAME = re.compile(rb"(?!(?:true|false|this|nullptr|sizeof|alignof|NULL)\b)[A-Za-z_]\w*")
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -91,23 +96,44 @@ def constant_value(text: bytes, unit: Unit) -> int | None:
     return None if found is None or found.from_wave else found.value
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2)  # a unit is large: the values go with it
+def _known_in(unit: Unit) -> dict[tuple[bytes, int], Constant | None]:
+    return {}
+
+
 def _in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
+    known = _known_in(unit)
+    if (name, depth) not in known:
+        known[name, depth] = _find_in_unit(name, unit, depth)
+    return known[name, depth]
+
+
+def _find_in_unit(name: bytes, unit: Unit, depth: int) -> Constant | None:
     macros = unit.macros.get(name, ())
     texts = {macro.body for macro in macros if macro.parameters is None}
     if len(macros) > 1 or len(texts) < len(macros):
         return None
     if not macros:
-        declared = re.compile(_DECLARED % re.escape(name))
-        texts = {found for file in unit.files if name in file.data for found in declared.findall(file.data)}
+        texts = set().union(*(_declared(file).get(name, ()) for file in unit.files))
     if len(texts) != 1:
         return None
     return _value_of_text(texts.pop(), lambda other, deeper: _in_unit(other.encode("latin-1"), unit, deeper), depth)
 
 
+@read_once
+def _declared(file: CxxFile) -> dict[bytes, set[bytes]]:
+    """The constants of a file with the texts of their values."""
+    found: dict[bytes, set[bytes]] = {}
+    for name, value in _DECLARED.findall(file.data):
+        found.setdefault(name, set()).add(value)
+    return found
+
+
 def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:
     if depth > _MAX_DEPTH or len(text) > 2000:
         return None
+    if _NAME.fullmatch(text):  # most are names: no parser is needed
+        return Constant(32, from_wave=True) if text == b"warpSize" else lookup(text.decode("ascii"), depth + 2)
     text = b"(" + text + b")"  # `A * B` by itself would declare a pointer
     statement = next((one for one in parse_fragment(text, 0).walk() if one.kind == "expression_statement"), None)
     if statement is None or not statement.children:

@@ -47,6 +47,36 @@ class Function:
         """Every node of the body, in the order of the text."""
         return list(self.body.walk())
 
+    @cached_property
+    def _by_kind(self) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            found.setdefault(node.kind, []).append(node)
+        return found
+
+    def of_kind(self, *kinds: str) -> list[Node]:
+        """The nodes of some kinds, in the order of the text."""
+        if len(kinds) == 1:
+            return self._by_kind.get(kinds[0], [])
+        found = [node for kind in kinds for node in self._by_kind.get(kind, ())]
+        # A node stands before those inside it, which may begin where it does.
+        return sorted(found, key=lambda node: (node.start, -node.end))
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Node]]:
+        found: dict[str, list[Node]] = {}
+        for node in self.of_kind("identifier"):
+            found.setdefault(self.text(node), []).append(node)
+        return found
+
+    def uses(self, name: str) -> list[Node]:
+        """The identifiers of that name, in the order of the text."""
+        return self._by_name.get(name, [])
+
+    def mentions(self, word: bytes) -> bool:
+        """Whether a word stands anywhere in the text. Cheaper than any look at the nodes."""
+        return self.source.data.find(word, self.start, self.end) >= 0
+
     def text(self, node: Node) -> str:
         """The text of a node of this function."""
         return self.source.data[node.start : node.end].decode("latin-1")

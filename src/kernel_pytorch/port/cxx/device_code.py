@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 
 
@@ -19,7 +18,7 @@ class DeviceRegion:
     is_host_too: bool
 
 
-@lru_cache(maxsize=4)
+@read_once
 def device_regions(src: CxxFile) -> tuple[DeviceRegion, ...]:
     """Bodies of functions marked __global__ or __device__, in order."""
     known = words(src)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
 
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.lexer import Token
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 
 @dataclass(frozen=True)
@@ -21,16 +20,15 @@ class Directive:
     tokens: tuple[Token, ...]
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _directives(src: CxxFile) -> tuple[Directive, ...]:
     found: list[Directive] = []
     code = src.code
-    index = 0
-    while index < len(code):
-        token = code[index]
-        if token.kind != "directive":
-            index += 1
+    stop = 0
+    for index in [index for index, token in enumerate(code) if token[0] == "directive"]:
+        if index < stop:
             continue
+        token = code[index]
         end = _logical_line_end(src, token.end)
         stop = index + 1
         while stop < len(code) and code[stop].start < end:
@@ -40,11 +38,10 @@ def _directives(src: CxxFile) -> tuple[Directive, ...]:
         if not name and inner and inner[0].kind == "identifier":  # `# /* why */ if`, or a line joined behind the #
             name, inner = src.text(inner[0]), inner[1:]
         found.append(Directive(name, Span(token.start, end), inner))
-        index = stop
     return tuple(found)
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _directive_starts(src: CxxFile) -> list[int]:
     return [directive.span.start for directive in _directives(src)]
 
@@ -82,7 +79,7 @@ def _logical_line_end(src: CxxFile, start: int) -> int:
         start = comments[index].end
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _long_comments(src: CxxFile) -> list[Token]:
     return [token for token in src.tokens if token.kind == "comment" and b"\n" in src.text(token)]
 
@@ -102,7 +99,7 @@ class Conditional:
     branches: tuple[Branch, ...]
 
 
-@lru_cache(maxsize=4)
+@read_once
 def conditionals(src: CxxFile) -> tuple[Conditional, ...]:
     """All conditionals of a file, inner ones after the outer ones that hold them; unbalanced ones end with the file."""
     open_ones: list[list[tuple[Directive, int]]] = []

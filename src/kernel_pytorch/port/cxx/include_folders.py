@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes
-from kernel_pytorch.port.cxx.includes import Include, includes_of, resolve_include, search_folders
+from kernel_pytorch.port.cxx.includes import Include, IncludeSearch, includes_of, search_folders
 
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv"})
@@ -46,6 +46,7 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
     known = search_folders(root, search)
     headers = _Headers(root)
     found: dict[Path, None] = {}
+    folders = IncludeSearch(known)
     seen: set[tuple[Path, str]] = set()
     for path in files:
         try:
@@ -61,10 +62,11 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
             if (path.parent, include.name) in seen:
                 continue
             seen.add((path.parent, include.name))
-            if resolve_include(include, path, [*known, *found]) is None:
+            if folders.path(include, path) is None:
                 folder = headers.folder_of(name, path)
-                if folder is not None:
+                if folder is not None and folder not in found:
                     found[folder] = None
+                    folders = IncludeSearch([*known, *found])
     return tuple(found)
 
 

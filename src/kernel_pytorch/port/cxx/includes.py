@@ -6,7 +6,9 @@ theirs to switch on.
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -19,9 +21,8 @@ THIRD_PARTY_FOLDERS = frozenset({
     "cutlass", "node_modules", ".git",
 })  # fmt: skip
 
-_INCLUDE = re.compile(
-    rb"^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)", re.MULTILINE
-)
+# Without the beginning of the line: Python finds the `#` by itself, and looks at every byte for a `^`.
+_INCLUDE = re.compile(rb"#[ \t]*(?:include|include_next|import)[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)")
 
 
 # Where a project's own headers usually are: its root and these folders of it.
@@ -47,6 +48,8 @@ def includes_of(data: bytes) -> list[Include]:
     """The #include lines of a file, in order."""
     found = []
     for match in _INCLUDE.finditer(data):
+        if data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].strip(b" \t"):
+            continue
         group = 1 if match.group(1) is not None else 2
         name = match.group(group).decode("utf-8", "surrogateescape").strip()
         found.append(Include(name, group == 1, match.start(group) - 1, match.end(group) + 1))
@@ -64,17 +67,46 @@ def third_party_folder(relative: PurePosixPath | Path) -> PurePosixPath:
     return PurePosixPath(*relative.parts[:count])
 
 
+class IncludeSearch:
+    """The folders that #includes are looked up in. What they hold is asked once for each name."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        # Strings: a project's includes are many, its folders several, and a Path takes ten times as long.
+        self._folders = [os.fspath(folder) for folder in folders]
+        self._known: dict[str, str | None] = {}
+
+    def path(self, include: Include, includer: Path) -> str | None:
+        """The project file an #include names, or None: quotes start beside the includer, angles at the folders."""
+        beside = os.path.join(includer.parent, include.name)  # noqa: PTH118
+        if include.quoted and _is_file(beside):
+            return beside
+        found = self._in_folders(include.name)
+        if found is None and not include.quoted and _is_file(beside):
+            return beside
+        return found
+
+    def resolved(self, include: Include, includer: Path) -> Path | None:
+        """The same, links followed."""
+        found = self.path(include, includer)
+        return None if found is None else Path(os.path.realpath(found))
+
+    def _in_folders(self, name: str) -> str | None:
+        if name not in self._known:
+            candidates = (os.path.join(folder, name) for folder in self._folders)  # noqa: PTH118
+            self._known[name] = next(filter(_is_file, candidates), None)
+        return self._known[name]
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+
+
 def resolve_include(include: Include, includer: Path, search: Sequence[Path]) -> Path | None:
-    """The project file an #include names, or None: quotes start beside the includer, angles at the search folders."""
-    folders = [includer.parent, *search] if include.quoted else [*search, includer.parent]
-    for folder in folders:
-        candidate = folder / include.name
-        try:
-            if candidate.is_file():
-                return candidate.resolve()
-        except (OSError, ValueError):
-            return None
-    return None
+    """The project file an #include names, links followed, or None."""
+    return IncludeSearch(search).resolved(include, includer)
 
 
 def include_closure(
@@ -86,7 +118,7 @@ def include_closure(
     project that people forget to name (the root, its include folders) are tried after them.
     """
     root = root.resolve()
-    folders = search_folders(root, search)
+    folders = IncludeSearch(search_folders(root, search))
     seen: dict[Path, bytes] = {}
     pending = [main.resolve()]
     while pending:
@@ -100,7 +132,7 @@ def include_closure(
         seen[path] = data
         reached = []
         for include in includes_of(data):
-            found = resolve_include(include, path, folders)
+            found = folders.resolved(include, path)
             if found is None or found in seen or not found.is_relative_to(root):
                 continue
             if not is_third_party(found.relative_to(root)):

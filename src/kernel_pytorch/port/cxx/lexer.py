@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, compress
+from operator import itemgetter
 from typing import NamedTuple
 
 
@@ -22,24 +23,26 @@ class Token(NamedTuple):
 
 
 # The pieces lie end to end, so their lengths give the positions: no match object is made per token, which is half
-# of the time. Group 2 is there for the back reference of raw strings alone.
-_PIECE = re.compile(
-    rb"""(
+# of the time.
+_PATTERN = rb"""
       [ \t\r\n\v\f]+
     | (?!(?:u8|[uUL])?R?["'])[A-Za-z_$\x80-\xff][\w$\x80-\xff]*                          # identifier
     | [(),;{}\[\]~?@`]
     | \.?[0-9](?:[eEpP][+-]|'?[\w.])*                                                    # number
     | //[^\n]*(?:(?:(?<=\\)|(?<=\\\r))\n[^\n]*)*
     | /\*[\s\S]*?(?:\*/|\Z)
-    | (?:u8|[uUL])?R"([^()\\\s"]{0,16})\([\s\S]*?(?:\)\2"|\Z)
+    RAW_STRING
     | (?:u8|[uUL])?R?(?:"[^"\\\n]*(?:\\(?:\r\n|[\s\S])[^"\\\n]*)*"?|'[^'\\\n]*(?:\\(?:\r\n|[\s\S])[^'\\\n]*)*'?)
     | \#\# | \#(?:[ \t]|\\\r?\n)*(?:include(?:_next)?|import)\b | \#[ \t]*\w*
     | <<< | >>> | <<= | >>= | \.\.\. | ->\* | -> | :: | << | >> | <= | >= | == | != | && | \|\| | \+\+ | --
     | [-+*/%&|^]= | [-+*/%&|^!<>=:.]
     | [\s\S]
-    )""",
-    re.VERBOSE,
-)
+"""
+_RAW_STRING = rb"""| (?:u8|[uUL])?R"([^()\\\s"]{0,16})\([\s\S]*?(?:\)\2"|\Z)"""
+_PIECE = re.compile(rb"(" + _PATTERN.replace(b"RAW_STRING", _RAW_STRING) + rb")", re.VERBOSE)
+# A raw string ends as it began, which takes a group, and groups take half of the time. Few files have one.
+_PIECE_BUT_RAW_STRING = re.compile(_PATTERN.replace(b"RAW_STRING", b""), re.VERBOSE)
+_INCLUDES = (b"include", b"include_next", b"import")
 _INCLUDE_PATH = re.compile(rb"<[^>\n]*>")
 _BOM = b"\xef\xbb\xbf"
 
@@ -67,22 +70,43 @@ _KIND = _kinds_by_first_byte()
 def tokenize(data: bytes) -> tuple[Token, ...]:
     """Every token of `data` in order. White space and line continuations between tokens are left out."""
     skipped = len(_BOM) if data.startswith(_BOM) else 0
-    pieces = [found[0] for found in _PIECE.findall(data, skipped)]
-    ends = list(accumulate(map(len, pieces), initial=skipped))
-    table = _KIND
-    kinds = [table[piece[0]] for piece in pieces]
+    pieces = _pieces(data, skipped)
+    places = list(accumulate(map(len, pieces), initial=skipped))
+    ends = places[1:]
+    kinds = list(map(_KIND.__getitem__, map(itemgetter(0), pieces)))
     unsettled = [index for index, kind in enumerate(kinds) if kind == "?"]
     for index in unsettled:
         kinds[index] = _settled(pieces[index])
-    directives = [index for index in unsettled if kinds[index] == "#"]
-    if directives:
-        _settle_directives(kinds, pieces, directives)
+    hashes = [index for index in unsettled if kinds[index] == "#"]
+    for index in hashes:
+        # A `#` is a directive where only white space and comments lie before it on its line.
+        kinds[index] = "directive" if _starts_line(kinds, pieces, index) else "punct"
+    for index in hashes:
+        if kinds[index] == "directive" and pieces[index][1:].strip(b" \t\\\r\n") in _INCLUDES:
+            _join_include_path(data, index, kinds, places, ends)
     make = partial(tuple.__new__, Token)
-    tokens = tuple(map(make, zip(kinds, ends, ends[1:], strict=False)))
-    tokens = tuple(token for token in tokens if token[0])
-    if any(pieces[index].endswith((b"include", b"include_next", b"import")) for index in directives):
-        return _with_include_paths(data, tokens)
-    return tokens
+    return tuple(map(make, compress(zip(kinds, places, ends, strict=False), kinds)))
+
+
+def _pieces(data: bytes, start: int) -> list[bytes]:
+    if b'R"' not in data:
+        return _PIECE_BUT_RAW_STRING.findall(data, start)
+    return [found[0] for found in _PIECE.findall(data, start)]
+
+
+def _join_include_path(data: bytes, index: int, kinds: list[str], starts: list[int], ends: list[int]) -> None:
+    """Makes one string of the pieces of a `<path>` after the #include at `index`."""
+    following = next((at for at in range(index + 1, len(kinds)) if kinds[at]), None)
+    if following is None or b"\n" in data[ends[index] : starts[following]]:
+        return
+    path = _INCLUDE_PATH.match(data, starts[following])
+    if path is None:
+        return
+    kinds[following], ends[following] = "string", path.end()
+    for at in range(following + 1, len(kinds)):
+        if starts[at] >= path.end():
+            break
+        kinds[at] = ""
 
 
 _MOST_BEYOND = 1_000_000
@@ -119,12 +143,6 @@ def _settled(piece: bytes) -> str:
     return "string" if quote.group() == b'"' else "char"
 
 
-def _settle_directives(kinds: list[str], pieces: list[bytes], directives: list[int]) -> None:
-    """A `#` is a directive where only white space and comments lie before it on its line."""
-    for index in directives:
-        kinds[index] = "directive" if _starts_line(kinds, pieces, index) else "punct"
-
-
 def _starts_line(kinds: list[str], pieces: list[bytes], index: int) -> bool:
     back = index - 1
     while back >= 0:
@@ -138,28 +156,6 @@ def _starts_line(kinds: list[str], pieces: list[bytes], index: int) -> bool:
             return False
         back -= 1
     return True
-
-
-def _with_include_paths(data: bytes, tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Makes one string token of the `<path>` after an #include."""
-    result: list[Token] = []
-    until = -1
-    for index, token in enumerate(tokens):
-        if token.start < until:
-            continue
-        result.append(token)
-        if token.kind == "directive" and data[token.end - 1 : token.end] in (b"e", b"t") and index + 1 < len(tokens):
-            following = tokens[index + 1]
-            path = _INCLUDE_PATH.match(data, following.start)
-            name = data[token.start + 1 : token.end].strip(b" \t\\\r\n")
-            if (
-                path
-                and name in (b"include", b"include_next", b"import")
-                and b"\n" not in data[token.end : following.start]
-            ):
-                result.append(Token("string", path.start(), path.end()))
-                until = path.end()
-    return tuple(result)
 
 
 # No longer than 64 bits: Python itself refuses numbers of thousands of digits.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, grammar_names
 
 if TYPE_CHECKING:
     import tree_sitter
 
+# A third of all nodes, and nobody asks for one: what stands between brackets and commas is in the tree.
+_LEFT_OUT = frozenset({"comment", "(", ")", "[", "]", "{", "}", ",", ";"})
 _WRAP_STATEMENTS = b"void kpt_(){"
 
 
@@ -24,7 +26,7 @@ class Node:
     end: int
     role: str
     parent: Node | None
-    children: list[Node] = field(default_factory=list)
+    children: Sequence[Node] = ()
 
     def child(self, role: str) -> Node | None:
         """The first child with that role."""
@@ -39,7 +41,8 @@ class Node:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.children))
+            if node.children:
+                stack.extend(node.children[::-1])
 
     def ancestors(self) -> Iterator[Node]:
         """The parents, nearest first."""
@@ -59,28 +62,34 @@ def parse_fragment(text: bytes, offset: int) -> Node:
 
 
 def convert(start: tree_sitter.Node, shift: int = 0) -> Node:
-    """Our own nodes for a tree-sitter node: named ones, plus operators, which tree-sitter keeps nameless."""
+    """Our own nodes for a tree-sitter node: named ones, plus operators and keywords, which have no name there."""
+    # A node's kind and role as numbers: tree-sitter makes a new string each time it is asked for a name.
+    kinds, roles = grammar_names()
     cursor = start.walk()
     root = Node(start.type, start.start_byte + shift, start.end_byte + shift, "", None)
-    parent = root
     if not cursor.goto_first_child():
         return root
-    depth = 1
+    parent = root
+    siblings: list[Node] = []
+    root.children = siblings
+    above: list[list[Node]] = []  # the children of each parent that is still open, outermost first
     while True:
         raw = cursor.node
         assert raw is not None
-        role = cursor.field_name or ""
-        if raw.type != "comment":
-            node = Node(raw.type, raw.start_byte + shift, raw.end_byte + shift, role, parent)
-            parent.children.append(node)
-            if raw.child_count and cursor.goto_first_child():
+        kind = kinds[raw.kind_id]
+        if kind not in _LEFT_OUT:
+            node = Node(kind, raw.start_byte + shift, raw.end_byte + shift, roles[cursor.field_id], parent)
+            siblings.append(node)
+            if cursor.goto_first_child():
+                above.append(siblings)
                 parent = node
-                depth += 1
+                siblings = []
+                node.children = siblings
                 continue
         while not cursor.goto_next_sibling():
-            cursor.goto_parent()
-            depth -= 1
-            if depth == 0:
+            if not above:
                 return root
+            cursor.goto_parent()
             assert parent.parent is not None
             parent = parent.parent
+            siblings = above.pop()

@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from functools import cache, cached_property, lru_cache, wraps
+from typing import TYPE_CHECKING, TypeVar
 
 from kernel_pytorch.port.cxx.lexer import Token, safe_cut, tokenize
 from kernel_pytorch.port.source import SourceFile, language_of
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree
+    from tree_sitter import Language, Node, Parser, Tree
+
+T = TypeVar("T")
 
 # A tree takes about 25 times the bytes of its source: larger files are machine-made tables, and get names only.
 MAX_PARSED_BYTES = 8_000_000
 # The parser tries every reading of `a<b>::c<d>::`: its time grows with the third power of how long that goes on.
 MAX_ANGLES = 300
 PIECE_BYTES = 1_000_000
+_ERROR_KIND = 0xFFFF  # tree-sitter's number for text that it could not read
 
 
 @dataclass(frozen=True)
 class CxxFile(SourceFile):
     """A file that a C++ compiler reads."""
+
+    def __hash__(self) -> int:
+        # Files are keys of many caches. Both hashes are kept by their objects, so that this is all but free.
+        return hash((self.path, self.data))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[bytes]:
+        """The different words of the file, those in comments and strings too."""
+        if len(self.data) <= PIECE_BYTES:
+            return frozenset(_WORD.findall(self.data))
+        return frozenset(found[0] for found in _WORD.finditer(self.data))
+
+    @cached_property
+    def _vocabulary_text(self) -> bytes:
+        return b" ".join(self.vocabulary)
+
+    def holds(self, text: bytes) -> bool:
+        """Whether some bytes stand anywhere in the file. Part of a word is looked for in the different words alone:
+        a tenth of the text."""
+        return text in (self._vocabulary_text if _is_word(text) else self.data)
 
     @cached_property
     def tokens(self) -> tuple[Token, ...]:
@@ -52,7 +76,7 @@ class CxxFile(SourceFile):
         """Why `tree` must not be asked for; empty where it may."""
         if len(self.data) > MAX_PARSED_BYTES:
             return f"{len(self.data)} bytes"
-        if self.data.count(b"<") > MAX_ANGLES and _most_angles(self) > MAX_ANGLES:
+        if self.data.count(b"<") > MAX_ANGLES and _may_have_many(self.data) and _most_angles(self) > MAX_ANGLES:
             return f"more than {MAX_ANGLES} template brackets in one statement"
         return ""
 
@@ -61,6 +85,30 @@ class CxxFile(SourceFile):
         if isinstance(token, tuple):
             return self.data[token.start : token.end]
         return self.data[token.start_byte : token.end_byte]
+
+
+_WORD = re.compile(rb"\w+")
+
+
+@cache
+def _is_word(text: bytes) -> bool:
+    return _WORD.fullmatch(text) is not None
+
+
+def read_once(read: Callable[[CxxFile], T]) -> Callable[[CxxFile], T]:
+    """Makes a function read each file once. What it gives is kept with the file, and must not refer to it: neither
+    would ever be freed."""
+    key = f"{read.__module__}.{read.__qualname__}"
+
+    @wraps(read)
+    def kept(src: CxxFile) -> T:
+        known = src.__dict__
+        if key not in known:
+            known[key] = read(src)
+        found: T = known[key]
+        return found
+
+    return kept
 
 
 def cxx_file(path: str, data: bytes) -> CxxFile:
@@ -77,6 +125,15 @@ def pieces(src: CxxFile) -> Iterator[CxxFile]:
         start = end
 
 
+_NO_CODE = re.compile(rb"//[^\n]*|/\*[\s\S]*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:\\[^'\n]{1,8}|[^'\\\n])'")
+_STATEMENT_END = re.compile(rb"[;{}#]")
+
+
+def _may_have_many(data: bytes) -> bool:
+    """Whether a statement may hold more than MAX_ANGLES `<`. `<<` counts as two. Almost no file needs a closer look."""
+    return any(part.count(b"<") > MAX_ANGLES for part in _STATEMENT_END.split(_NO_CODE.sub(b"", data)))
+
+
 def _most_angles(src: CxxFile) -> int:
     """The most `<` in one statement. A directive is none: a header may consist of includes."""
     most = count = 0
@@ -90,9 +147,26 @@ def _most_angles(src: CxxFile) -> int:
 
 
 @lru_cache(maxsize=1)
-def _parser() -> Parser:
+def _language() -> Language:
     # Imported on first use: a plain rename of one file must not pay for it.
     import tree_sitter
     import tree_sitter_cuda
 
-    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+    return tree_sitter.Language(tree_sitter_cuda.language())
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    import tree_sitter
+
+    return tree_sitter.Parser(_language())
+
+
+@lru_cache(maxsize=1)
+def grammar_names() -> tuple[Mapping[int, str], Mapping[int | None, str]]:
+    """What the grammar calls its kinds of node and its fields, by their numbers. No field is an empty name."""
+    language = _language()
+    kinds = {number: language.node_kind_for_id(number) or "" for number in range(language.node_kind_count)}
+    fields: dict[int | None, str] = {None: "", 0: ""}
+    fields |= {number: language.field_name_for_id(number) or "" for number in range(1, language.field_count + 1)}
+    return {**kinds, _ERROR_KIND: "ERROR"}, fields

@@ -51,9 +51,8 @@ class FileSyntax:
 Interest = Callable[[bytes, int, int], bool]
 
 
-# Syntax takes some forty times the memory of its text. What is kept is that of a large unit, which is asked for again
-# for every file of it that changes.
-_MOST_KEPT_BYTES = 3_000_000
+# Syntax and tokens take some sixty times the memory of their text. What is kept is for headers that units share.
+_MOST_KEPT_BYTES = 1_000_000
 _KEPT: OrderedDict[tuple[CxxFile, Interest, bool], FileSyntax] = OrderedDict()
 
 
@@ -65,7 +64,7 @@ def file_syntax(source: CxxFile, interest: Interest, *, parse: bool = True) -> F
         _KEPT.move_to_end(key)
         return found
     found = _KEPT[key] = _read(source, interest, parse)
-    while len(_KEPT) > 1 and sum(len(kept.data) for kept, _, parsed in _KEPT if parsed) > _MOST_KEPT_BYTES:
+    while len(_KEPT) > 1 and sum(len(kept.data) for kept, _, _ in _KEPT) > _MOST_KEPT_BYTES:
         _KEPT.popitem(last=False)
     return found
 

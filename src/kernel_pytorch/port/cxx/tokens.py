@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from operator import attrgetter
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 OPENING = {b"(": b")", b"[": b"]", b"{": b"}"}
 CLOSING = frozenset(OPENING.values())
 
 
-@lru_cache(maxsize=4)
+@read_once
 def words(src: CxxFile) -> Mapping[bytes, tuple[int, ...]]:
     """Each identifier of a file with the indexes of its tokens in `src.code`."""
     found: dict[bytes, list[int]] = defaultdict(list)
@@ -33,6 +33,15 @@ def text_at(src: CxxFile, index: int) -> bytes:
     return src.data[token.start : token.end]
 
 
+def is_string(src: CxxFile, offset: int) -> bool:
+    """Whether a string, or the path of an #include, starts at an offset: not one inside a comment or another string."""
+    index = bisect_left(src.tokens, offset, key=_START)
+    return index < len(src.tokens) and src.tokens[index].start == offset and src.tokens[index].kind == "string"
+
+
+_START = attrgetter("start")
+
+
 def punctuation(src: CxxFile, text: bytes) -> Iterator[int]:
     """Indexes in `src.code` of a punctuator, found in the bytes first: most files have few of the rare ones."""
     starts = _code_starts(src)
@@ -42,7 +51,7 @@ def punctuation(src: CxxFile, text: bytes) -> Iterator[int]:
             yield index
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _code_starts(src: CxxFile) -> list[int]:
     return [token.start for token in src.code]
 
@@ -55,7 +64,7 @@ def closing(src: CxxFile, opening: int) -> int | None:
 _SNAPSHOT_DEPTH = 200
 
 
-@lru_cache(maxsize=4)
+@read_once
 def _brackets(src: CxxFile) -> Mapping[int, int]:
     """Every bracket with the one that closes it, in one pass.
 

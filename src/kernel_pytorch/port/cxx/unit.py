@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+BOM = b"\xef\xbb\xbf"
 _DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([^)\n]*\))?((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
 
 
@@ -53,6 +54,13 @@ class Unit:
     files: tuple[CxxFile, ...]
     wave: str = "logical32"
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.files, self.wave))
+
     def file(self, path: str) -> CxxFile | None:
         """The file of that path, if it belongs to the unit."""
         return self._by_path.get(path)
@@ -70,15 +78,40 @@ class Unit:
                 found[macro.name].append(macro)
         return {name: tuple(macros) for name, macros in found.items()}
 
+    def functions(self, name: bytes) -> tuple[Function, ...]:
+        """The function definitions of that unqualified name. Parses the files that have the word."""
+        return tuple(
+            function
+            for file in self.files
+            if file.holds(name) and file.is_parsable
+            for function in functions_of(file)
+            if function.name == name
+        )
+
     @cached_property
-    def functions(self) -> Mapping[bytes, tuple[Function, ...]]:
-        """Every function definition of the unit, by unqualified name. Parses the files."""
-        found: dict[bytes, list[Function]] = defaultdict(list)
-        for file in self.files:
-            if file.is_parsable:
-                for function in functions_of(file):
-                    found[function.name].append(function)
-        return {name: tuple(functions) for name, functions in found.items()}
+    def has_marks(self) -> bool:
+        """Whether a file begins with a byte order mark."""
+        return any(file.data.startswith(BOM) for file in self.files)
+
+    @cached_property
+    def texts(self) -> tuple[bytes, ...]:
+        """The bytes of every file."""
+        return tuple(file.data for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(map(len, self.texts))
+
+    def holds(self, text: bytes) -> bool:
+        """Whether some bytes stand anywhere in one of the files."""
+        if text not in self._held:
+            self._held[text] = any(file.holds(text) for file in self.files)
+        return self._held[text]
+
+    @cached_property
+    def _held(self) -> dict[bytes, bool]:
+        return {}
 
 
 def unit_of(*files: CxxFile) -> Unit:
@@ -88,27 +121,43 @@ def unit_of(*files: CxxFile) -> Unit:
 
 def macros_of(file: CxxFile) -> Iterable[Macro]:
     """The #defines of one file. Comments are not looked into: a commented-out #define may be listed."""
-    for match in _DEFINE.finditer(file.data):
+    for name, parameters, start, body_start, body_end in _defines(file):
+        yield Macro(name, file, parameters, start, body_start, body_end)
+
+
+@read_once
+def _defines(file: CxxFile) -> list[tuple[bytes, tuple[bytes, ...] | None, int, int, int]]:
+    found = []
+    for match in _DEFINE.finditer(file.data) if b"define" in file.data else ():
         parameters = match.group(2)
         names = None
         if parameters is not None:
             names = tuple(name.strip() for name in parameters[1:-1].split(b",") if name.strip())
-        yield Macro(match.group(1), file, names, match.start(), match.start(3), match.end(3))
+        found.append((match.group(1), names, match.start(), match.start(3), match.end(3)))
+    return found
 
 
 def functions_of(file: CxxFile) -> Iterable[Function]:
     """The function definitions of one file."""
+    for name, node in _definitions(file):
+        yield Function(name, file, node)
+
+
+@read_once
+def _definitions(file: CxxFile) -> list[tuple[bytes, Node]]:
+    found = []
     pending = [file.tree.root_node]
     while pending:
         node = pending.pop()
         if node.type == "function_definition":
             name = _declared_name(node.child_by_field_name("declarator"))
             if name is not None:
-                yield Function(file.data[name.start_byte : name.end_byte], file, node)
+                found.append((file.data[name.start_byte : name.end_byte], node))
         if node.type not in ("compound_statement", "expression_statement", "preproc_include") or (
             node.type == "compound_statement" and node.parent is not None and node.parent.type != "function_definition"
         ):
             pending.extend(reversed(node.children))
+    return found
 
 
 def _declared_name(node: Node | None) -> Node | None:

@@ -11,8 +11,9 @@ from kernel_pytorch.core.findings import Edit, Finding, Held, Safety
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings, compiled_text
 from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.includes import Include
+from kernel_pytorch.port.cxx.reparse import is_read_alike
 from kernel_pytorch.port.cxx.source import CxxFile
-from kernel_pytorch.port.cxx.unit import Unit, unit_of
+from kernel_pytorch.port.cxx.unit import BOM, Unit, unit_of
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.file_failure import failure_finding
 from kernel_pytorch.port.hipify.large import rename_large
@@ -34,11 +35,11 @@ from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_ne
 from kernel_pytorch.port.names.table import Name, project_names
 from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.suppress import apply_suppressions
+from kernel_pytorch.port.wave.collectives import is_wave_file
 
 WAVES = ("logical32", "native")
 WAVE_CALL = b"kpt_wave("
 MAX_PASSES = 4
-BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -101,22 +102,24 @@ def hipify_file(
     """Ports one file as part of its unit. The same input gives the same bytes; a second run changes nothing."""
     options = options or HipifyOptions()
     unit = unit or unit_of(src)
-    if any(file.data.startswith(BOM) for file in unit.files):
+    if unit.has_marks:
         # A byte order mark is no part of the first line, and stays in front of whatever is put there.
         bare = {id(file): _without_mark(file) for file in unit.files}
         inner = bare.get(id(src)) or _without_mark(src)
         made = hipify_file(inner, Unit(tuple(bare[id(file)] for file in unit.files), unit.wave), options, is_local)
         mark = BOM if src.data.startswith(BOM) else b""
         return replace(made, before=src.data, after=mark + made.after)
-    first = _one_pass(src, unit, options, is_local)
-    if not first.changed or not src.is_parsable or not src.tree.root_node.has_error:
+    first, edits = _one_pass(src, unit, options, is_local)
+    if not first.changed or not _depends_on_parser(src) or not src.tree.root_node.has_error:
         return first
     # What a parser makes of broken code depends on what stands around it, which the edits changed.
     last = first
-    for _ in range(MAX_PASSES):
+    for number in range(MAX_PASSES):
         again = replace(src, data=last.after)
+        if number == 0 and _is_read_alike(src, again, edits):
+            return first
         seen = Unit(tuple(again if file is src else file for file in unit.files), unit.wave)
-        last = _one_pass(again, seen, options, is_local)
+        last, _ = _one_pass(again, seen, options, is_local)
         if not last.changed:
             more = tuple(shim for shim in last.shims if shim not in first.shims)
             return replace(first, after=last.after, shims=(*first.shims, *more))
@@ -137,7 +140,28 @@ def _without_mark(file: CxxFile) -> CxxFile:
     return replace(file, data=file.data[len(BOM) :]) if file.data.startswith(BOM) else file
 
 
-def _one_pass(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None) -> HipifiedFile:
+def _depends_on_parser(src: CxxFile) -> bool:
+    """Whether a rule looks at the file's tree: those about waves do. The others read tokens, which nothing breaks."""
+    return src.is_parsable and is_wave_file(src)
+
+
+def _is_read_alike(src: CxxFile, again: CxxFile, edits: EditSet) -> bool:
+    """Whether the edits are all that changed, and the parser reads the rest as before: then another pass would find
+    what the first one found. Gates move whole lines, which is more than the edits say."""
+    if edits.apply(src.data) != again.data or not again.is_parsable:
+        return False
+    return is_read_alike(src.tree.root_node, again.tree.root_node, edits)
+
+
+def _one_pass(
+    src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None
+) -> tuple[HipifiedFile, EditSet]:
+    """The file ported once, and the edits that were made."""
+    edits = EditSet()
+    return _ported(src, unit, options, is_local, edits), edits
+
+
+def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal | None, edits: EditSet) -> HipifiedFile:
     layout = layout_named(options.layout)
     if src.data.find(b"\0", 0, 8192) >= 0:
         # Binary, or UTF-16: neither is C++ as a compiler would read it.
@@ -156,7 +180,6 @@ def _one_pass(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLoca
     found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
     if layout.is_built_by_torch:
         found = tuple(one for one in found if not _is_done_by_torch(src, one))
-    edits = EditSet()
     applied, held = _apply(found, edits, own, options)
     if any(WAVE_CALL in text for _, _, text in edits) and (shim := shims()[b"kpt_wave"]) not in naming.needed_shims:
         naming.needed_shims.append(shim)
@@ -191,8 +214,7 @@ def _one_pass(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLoca
 def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None:
     """The functions that HIP lacks and the file calls, besides those that its names show, less those it has already."""
     live = compiled_text(src)
-    texts = tuple(file.data for file in unit.files)
-    needed = overloads_needed(live, texts, lambda offset: device_region_at(src, offset) is not None)
+    needed = overloads_needed(live, unit.texts, lambda offset: device_region_at(src, offset) is not None)
     if layout.is_built_by_torch and is_left_by_torch(live):
         needed.append(shims()[b"cub::"])
     naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]

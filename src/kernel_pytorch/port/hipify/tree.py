@@ -1,24 +1,28 @@
-"""Groups of CUDA files that are seen together: which files, their way to HIP, a whole folder on all cores."""
+"""Groups of CUDA files that are seen together: which files, and their way to HIP."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.core.read_file import read_bytes, why_refused
 from kernel_pytorch.port.cxx.include_folders import inferred_folders
-from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, resolve_include, search_folders
+from kernel_pytorch.port.cxx.includes import (
+    Include,
+    IncludeSearch,
+    include_closure,
+    includes_of,
+    search_folders,
+)
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.file_failure import not_looked_at
+from kernel_pytorch.port.hipify.collector import collector_away
 from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_or_say
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
-from kernel_pytorch.port.layouts import layout_named
-from kernel_pytorch.port.names.compat_header import Needs
 from kernel_pytorch.port.settings import project_of
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 
@@ -41,29 +45,42 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Done:
-    """One file of a task: its figures, and what a compatibility header must give it."""
+class OpenTask:
+    """A task whose files have been read: the unit of all its members, and where their includes are looked up."""
 
-    stats: FileStats
-    needs: Needs
+    task: Task
+    root: Path
+    unit: Unit
+    folders: IncludeSearch
+
+
+def open_task(task: Task, options: HipifyOptions) -> OpenTask:
+    """Reads the members of a task."""
+    root = task.root.resolve()
+    pairs = zip(task.shown or task.members, task.members, strict=True)
+    unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
+    return OpenTask(task, root, unit, IncludeSearch(search_folders(root, task.search)))
 
 
 def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
     """Ports the chosen files of a task, each in the unit of all its members, in the order of the members."""
-    root = task.root.resolve()
-    shown = task.shown or task.members
-    pairs = zip(shown, task.members, strict=True)
-    unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
-    folders = search_folders(root, task.search)
-    chosen = set(task.chosen)
-    for path, src in zip(task.members, unit.files, strict=True):
-        if path in chosen:
-            yield hipify_or_say(src, unit, options, partial(is_local_to, root / path, folders))
+    opened = open_task(task, options)
+    with collector_away(opened.unit.size):
+        yield from hipify_members(opened, task.chosen, options)
 
 
-def is_local_to(path: Path, folders: Sequence[Path], include: Include) -> bool:
+def hipify_members(opened: OpenTask, chosen: Iterable[str], options: HipifyOptions) -> Iterator[HipifiedFile]:
+    """Ports some members of a task."""
+    wanted = set(chosen)
+    for path, src in zip(opened.task.members, opened.unit.files, strict=True):
+        if path in wanted:
+            is_local = partial(is_local_to, opened.root / path, opened.folders)
+            yield hipify_or_say(src, opened.unit, options, is_local)
+
+
+def is_local_to(path: Path, folders: IncludeSearch, include: Include) -> bool:
     """Whether an #include of the file at `path` names a file of the project."""
-    return resolve_include(include, path, folders) is not None
+    return folders.path(include, path) is not None
 
 
 def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
@@ -72,6 +89,8 @@ def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
         raise UsageError(f"{path}: no such file")
     main = path.resolve()
     members = [at.relative_to(main.parent).as_posix() for at in include_closure(path, main.parent, search)]
+    if not members:
+        raise UsageError(f"{path}: cannot be read ({why_refused(main, main.parent) or 'permission denied'})")
     shown = [path.as_posix(), *((path.parent / name).as_posix() for name in members[1:])]
     return Task(main.parent, tuple(members), (main.name,), tuple(search), tuple(shown))
 
@@ -105,7 +124,7 @@ def tasks_of(
     known = {path.resolve(): path.relative_to(root).as_posix() for path in files}
     wanted = set(known.values()) if chosen is None else set(chosen)
     search = (*search, *inferred_folders(root, known, search))
-    folders = search_folders(root.resolve(), search)
+    folders = IncludeSearch(search_folders(root.resolve(), search))
     leader = {name: name for name in known.values()}
     sizes: dict[str, int] = {}
     reaches: dict[str, list[str]] = {}
@@ -114,7 +133,7 @@ def tasks_of(
         sizes[name] = len(data)
         reaches[name] = []
         for include in includes_of(data):
-            found = resolve_include(include, path, folders)
+            found = folders.resolved(include, path)
             if found in known:
                 reaches[name].append(known[found])
                 leader[_top(leader, name)] = _top(leader, known[found])
@@ -146,51 +165,3 @@ def _closure(name: str, reaches: dict[str, list[str]]) -> list[str]:
     for item in seen:
         seen.extend(other for other in reaches[item] if other not in seen)
     return seen
-
-
-def run_task(task: Task, options: HipifyOptions, target: Path | None) -> list[Done]:
-    """Ports the chosen files of a task and writes them below `target`, if there is one."""
-    layout = layout_named(options.layout)
-    done: list[Done] = []
-    for result in hipify_task(task, options):
-        name = layout.written_name(result.path)
-        if target is not None:
-            path = target / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(result.after)
-        done.append(Done(file_stats(result, name if target is not None else ""), result.needs))
-    return done
-
-
-def run_tasks(
-    tasks: Sequence[Task], options: HipifyOptions, target: Path | None, workers: int | None = None
-) -> Iterator[Done]:
-    """Runs tasks on all cores. Only a few are in flight at a time, so memory does not grow with the tree."""
-    workers = workers or os.cpu_count() or 1
-    if workers == 1 or len(tasks) < 4:
-        for task in tasks:
-            yield from run_task(task, options, target)
-        return
-    # Imported here: it takes a tenth of the time one small file needs.
-    from concurrent.futures import FIRST_COMPLETED, wait
-
-    from kernel_pytorch.core.worker_pool import worker_pool
-
-    with worker_pool(workers, _quiet_worker) as pool:
-        waiting = iter(tasks)
-        running = set()
-        for task in waiting:
-            running.add(pool.submit(run_task, task, options, target))
-            if len(running) >= workers * 3:
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    yield from future.result()
-        for future in running:
-            yield from future.result()
-
-
-def _quiet_worker() -> None:
-    import gc
-
-    # Tokens are millions of small tuples without cycles: collecting them costs a third of the time and frees nothing.
-    gc.disable()

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from weakref import WeakKeyDictionary
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
 from kernel_pytorch.port.cxx.includes import Include, includes_of
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.sought import Sought, sought
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
+from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.names.rename import Naming, newline_of
 
 # cuda_runtime.h brings these in by way of crt/common_functions.h; hip_runtime.h does not, and declares a device memcpy
 # of its own, so that a host call then finds only that one.
+_OF_STRING = [
+    *(b"mem" + end for end in b"cpy set move cmp chr".split()),
+    *(b"str" + end for end in b"len cmp ncmp cpy ncpy cat ncat chr rchr str tok dup error".split()),
+]
+_OF_MATH = b"isfinite isnan isinf signbit fpclassify isnormal".split()
 _BROUGHT_BY_CUDA = {
-    "string.h": re.compile(
-        rb"(?<![\w.:>])(?:mem(?:cpy|set|move|cmp|chr)|str(?:len|cmp|ncmp|cpy|ncpy|cat|ncat|chr|rchr|str|tok|dup|error))\s*\("
-    ),
-    "math.h": re.compile(rb"(?<![\w.:>])(?:isfinite|isnan|isinf|signbit|fpclassify|isnormal)\s*\("),
-    "time.h": re.compile(
-        rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)"
+    "string.h": sought(rb"(?<![\w.:>])(?:" + b"|".join(_OF_STRING) + rb")\s*\(", *_OF_STRING),
+    "math.h": sought(rb"(?<![\w.:>])(?:" + b"|".join(_OF_MATH) + rb")\s*\(", *_OF_MATH),
+    "time.h": sought(
+        rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)",
+        b"time",
+        b"clock",
+        b"timespec",
+        b"clock_gettime",
     ),
 }
 # <cmath> is no other spelling of <math.h>: it gives std::isfinite and not ::isfinite.
@@ -36,24 +43,26 @@ def implicit_headers(unit: Unit) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _implicit(unit: Unit) -> tuple[str, ...]:
-    return tuple(header for header in _BROUGHT_BY_CUDA if any(header in _relied_on(file) for file in unit.files))
+    return tuple(header for header in _BROUGHT_BY_CUDA if any(_relies(file, header) for file in unit.files))
 
 
-# Kept as long as the file is: every file of a unit is asked for again where one of them changes.
-_RELIED_ON: WeakKeyDictionary[CxxFile, frozenset[str]] = WeakKeyDictionary()
+@read_once  # every file of a unit is asked for again where one of them changes
+def _answers(file: CxxFile) -> dict[str, bool]:
+    return {}
 
 
-def _relied_on(file: CxxFile) -> frozenset[str]:
-    found = _RELIED_ON.get(file)
-    if found is None:
-        relied = (header for header, used in _BROUGHT_BY_CUDA.items() if _relies(file, header, used))
-        found = _RELIED_ON[file] = frozenset(relied)
-    return found
+def _relies(file: CxxFile, header: str) -> bool:
+    answers = _answers(file)
+    if header not in answers:
+        answers[header] = _finds_use(file, header, _BROUGHT_BY_CUDA[header])
+    return answers[header]
 
 
-def _relies(file: CxxFile, header: str, used: re.Pattern[bytes]) -> bool:
+def _finds_use(file: CxxFile, header: str, used: Sought) -> bool:
     # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
-    if used.search(file.data) is None or (file.is_parsable and used.search(compiled_text(file)) is None):
+    if file.vocabulary.isdisjoint(used.words) or used.search(file.data) is None:
+        return False
+    if file.is_parsable and used.search(compiled_text(file)) is None:
         return False
     return header != "math.h" or "math.h" not in {include.name for include in _real_includes(file)}
 
@@ -63,8 +72,7 @@ def _real_includes(src: CxxFile) -> list[Include]:
     found = includes_of(src.data)
     if not any(mark in src.data for mark in (b"/*", b"//")) or not src.is_parsable:
         return found
-    paths = {token.start for token in src.tokens if token.kind == "string"}
-    return [include for include in found if include.start in paths]
+    return [include for include in found if is_string(src, include.start)]
 
 
 def includes_header(src: CxxFile, header: str) -> bool:
@@ -79,7 +87,7 @@ def includes_header(src: CxxFile, header: str) -> bool:
 
 def half_blas(src: CxxFile, unit: Unit, naming: Naming) -> list[Edit]:
     """hipBLAS takes __half only where HIPBLAS_USE_HIP_HALF is defined before its header: elsewhere it is uint16_t."""
-    if not any(b"cublasH" in file.data for file in unit.files) or _HALF_BLAS in src.data:
+    if not unit.holds(b"cublasH") or _HALF_BLAS in src.data:
         return []
     newline = newline_of(src)
     for include, change in naming.headers:

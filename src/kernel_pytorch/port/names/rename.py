@@ -10,6 +10,7 @@ from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, is_compiled
 from kernel_pytorch.port.cxx.includes import Include, includes_of
 from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.names.call_shapes import wrapping
 from kernel_pytorch.port.names.headers import RULES_OWN, RUNTIME_HEADER, HeaderChange, header_change
 from kernel_pytorch.port.names.shims import Shim, shims
@@ -121,14 +122,9 @@ def _finding(src: CxxFile, use: Use, code: str, message: str, note: str) -> Find
 
 
 def _headers(src: CxxFile, is_local: IsLocal, result: Naming) -> None:
-    includes = includes_of(src.data)
-    quoted = {token.start for token in src.tokens if token.kind == "string"} if includes else set()
-    for include in includes:
-        # Inside a comment or a raw string it is not an include at all.
-        if include.start not in quoted or is_local(include):
-            continue
+    for include in includes_of(src.data):
         change = header_change(include)
-        if change is None:
+        if change is None or not is_string(src, include.start) or is_local(include):
             continue
         result.headers.append((include, change))
         shim = shims().get(_WITH_SHIM_HEADERS.get(include.name, b""))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+from kernel_pytorch.port.cxx.sought import sought
+
 # A block of these files begins with its names, then after "<" the headers it needs. A header of ours that holds several
 # has them in this order.
 _FILES = (
@@ -64,9 +66,12 @@ def shims() -> dict[bytes, Shim]:
 
 # HIP has atomicAdd for float and double; CUDA for the 16-bit types as well, under the same name.
 # A number as the value says that the sum is none of 16 bits.
-_CALLS_ATOMIC_ADD = re.compile(rb"(?<![\w.>])atomicAdd\s*\((?!(?:[^(),;{}]|\([^();{}]*\))*,\s*[-+]?\d[\w.]*\s*\))")
-_DEFINES_ATOMIC_ADD = re.compile(
-    rb"atomicAdd\s*\(\s*(?:volatile\s+)?(?:c10::Half|at::Half|(?:__)?half2?|(?:__)?(?:nv_|hip_)?bfloat162?)\s*\*"
+_CALLS_ATOMIC_ADD = sought(
+    rb"(?<![\w.>])atomicAdd\s*\((?!(?:[^(),;{}]|\([^();{}]*\))*,\s*[-+]?\d[\w.]*\s*\))", b"atomicAdd"
+)
+_DEFINES_ATOMIC_ADD = sought(
+    rb"atomicAdd\s*\(\s*(?:volatile\s+)?(?:c10::Half|at::Half|(?:__)?half2?|(?:__)?(?:nv_|hip_)?bfloat162?)\s*\*",
+    b"atomicAdd",
 )
 _SIXTEEN_BITS = (
     (re.compile(rb"\b(?:__)?half2?\b"), b"atomicAdd(half)"),
@@ -75,7 +80,7 @@ _SIXTEEN_BITS = (
 
 
 # CUDA has min and max of int and unsigned, which compare as unsigned; HIP turns a mixed pair into double.
-_MIN_MAX = re.compile(rb"(?<![\w.:>])(?:min|max)\s*\(([^;{}]{1,200})")
+_MIN_MAX = sought(rb"(?<![\w.:>])(?:min|max)\s*\(([^;{}]{1,200})", b"min", b"max")
 _GIVEN = re.compile(rb"(?<=\w)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 _UNSIGNED = re.compile(rb"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b|\b\d+[uU]\b")
 
@@ -83,6 +88,8 @@ _UNSIGNED = re.compile(rb"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b|\b\
 def mixes_signs(data: bytes) -> bool:
     """Whether a file calls min or max with an argument that is visibly unsigned beside one that is not."""
     for found in _MIN_MAX.finditer(data):
+        if _UNSIGNED.search(found.group(1)) is None:
+            continue
         depth, start, arguments = 0, found.start(1), []
         for at in range(found.start(1), found.end(1)):
             byte = data[at : at + 1]
@@ -100,34 +107,41 @@ def mixes_signs(data: bytes) -> bool:
 
 
 # CUDA 13 gave these two names the arguments of its _v2 functions; HIP keeps both forms apart.
-_TAKES_LOCATION = re.compile(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(")
-_LOCATION = re.compile(rb"\bcudaMemLocation\b")
+_TAKES_LOCATION = sought(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(", b"cudaMemPrefetchAsync", b"cudaMemAdvise")
+_LOCATION = sought(rb"\bcudaMemLocation\b", b"cudaMemLocation")
 # CUDA's C++ header has this name with flags as well; HIP calls that hipEventCreateWithFlags.
-_EVENT_WITH_FLAGS = re.compile(rb"\bcudaEventCreate\s*\((?:[^(),;{}]|\([^();{}]*\))*,")
+_EVENT_WITH_FLAGS = sought(rb"\bcudaEventCreate\s*\((?:[^(),;{}]|\([^();{}]*\))*,", b"cudaEventCreate")
 # CUDA 12 dropped the three arguments of this one that told about errors, and made the last one flags.
-_INSTANTIATES_WITH_FLAGS = re.compile(
-    rb"\bcudaGraphInstantiate\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){1,2}\)"
+_INSTANTIATES_WITH_FLAGS = sought(
+    rb"\bcudaGraphInstantiate\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){1,2}\)",
+    b"cudaGraphInstantiate",
 )
-_SYMBOL_WITH_DEFAULTS = re.compile(
-    rb"\bcudaMemcpy(?:To|From)SymbolAsync\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){2,3}\)"
+_SYMBOL_WITH_DEFAULTS = sought(
+    rb"\bcudaMemcpy(?:To|From)SymbolAsync\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){2,3}\)",
+    b"SymbolAsync",
 )
 # nvcc's math functions that the host has too; HIP's are the device's alone.
-_HOST_MATH = re.compile(rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(")
+_HOST_MATH = sought(
+    rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(", b"rsqrt", b"rcbrt", b"sinpi", b"cospi", b"normcdf"
+)
 # HIP has these for bfloat162 alone.
-_HALF2_MAX = re.compile(rb"\b__h(?:max|min)2\s*\(")
+_HALF2_MAX = sought(rb"\b__h(?:max|min)2\s*\(", b"__hmax2", b"__hmin2")
 _HALF2 = re.compile(rb"\b(?:__)?half2\b")
 # The type to compute in, given as a data type: the last argument but one of cuBLAS' products.
 _COMPUTES_IN_DATA_TYPE = re.compile(rb"\bCUDA_[RC]_\w+\s*,\s*(?:CUBLAS_GEMM_\w+|\w*algo\w*)\s*\)")
-_GEMM_EX = re.compile(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(")
-_ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
+_GEMM_EX = sought(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(", b"cublasGemm")
+_ERROR_TEXT = sought(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(", b"GetError")
 
 
 # What a namespace gives and a header's name does not tell: libcu++, and a function of cooperative groups.
 _BY_USE = (
-    (re.compile(rb"(?<![\w:])(?:::)?cuda::std\b"), b"cuda::std"),
-    (re.compile(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b"), b"cuda::atomic_ref"),
-    (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b"), b"cuda::ceil_div"),
-    (re.compile(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\("), b"cg::labeled_partition"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::std\b", b"cuda::std"), b"cuda::std"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b", b"cuda::atomic_ref"), b"cuda::atomic_ref"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b", b"ceil_div", b"round_up"), b"cuda::ceil_div"),
+    (
+        sought(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\(", b"labeled_partition"),
+        b"cg::labeled_partition",
+    ),
 )
 
 
@@ -166,7 +180,7 @@ def overloads_needed(
     return needed + [shims()[name] for word, name in _SIXTEEN_BITS if word.search(data)]
 
 
-_OF_CUB = re.compile(rb"(?<![\w:])(?:::)?cub::(\w+)")
+_OF_CUB = sought(rb"(?<![\w:])(?:::)?cub::(\w+)", b"cub::")
 # What torch.utils.hipify renames of cub, by the beginning of the name (torch 2.13).
 _CUB_BY_TORCH = (
     b"ArgMax", b"ArgMin", b"BLOCK_", b"BlockLoad", b"BlockRadixSort", b"BlockRakingLayout", b"BlockReduce",

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 from kernel_pytorch.port.cxx.lexer import Token
-from kernel_pytorch.port.cxx.source import CxxFile, pieces
+from kernel_pytorch.port.cxx.source import CxxFile, pieces, read_once
 
 
 class Name(NamedTuple):
@@ -120,16 +119,16 @@ _PIECES = (
 )
 
 
-_WORD = re.compile(rb"[A-Za-z_]\w+")
-
-
 def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[Use], list[Pasted]]:
     """The uses of table names in a file, in order, and the pasted pieces. `own` are names the project declares."""
     uses: list[Use] = []
     pasted: list[Pasted] = []
+    found = _candidates(src)
+    if not found:
+        return uses, pasted
     data, code = src.data, src.code
     rows = _rows()
-    for index in _candidates(src):
+    for index in found:
         token = code[index]
         text = data[token.start : token.end]
         known = text in rows
@@ -148,9 +147,11 @@ def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[
     return uses, pasted
 
 
-@lru_cache(maxsize=64)
+@read_once
 def own_names(src: CxxFile) -> frozenset[bytes]:
     """The table names a file declares itself: macros, variables, types and functions of the project."""
+    if not _wanted(src):
+        return frozenset()
     if not src.is_parsable:
         return frozenset().union(*(_own_names(piece) for piece in pieces(src)))
     return _own_names(src)
@@ -167,24 +168,20 @@ def _own_names(src: CxxFile) -> frozenset[bytes]:
     return frozenset(own)
 
 
-# Kept as long as the file is: a cache that held on to pieces of a large file would hold the whole of it.
-_CANDIDATES: WeakKeyDictionary[CxxFile, list[int]] = WeakKeyDictionary()
+@read_once
+def _wanted(src: CxxFile) -> frozenset[bytes]:
+    """The words of a file that are in the table, or may be a piece of a name in it."""
+    words = src.vocabulary
+    return frozenset((words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)})
 
 
+@read_once
 def _candidates(src: CxxFile) -> list[int]:
-    """Places among `src.code` of words that are in the table, or may be a piece of a name in it."""
-    found = _CANDIDATES.get(src)
-    if found is None:
-        found = _CANDIDATES[src] = _find_candidates(src)
-    return found
-
-
-def _find_candidates(src: CxxFile) -> list[int]:
-    data = src.data
-    words = {found[0] for found in _WORD.finditer(data)} if len(data) > 1 << 20 else set(_WORD.findall(data))
-    wanted = (words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)}
+    """Places of those words among `src.code`. A file without any is not split into tokens."""
+    wanted = _wanted(src)
     if not wanted:
         return []
+    data = src.data
     return [
         index for index, (kind, start, end) in enumerate(src.code) if kind == "identifier" and data[start:end] in wanted
     ]
@@ -193,10 +190,10 @@ def _find_candidates(src: CxxFile) -> list[int]:
 _SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".hip")
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=2)
 def _project_names(files: tuple[CxxFile, ...]) -> tuple[frozenset[bytes], dict[str, frozenset[bytes]]]:
     """The table names that all of a set of files see declared, and those that one source alone sees."""
-    included = {name for file in files for name in _INCLUDED_SOURCE.findall(file.data)}
+    included = {name for file in files for name in _included_sources(file)}
     shared: set[bytes] = set()
     private: dict[str, frozenset[bytes]] = {}
     for file in files:
@@ -213,6 +210,12 @@ def _project_names(files: tuple[CxxFile, ...]) -> tuple[frozenset[bytes], dict[s
 
 
 _INCLUDED_SOURCE = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:[^\">\n]*/)?([^\">/\n]+\.(?:cu|cpp|cc|cxx|c|hip))[\">]")
+
+
+@read_once
+def _included_sources(src: CxxFile) -> list[bytes]:
+    found: list[bytes] = _INCLUDED_SOURCE.findall(src.data)
+    return found
 
 
 def project_names(src: CxxFile, files: tuple[CxxFile, ...]) -> frozenset[bytes]:

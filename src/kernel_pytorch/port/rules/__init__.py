@@ -109,7 +109,11 @@ def _load(name: str) -> LoadedRule:
 
 def rules_for(language: str, codes: Iterable[str] | None = None) -> tuple[LoadedRule, ...]:
     """The rules that read a language, all of them or those with the given codes."""
-    wanted = None if codes is None else frozenset(codes)
+    return _rules_for(language, None if codes is None else frozenset(codes))
+
+
+@cache
+def _rules_for(language: str, wanted: frozenset[str] | None) -> tuple[LoadedRule, ...]:
     folders = _FOLDERS.get(language, ())
     names = (
         name

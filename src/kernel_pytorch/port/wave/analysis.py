@@ -11,7 +11,7 @@ from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.wave.block_reduce import block_reductions
-from kernel_pytorch.port.wave.collectives import is_wave_text
+from kernel_pytorch.port.wave.collectives import is_wave_file
 from kernel_pytorch.port.wave.divergence import divergence_hazards
 from kernel_pytorch.port.wave.facts import Facts
 from kernel_pytorch.port.wave.hazard import Hazard
@@ -54,10 +54,10 @@ def _widened(model: WaveModel) -> dict[int, list[Hazard]]:
     return found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2)  # asked for by one rule after another; more would keep whole units alive
 def hazards(source: CxxFile, unit: Unit, wave: str = "logical32") -> tuple[Hazard, ...]:
     """Every wave hazard of one file of a unit, in the order of the text."""
-    if not source.is_parsable or not is_wave_text(source.data):
+    if not source.is_parsable or not is_wave_file(source):
         return ()
     model = wave_model(unit if unit.file(source.path) is not None else Unit((source, *unit.files)), wave)
     syntax = model.syntax_of(source)

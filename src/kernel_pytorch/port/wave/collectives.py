@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,12 @@ _DEVICE_WORDS = (b"__device__", b"__global__")
 _FUNCTION_WORDS = (b"threadIdx", b"<<<", *_DEVICE_WORDS, *_WAVE_WORDS, *_LOCKSTEP_WORDS)
 
 
-@lru_cache(maxsize=512)  # every file of a unit is asked for again where one of them changes
-def is_wave_text(data: bytes) -> bool:
+@read_once  # every file of a unit is asked for again where one of them changes
+def is_wave_file(source: CxxFile) -> bool:
     """Whether a file says anything about warps, lockstep or locks on the device."""
-    if any(word in data for word in _WAVE_WORDS):
+    if any(map(source.holds, _WAVE_WORDS)):
         return True
-    return any(word in data for word in _LOCKSTEP_WORDS) and any(word in data for word in _DEVICE_WORDS)
+    return any(map(source.holds, _LOCKSTEP_WORDS)) and any(map(source.holds, _DEVICE_WORDS))
 
 
 def is_wave_function(data: bytes, start: int, end: int) -> bool:

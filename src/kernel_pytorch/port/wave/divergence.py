@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES
-from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
+from kernel_pytorch.port.wave.facts import Call, Facts, strip
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.lane_shape import Group
 from kernel_pytorch.port.wave.model import WaveModel, is_device
@@ -46,28 +46,36 @@ def divergence_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
                 yield Hazard("KP314", call.node.start, call.node.end, message)
 
 
-def _readings(model: WaveModel, facts: Facts, call: Call) -> set[_Reading]:
+def _readings(model: WaveModel, facts: Facts, call: Call) -> frozenset[_Reading]:
     """What the collectives with a full mask read, of a call or inside the function it calls."""
     if call.name in COLLECTIVES:
         reading = _reading(model, facts, call)
-        return {reading} if reading is not None else set()
-    return _inside(model, call.name, frozenset())
+        return frozenset() if reading is None else frozenset((reading,))
+    if call.name not in model.readings:
+        model.readings[call.name] = _inside(model, call.name)
+    return model.readings[call.name]
 
 
-def _inside(model: WaveModel, name: str, seen: frozenset[str]) -> set[_Reading]:
+_MOST_CALLS_DEEP = 8
+
+
+def _inside(model: WaveModel, name: str) -> frozenset[_Reading]:
+    """What the collectives of a function read, and those of the functions it calls."""
     found: set[_Reading] = set()
-    if name in seen or len(seen) > 8:
-        return found
-    for callee in model.values.by_name.get(name, ()):
-        if not is_device(callee.function) or callee.function.kind == "kernel":
-            continue
-        for call in callee.calls:
-            if call.name in COLLECTIVES:
-                reading = _reading(model, callee, call)
-                found |= {reading} if reading is not None else set()
-            else:
-                found |= _inside(model, call.name, seen | {name})
-    return found
+    seen = {name}
+    level = [name]
+    for _ in range(_MOST_CALLS_DEEP + 1):
+        following: list[str] = []
+        for callee in (callee for one in level for callee in model.values.by_name.get(one, ())):
+            if not is_device(callee.function) or callee.function.kind == "kernel":
+                continue
+            if not callee.called.isdisjoint(COLLECTIVES):
+                readings = (_reading(model, callee, call) for call in callee.calls if call.name in COLLECTIVES)
+                found.update(reading for reading in readings if reading is not None)
+            following.extend(callee.called - seen - COLLECTIVES.keys())
+            seen |= callee.called
+        level = following
+    return frozenset(found)
 
 
 def _reading(model: WaveModel, facts: Facts, call: Call) -> _Reading | None:
@@ -146,7 +154,7 @@ def _is_early_exit(model: WaveModel, facts: Facts, statement: Node, reading: _Re
 def _leaves(body: Node) -> bool:
     last = body
     if body.kind == "compound_statement":
-        inner = plain_children(body)
+        inner = body.children
         if not inner:
             return False
         last = inner[-1]

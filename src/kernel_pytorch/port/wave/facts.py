@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from kernel_pytorch.port.cxx.constants import Constant, ConstantTable, Lookup, evaluate, function_lookup
 from kernel_pytorch.port.cxx.declarations import Function, declared_name
 from kernel_pytorch.port.cxx.nodes import Node
-
-_PUNCTUATION = frozenset({"(", ")", ",", "{", "}", ";", "[", "]"})
 
 
 @dataclass(eq=False)
@@ -39,6 +38,11 @@ class Facts:
     mask_asm: set[str] = field(default_factory=set)  # ... with a lane mask
     lookup: Lookup = lambda name, depth: None
 
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of the functions it calls."""
+        return frozenset(call.name for call in self.calls)
+
     def constant(self, node: Node | None) -> Constant | None:
         """The value of an expression of this function."""
         return None if node is None else evaluate(node, self.function.text, self.lookup)
@@ -48,15 +52,10 @@ class Facts:
         return self.function.text(node)
 
 
-def plain_children(node: Node) -> list[Node]:
-    """The children that are not punctuation."""
-    return [one for one in node.children if one.kind not in _PUNCTUATION]
-
-
 def strip(node: Node) -> Node:
     """The expression inside parentheses, casts left in place."""
     while node.kind in ("parenthesized_expression", "condition_clause"):
-        inner = plain_children(node)
+        inner = node.children
         if len(inner) != 1:
             return node
         node = inner[0]
@@ -117,7 +116,7 @@ def _read_call(facts: Facts, node: Node) -> None:
         if following is None:
             break
         last = following
-    facts.calls.append(Call(facts.text(last), callee, node, tuple(plain_children(arguments))))
+    facts.calls.append(Call(facts.text(last), callee, node, tuple(arguments.children)))
 
 
 def _read_declaration(facts: Facts, node: Node) -> None:
@@ -171,7 +170,7 @@ def _read_address(facts: Facts, node: Node) -> None:
 
 
 def _read_return(facts: Facts, node: Node) -> None:
-    facts.returns.extend(plain_children(node)[1:2])
+    facts.returns.extend(node.children[1:2])
 
 
 def _read_asm(facts: Facts, node: Node) -> None:

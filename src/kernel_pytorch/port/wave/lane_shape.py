@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from kernel_pytorch.port.cxx.nodes import Node
-from kernel_pytorch.port.wave.facts import Facts, plain_children, strip
+from kernel_pytorch.port.wave.facts import Facts, strip
 from kernel_pytorch.port.wave.reaching import reaching_values
 from kernel_pytorch.port.wave.values import ValueModel
 
@@ -152,8 +152,8 @@ def _changed(
 
 def _is_stepped(facts: Facts, name: str) -> bool:
     """`i++` somewhere in the function, or its address taken."""
-    for node in facts.function.nodes:
-        argument = node.child("argument") if node.kind in ("update_expression", "pointer_expression") else None
+    for node in facts.function.of_kind("update_expression", "pointer_expression"):
+        argument = node.child("argument")
         if argument is not None and facts.text(argument) == name:
             return True
     return False
@@ -254,7 +254,7 @@ def _call(model: ValueModel, facts: Facts, node: Node, group: Group, depth: int)
     callee, arguments = node.child("function"), node.child("arguments")
     name = facts.text(callee).split("::")[-1].split("<")[0] if callee is not None else ""
     if name in ("min", "max", "__min", "__max") and arguments is not None:
-        shapes = [shape_of(model, facts, one, group, depth + 1) for one in plain_children(arguments)]
+        shapes = [shape_of(model, facts, one, group, depth + 1) for one in arguments.children]
         known = [one for one in shapes if one is not None]
         if len(known) == len(shapes) == 2:
             spread = max(one.spread for one in known)

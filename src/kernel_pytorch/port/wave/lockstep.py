@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kernel_pytorch.port.cxx.nodes import Node
-from kernel_pytorch.port.wave.facts import Call, Facts, plain_children, strip
+from kernel_pytorch.port.wave.facts import Call, Facts, strip
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.model import WaveModel, is_device
 
@@ -49,9 +49,7 @@ def _volatile_tails(facts: Facts) -> Iterator[Hazard]:
 
 def _steps(facts: Facts, volatile: set[str]) -> Iterator[tuple[Node, int | None]]:
     """Statements `s[i] += s[i + 16]` on volatile memory, with the distance; None for a distance that a loop halves."""
-    for node in facts.function.nodes:
-        if node.kind != "assignment_expression":
-            continue
+    for node in facts.function.of_kind("assignment_expression"):
         left, right = node.child("left"), node.child("right")
         if left is None or right is None or left.kind != "subscript_expression":
             continue
@@ -70,7 +68,7 @@ def _steps(facts: Facts, volatile: set[str]) -> Iterator[tuple[Node, int | None]
 
 def _distance(facts: Facts, index: Node | None, own: str) -> int | None:
     """0 stands for a distance that is not a constant."""
-    inner = plain_children(index) if index is not None else []
+    inner = index.children if index is not None else []
     if len(inner) != 1 or inner[0].kind != "binary_expression":
         return None
     left, right, sign = inner[0].child("left"), inner[0].child("right"), inner[0].child("operator")

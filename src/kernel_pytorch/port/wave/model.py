@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
 from kernel_pytorch.port.cxx.constants import ConstantTable, constant_table
 from kernel_pytorch.port.cxx.declarations import Function
@@ -12,7 +13,7 @@ from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.syntax import FileSyntax, file_syntax
 from kernel_pytorch.port.cxx.unit import Unit
-from kernel_pytorch.port.wave.collectives import COLLECTIVES, is_wave_function, is_wave_text
+from kernel_pytorch.port.wave.collectives import COLLECTIVES, is_wave_file, is_wave_function
 from kernel_pytorch.port.wave.facts import Facts, read_facts
 from kernel_pytorch.port.wave.values import ValueModel, value_model
 
@@ -29,16 +30,25 @@ class WaveModel:
     table: ConstantTable
     facts: list[Facts]
     values: ValueModel
+    concerned: bool  # whether a file of the unit says anything about warps
     queries: list[tuple[Facts, Node]] = field(default_factory=list)
     own_warp_size: bool = False
     own_collectives: frozenset[str] = frozenset()  # macros of the program that are called like an intrinsic
     groups: list[list[Facts]] = field(default_factory=list)  # device functions that call each other
     evidence: dict[int, frozenset[str]] = field(default_factory=dict)  # by id of Facts, of its whole call group
     own_evidence: dict[int, frozenset[str]] = field(default_factory=dict)
+    readings: dict[str, frozenset[Any]] = field(default_factory=dict)  # by function: what divergence.py found out
 
     def facts_in(self, source: CxxFile) -> list[Facts]:
         """The functions and macro bodies of one file."""
-        return [one for one in self.facts if one.function.source is source or one.function.source == source]
+        return self._by_source.get(source, [])
+
+    @cached_property
+    def _by_source(self) -> dict[CxxFile, list[Facts]]:
+        found: dict[CxxFile, list[Facts]] = {}
+        for one in self.facts:
+            found.setdefault(one.function.source, []).append(one)
+        return found
 
     def syntax_of(self, source: CxxFile) -> FileSyntax | None:
         """The syntax of one file of the unit."""
@@ -83,10 +93,12 @@ def wave_model(unit: Unit, wave: str = "logical32") -> WaveModel:
 def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveModel:
     """The model of a unit. Where all but one file is known, only the functions of that one are new."""
     seen = [one for one in unit.files if _matters(one)]
-    concerned = any(is_wave_text(one.data) for one in seen)
+    concerned = any(map(is_wave_file, seen))
+    read = {id(one.source): one for one in known.files} if known is not None and known.concerned == concerned else {}
     files = tuple(
         # A helper that makes a lane number may stand in a header that says nothing else about warps.
-        file_syntax(one, is_wave_function, parse=is_wave_text(one.data) or (concerned and b"threadIdx" in one.data))
+        read.get(id(one))
+        or file_syntax(one, is_wave_function, parse=is_wave_file(one) or (concerned and one.holds(b"threadIdx")))
         for one in seen
     )
     table = constant_table(files)
@@ -94,7 +106,7 @@ def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveMode
     facts = [old.get(id(function)) or read_facts(function, table) for syntax in files for function in syntax.functions]
     fresh = [one for one in facts if id(one.function) not in old]
     values = value_model(table, facts) if known is None else value_model(table, facts, known.values, fresh)
-    model = WaveModel(wave, files, table, facts, values)
+    model = WaveModel(wave, files, table, facts, values, concerned)
     model.own_warp_size = "warpSize" in table.macros or "warpSize" in table.nodes
     model.own_collectives = frozenset(
         name
@@ -104,12 +116,15 @@ def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveMode
     for one in facts:
         if one.function.kind == "host":
             model.queries.extend((one, node) for node in _width_queries(one))
-    _collect_evidence(model)
+    _collect_evidence(model, known)
     return model
 
 
-def _collect_evidence(model: WaveModel) -> None:
+def _collect_evidence(model: WaveModel, known: WaveModel | None) -> None:
     """Which widths the functions that call each other count in."""
+    # Of a function whose values did not change, what is known stays.
+    before = known.own_evidence if known is not None and known.own_warp_size == model.own_warp_size else {}
+    same = before.keys() - model.values.changed
     group = {id(one): id(one) for one in model.facts}
 
     def root(key: int) -> int:
@@ -121,11 +136,12 @@ def _collect_evidence(model: WaveModel) -> None:
     for one in model.facts:
         if not is_device(one.function):
             continue
-        model.own_evidence[id(one)] = _own_evidence(model, one)
-        for call in one.calls:
-            for callee in model.values.by_name.get(call.name, ()):
+        key = id(one)
+        model.own_evidence[key] = before[key] if key in same else _own_evidence(model, one)
+        for name in one.called:
+            for callee in model.values.by_name.get(name, ()):
                 if is_device(callee.function):
-                    group[root(id(one))] = root(id(callee))
+                    group[root(key)] = root(id(callee))
     merged: dict[int, frozenset[str]] = {}
     for key, found in model.own_evidence.items():
         merged[root(key)] = merged.get(root(key), frozenset()) | found
@@ -143,11 +159,11 @@ def _own_evidence(model: WaveModel, facts: Facts) -> frozenset[str]:
         tags = model.values.variable(facts, name)
         if tags & {"lane", "warp", "warps"}:
             found |= tags & {"wave", "w32"}
-    for node in facts.function.nodes:
-        if node.kind == "identifier" and facts.text(node) == "warpSize" and model.is_builtin_wave_size(facts):
-            found.add("wave")
-        elif node.kind == "for_statement" and _counts_from_sixteen(facts, node):
-            found.add("w32")
+    function = facts.function
+    if function.mentions(b"warpSize") and function.uses("warpSize") and model.is_builtin_wave_size(facts):
+        found.add("wave")
+    if "w32" not in found and any(_counts_from_sixteen(facts, loop) for loop in function.of_kind("for_statement")):
+        found.add("w32")
     return frozenset(found)
 
 
@@ -168,13 +184,15 @@ def _matters(source: CxxFile) -> bool:
 
 def _width_queries(facts: Facts) -> list[Node]:
     """Where host code takes the wave width from the device, other than to print it."""
-    found = []
-    for node in facts.function.nodes:
+    found: list[Node] = []
+    if not any(facts.function.mentions(word) for word in (b"warpSize", b"WarpSize", b"WARP_SIZE")):
+        return found
+    for node in facts.function.of_kind("field_expression", "identifier"):
         if node.kind == "field_expression":
             name = node.child("field")
             if name is None or facts.text(name) != "warpSize":
                 continue
-        elif node.kind != "identifier" or not _ATTRIBUTES.fullmatch(facts.text(node)):
+        elif not _ATTRIBUTES.fullmatch(facts.text(node)):
             continue
         if not _is_printed(facts, node):
             found.append(node)

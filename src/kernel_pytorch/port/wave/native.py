@@ -24,6 +24,7 @@ _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _COMMUTATIVE = frozenset({"+=", "&=", "|=", "^=", "*="})
 _PICKS = frozenset({"max", "min", "fmax", "fmin", "fmaxf", "fminf"})
 _ATOMICS = re.compile(r"atomic(?:Add|Max|Min|Or|And|Xor)\w*")
+_STORES = ("assignment_expression", "call_expression")
 _FULL = 0xFFFFFFFF
 
 
@@ -86,9 +87,9 @@ def _widens(widening: _Widening, returning: set[str]) -> bool:
         return False
     return (
         all(_shuffle(widening, call) for call in _shuffles(facts))
-        and all(_index(widening, node) for node in facts.function.nodes if node.kind == "binary_expression")
+        and all(_index(widening, node) for node in facts.function.of_kind("binary_expression"))
         and _no_other_widths(widening)
-        and all(_leaves_through_leader(widening, node, returning) for node in facts.function.nodes)
+        and all(_leaves_through_leader(widening, node, returning) for node in facts.function.of_kind(*_STORES))
     )
 
 
@@ -186,12 +187,7 @@ def _only_picks(widening: _Widening, node: Node) -> bool:
         name = facts.text(target) if target is not None else ""
         if name in facts.compound or len(facts.assigned.get(name, [])) != 1:
             return False
-        uses = [
-            one
-            for one in facts.function.nodes
-            if one.kind == "identifier" and facts.text(one) == name and one is not target
-        ]
-        return all(_only_picks(widening, use) for use in uses)
+        return all(_only_picks(widening, use) for use in facts.function.uses(name) if use is not target)
     sign = above.child("operator")
     if above.kind == "binary_expression" and sign is not None and sign.kind in _COMPARISONS:
         return True
@@ -204,8 +200,8 @@ def _only_picks(widening: _Widening, node: Node) -> bool:
 def _no_other_widths(widening: _Widening) -> bool:
     """Whether every number that could be a width has been explained."""
     facts = widening.facts
-    for node in facts.function.nodes:
-        if node.kind not in ("number_literal", "identifier") or id(node) in widening.explained:
+    for node in facts.function.of_kind("number_literal", "identifier"):
+        if id(node) in widening.explained:
             continue
         if node.kind == "identifier" and facts.text(node) == "warpSize":
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from kernel_pytorch.port.cxx.nodes import Node
-from kernel_pytorch.port.wave.facts import Facts, plain_children
+from kernel_pytorch.port.wave.facts import Facts
 from kernel_pytorch.port.wave.lane_shape import Group, LaneShape, shape_of
 from kernel_pytorch.port.wave.reaching import reaching_values
 from kernel_pytorch.port.wave.values import ValueModel
@@ -51,7 +51,7 @@ def inner_condition(condition: Node) -> Node:
     value = condition.child("value")
     if value is not None:
         return value
-    inner = plain_children(condition) if condition.kind in ("parenthesized_expression", "condition_clause") else []
+    inner = condition.children if condition.kind in ("parenthesized_expression", "condition_clause") else []
     return inner_condition(inner[0]) if len(inner) == 1 else condition
 
 

@@ -14,7 +14,7 @@ def is_block_result_right(facts: Facts, call: Call, for_all: bool) -> bool:
     if facts.function.kind != "kernel":
         return False
     # A warp that has left is missing from CUDA's count of warps as well as from ours, but not in the same places.
-    if any(one.kind == "return_statement" and one.start < call.node.start for one in facts.function.nodes):
+    if any(one.start < call.node.start for one in facts.function.of_kind("return_statement")):
         return False
     if for_all:
         return True
@@ -29,11 +29,7 @@ def is_block_result_right(facts: Facts, call: Call, for_all: bool) -> bool:
     loops = {
         id(one) for one in call.node.ancestors() if one.kind in ("for_statement", "while_statement", "do_statement")
     }
-    return all(
-        _use_is_right(facts, use, call, loops)
-        for use in facts.function.nodes
-        if use.kind == "identifier" and facts.text(use) == name and use is not target
-    )
+    return all(_use_is_right(facts, use, call, loops) for use in facts.function.uses(name) if use is not target)
 
 
 def _use_is_right(facts: Facts, use: Node, call: Call, loops: set[int]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.port.cxx.nodes import Node
-from kernel_pytorch.port.wave.facts import Facts, plain_children
+from kernel_pytorch.port.wave.facts import Facts
 from kernel_pytorch.port.wave.hazard import Hazard
 from kernel_pytorch.port.wave.model import WaveModel, has_collective
 
@@ -38,14 +38,14 @@ def launches(model: WaveModel) -> Iterator[tuple[Facts, str, Node]]:
 
 
 def _launches_in(facts: Facts) -> Iterator[tuple[Node, str, Node]]:
-    for node in facts.function.nodes:
-        if node.kind != "call_expression":
-            continue
+    if not facts.function.mentions(b"<<<"):
+        return
+    for node in facts.function.of_kind("call_expression"):
         configuration = next((one for one in node.children if one.kind == "kernel_call_syntax"), None)
         callee = node.child("function")
         if configuration is None or callee is None:
             continue
-        sizes = [one for one in plain_children(configuration) if one.kind not in ("<<<", ">>>")]
+        sizes = [one for one in configuration.children if one.kind not in ("<<<", ">>>")]
         if len(sizes) >= 2:
             yield node, facts.text(callee).split("<")[0].split("::")[-1], sizes[1]
 
@@ -63,7 +63,7 @@ def block_extents(facts: Facts, node: Node) -> list[int | None]:
             return [None]
         node = arguments
     if node.kind in ("argument_list", "initializer_list"):
-        found = [facts.constant(one) for one in plain_children(node)]
+        found = [facts.constant(one) for one in node.children]
         return [one.value if one is not None else None for one in found]
     value = facts.constant(node)
     return [value.value] if value is not None else [None]

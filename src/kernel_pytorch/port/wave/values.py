@@ -9,12 +9,13 @@ The order of statements is not looked at: a variable has the tags of everything 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kernel_pytorch.port.cxx.constants import Constant, ConstantTable
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.wave.collectives import COLLECTIVES, MASK_FAMILIES, MASK_READERS
-from kernel_pytorch.port.wave.facts import Facts, plain_children
+from kernel_pytorch.port.wave.facts import Facts
 
 Tags = frozenset[str]
 NONE: Tags = frozenset()
@@ -39,6 +40,7 @@ class ValueModel:
     depth: int = 0
     # The functions that a change since their last reading concerns, by id.
     stale: set[int] = field(default_factory=set)
+    changed: set[int] = field(default_factory=set)  # those with a variable that got new tags
     callers: dict[str, list[int]] = field(default_factory=dict)
 
     def of(self, facts: Facts, node: Node | None) -> Tags:
@@ -60,14 +62,15 @@ class ValueModel:
         old = self.variables.get(key, NONE)
         if not tags <= old:
             self.variables[key] = old | tags
-            self.stale.add(id(facts))
+            self.stale.add(key[0])
+            self.changed.add(key[0])
 
     def solve(self, fresh: list[Facts]) -> None:
         """Follows values until nothing new is learnt. A function is read again where something it reads has changed."""
         for one in self.facts:
             self.by_name.setdefault(one.function.name, []).append(one)
-            for call in one.calls:
-                self.callers.setdefault(call.name, []).append(id(one))
+            for name in one.called:
+                self.callers.setdefault(name, []).append(id(one))
         self.stale.update(map(id, fresh))
         for _ in range(_ROUNDS):
             for one in self.facts:
@@ -97,9 +100,13 @@ class ValueModel:
                 self.results[facts.function.name] = old | tags
                 self.stale.update(self.callers.get(facts.function.name, ()))
         for call in facts.calls:
-            for callee in self.by_name.get(call.name, ()):
-                for parameter, argument in zip(callee.function.parameters, call.arguments, strict=False):
-                    self._add(callee, parameter.name, self.of(facts, argument))
+            callees = self.by_name.get(call.name)
+            if callees is None:
+                continue
+            given = [self.of(facts, argument) for argument in call.arguments]
+            for callee in callees:
+                for parameter, tags in zip(callee.function.parameters, given, strict=False):
+                    self._add(callee, parameter.name, tags)
 
 
 def value_model(
@@ -140,7 +147,7 @@ def _tags(model: ValueModel, facts: Facts, node: Node) -> Tags:
             | (model.of(facts, node.child("condition")) & {"thread"})
         )
     result = NONE
-    for one in plain_children(node):
+    for one in node.children:
         result |= model.of(facts, one)
     if kind == "unary_expression" and any(one.kind == "!" for one in node.children):
         return result - _INDEX
@@ -235,7 +242,7 @@ def _is_whole_warp_test(facts: Facts, node: Node) -> bool:
 def _call(model: ValueModel, facts: Facts, node: Node) -> Tags:
     callee, arguments = node.child("function"), node.child("arguments")
     name = facts.text(callee).split("::")[-1].split("<")[0].strip() if callee is not None else ""
-    values = plain_children(arguments) if arguments is not None else []
+    values = arguments.children if arguments is not None else []
     collective = COLLECTIVES.get(name)
     if collective is not None:
         if collective.family in MASK_FAMILIES:
@@ -259,7 +266,7 @@ def _call(model: ValueModel, facts: Facts, node: Node) -> Tags:
     return inner & {"thread", "memory", "row"}
 
 
-def _shuffled(model: ValueModel, facts: Facts, name: str, values: list[Node]) -> Tags:
+def _shuffled(model: ValueModel, facts: Facts, name: str, values: Sequence[Node]) -> Tags:
     """All lanes read one lane: the result is the same in the whole warp. Else it may be anything."""
     position = {"__shfl": 1, "__shfl_sync": 2}.get(name)
     if position is not None and len(values) > position:

@@ -35,13 +35,8 @@ def wide_vote(facts: Facts, call: Call, collective: Collective) -> Hazard | None
         return None
     if facts.text(kind) != "auto":
         found.append(replace(kind.start, kind.end, "unsigned long long"))
-    for use in facts.function.nodes:
-        if (
-            use.kind == "identifier"
-            and facts.text(use) == name
-            and use is not target
-            and not _understood(facts, use, found)
-        ):
+    for use in facts.function.uses(name):
+        if use is not target and not _understood(facts, use, found):
             return None
     return Hazard("KP303", call.node.start, call.node.end, message, tuple(found)) if found else None
 

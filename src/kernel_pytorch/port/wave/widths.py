@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.cxx.syntax import FileSyntax, in_comment
-from kernel_pytorch.port.wave.facts import Facts, plain_children
+from kernel_pytorch.port.wave.facts import Facts
 from kernel_pytorch.port.wave.hazard import Hazard, replace
 from kernel_pytorch.port.wave.model import WaveModel, is_device
 
@@ -27,11 +27,11 @@ def wave_size_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
     """Uses of `warpSize` in device code. CUDA's is 32 on every device, so 32 is what it means."""
     if not is_device(facts.function):
         return
-    if not model.is_builtin_wave_size(facts):
+    if not facts.function.mentions(b"warpSize") or not model.is_builtin_wave_size(facts):
         return
-    for node in facts.function.nodes:
-        # A template argument looks like a type to the parser.
-        if node.kind not in ("identifier", "type_identifier") or facts.text(node) != "warpSize":
+    # A template argument looks like a type to the parser.
+    for node in facts.function.of_kind("identifier", "type_identifier"):
+        if facts.text(node) != "warpSize":
             continue
         place = _constant_place(node)
         if place:
@@ -107,7 +107,7 @@ def _consumer(model: WaveModel, facts: Facts, node: Node) -> tuple[str, str]:
     """Which hazard a use of warpSize is part of."""
     above = node.parent
     if above is not None and above.kind == "binary_expression" and any(one.kind == "*" for one in above.children):
-        other = next((one for one in plain_children(above) if one is not node and one.kind != "*"), None)
+        other = next((one for one in above.children if one is not node and one.kind != "*"), None)
         value = facts.constant(other) if other is not None else None
         if value is not None and value.value == 32 and not value.from_wave:
             return "KP323", "times 32 is a block of 2048 threads"
@@ -167,18 +167,19 @@ def _times_thirty_two(facts: Facts, node: Node) -> bool:
     above = node.parent
     if above is None or above.kind != "binary_expression" or not any(one.kind == "*" for one in above.children):
         return False
-    values = [facts.constant(one) for one in plain_children(above) if one is not node and one.kind != "*"]
+    values = [facts.constant(one) for one in above.children if one is not node and one.kind != "*"]
     return any(value is not None and value.value == 32 for value in values)
 
 
 def vendor_width_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazard]:
     """A width chosen by vendor: 64 for AMD, 32 for the rest (KP324), and the removed macro (KP309)."""
     data = syntax.source.data
-    for pattern in (_SIXTY_FOUR, _CONST_SIXTY_FOUR) if b"64" in data else ():
+    for pattern in (_SIXTY_FOUR, _CONST_SIXTY_FOUR) if syntax.source.vocabulary >= {b"32", b"64"} else ():
         by_name: dict[bytes, set[bytes]] = {}
-        for match in pattern.finditer(data):
+        matches = list(pattern.finditer(data))
+        for match in matches:
             by_name.setdefault(match.group(1), set()).add(match.group(2))
-        for match in pattern.finditer(data):
+        for match in matches:
             if by_name[match.group(1)] == {b"32", b"64"} and match.group(2) == b"64":
                 name = match.group(1).decode("latin-1")
                 message = (

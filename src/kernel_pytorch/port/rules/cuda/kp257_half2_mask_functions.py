@@ -33,7 +33,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each call that the project does not define itself."""
     for name, indexes in words(src).items():
         is_missing = _MISSING.match(name) or (_MASK.match(name) and _BFLOAT16.search(src.data))
-        if not is_missing or name in unit.macros or name in unit.functions:
+        if not is_missing or name in unit.macros or unit.functions(name):
             continue
         for index in indexes:
             if text_at(src, index + 1) == b"(":

@@ -31,7 +31,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     found = []
     for name in sorted(words(src)):
         text = definition(name.decode("latin-1")) if name.startswith(b"__v") else None
-        if text is None or name in unit.macros or _guard(name) in src.data or name in unit.functions:
+        if text is None or name in unit.macros or _guard(name) in src.data or unit.functions(name):
             continue
         call = next(calls(src, name), None)
         if call is not None:

@@ -18,10 +18,10 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
-    from kernel_pytorch.port.cxx.source import CxxFile
     from kernel_pytorch.port.cxx.unit import Unit
 
 RULE = Rule("KP274", "spaced-include", languages=("cuda",), safety=Safety.SAFE, triggers=(b"include",))
@@ -34,9 +34,11 @@ _OF_TORCH_ON_CUDA = re.compile(r"ATen/(?:native/)?(?:\w+/)?cuda/|THC/")
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each include of a header that torch renames, where torch does not see the line."""
+    if src.data.count(b"include") == src.data.count(b"#include ") and b"#include  " not in src.data:
+        return  # every line is as torch expects it: no need to look at them one by one
     lines = [one for one in _INCLUDE.finditer(src.data) if not one.group().lstrip().startswith(b"#include ")]
     lines += [one for one in _INCLUDE.finditer(src.data) if one.group().lstrip().startswith(b"#include  ")]
-    if not lines or not any(_TORCH.search(file.data) for file in unit.files):
+    if not lines or not any(map(_is_of_torch, unit.files)):
         return
     starts = {token.start for token in src.tokens if token.kind == "directive"}
     for one in sorted(lines, key=lambda found: found.start()):
@@ -48,6 +50,11 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         message = f"torch's renaming looks for `#include {opening}` and overlooks this line: {header} stays CUDA's"
         edit = Edit(Span(mark, one.end()), b"#include ")
         yield RULE.finding(src, Span(mark, one.end()), message, [edit])
+
+
+@read_once
+def _is_of_torch(file: CxxFile) -> bool:
+    return _TORCH.search(file.data) is not None
 
 
 def _is_renamed(src: CxxFile, unit: Unit, header: str) -> bool:

@@ -192,7 +192,7 @@ def _beside(hunk: Hunk, result: PortResult, patch: Patch | None) -> Compared:
         if finding.path == hunk.path and hunk.first - NEAR <= finding.line <= hunk.last + NEAR
     ]
     verdict = "changed" if edited else "finding" if near else "nothing"
-    said = [f"{finding.line}: {finding.code} {finding.message}" for finding in near]
+    said = list(dict.fromkeys(f"{finding.line}: {finding.code} {finding.message}" for finding in near))
     return Compared(
         hunk.name, verdict, hunk.text, "\n".join([*edited, *said]), tuple(sorted({item.code for item in near}))
     )

@@ -1,8 +1,8 @@
 """A glob that finds what hipify wrote
 
 What: `glob.glob("csrc/*.cpp")` in a file that builds a CUDAExtension.
-Why: On ROCm torch's hipify writes ops_hip.cpp beside ops.cpp, and hip/ops.cpp beside cuda/ops.cpp. A second build in the
-    same folder finds both. It compiles functions twice, and the link stops at the duplicates.
+Why: On ROCm torch's hipify writes ops_hip.cpp beside ops.cpp, and hip/ops.cpp beside cuda/ops.cpp. A second build in
+    the same folder finds both. It compiles functions twice, and the link stops at the duplicates.
 Fix: On ROCm the list leaves out the files whose first line says that hipify wrote them. A file that calls
     hipify itself, or asks for "hip" in names, is left alone: its author knows what hipify writes.
 Source: torch/utils/hipify/hipify_python.py: HIPIFY_C_BREADCRUMB, get_hip_file_path; rusty1s/pytorch_cluster#149,

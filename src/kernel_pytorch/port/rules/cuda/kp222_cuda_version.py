@@ -84,7 +84,9 @@ def _switches(src: CxxFile) -> Iterator[Finding]:
         truth, body = evaluate(tree, _as_zero), branch_text(src, branch)
         if truth is None or not only_defines(body):
             continue
-        for macro in sorted(_switched_off(body) if truth else _switched_on(body) - _defined_elsewhere(src, branch.body)):
+        for macro in sorted(
+            _switched_off(body) if truth else _switched_on(body) - _defined_elsewhere(src, branch.body)
+        ):
             line = _left_out_without(src, macro)
             if line is not None:
                 message = (

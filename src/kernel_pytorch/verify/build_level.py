@@ -16,9 +16,11 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
+from kernel_pytorch.port.cxx.fragments import fragments
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.discover import Project, globs
 from kernel_pytorch.port.layouts import layout_named
@@ -76,7 +78,10 @@ def build_level(
     triton = tuple(triton_checks(project, targets, triton_spec))
     folders = compile_folders(root, [root / path for path in project.of("cuda", "c++")], include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
-    kernels = [path for path in paths if path.endswith((".cu", ".hip")) and wanted.fullmatch(path)]
+    parts = fragments(root, paths)
+    kernels = [
+        path for path in paths if path.endswith((".cu", ".hip")) and path not in parts and wanted.fullmatch(path)
+    ]
     recorded = {path: trial for trial in trials for path in map(trial.rocm.as_written, trial.rocm.sources)}
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
     of_torch = [path for path in of_torch if path not in recorded and wanted.fullmatch(path)]
@@ -101,7 +106,8 @@ def build_level(
             jobs += _trial_jobs(root, trial, targets, toolchain, wanted, stack)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
-    checks = tuple(check for check, _ in results)
+    macros = given_macros(root, project.listed)
+    checks = tuple(unless_a_macro_is_missing(check, macros) for check, _ in results)
     return LevelResult("build", (*checks, *triton)), tuple(kernel for _, found in results for kernel in found)
 
 

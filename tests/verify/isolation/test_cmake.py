@@ -23,6 +23,8 @@ PROVEN = {
     "case, comments, layout": ("Add_Library(a b)", "# c\nadd_library( a\n  b ) #[[ d ]]"),
     "variable reference": ("x()", "if(${USE_HIP})\n y()\nendif()\nx()"),
     "language by name": ("x()", 'if(GPU_LANG STREQUAL "HIP")\n y()\nelseif(GPU_LANG STREQUAL "CUDA")\n x()\nendif()'),
+    "not, and another": ("if(X)\n x()\nendif()", "if(NOT USE_HIP AND (X))\n x()\nendif()"),
+    "not, or another": ("x()", "if(NOT USE_HIP OR X)\n x()\nendif()"),
     "nested": ("x()", "if(USE_HIP)\n if(Q)\n  y()\n else()\n  z()\n endif()\nendif()\nx()"),
 }
 CHANGED = {
@@ -32,6 +34,7 @@ CHANGED = {
     "case of an argument": ("x(a)", "x(A)"),
     "swapped": ("x()", "if(USE_HIP)\n x()\nelse()\n y()\nendif()"),
     "condition of others": ("if(A)\n x()\nendif()", "if(B)\n x()\nendif()"),
+    "not binds closer than and": ("x()", "if(NOT USE_HIP AND X)\n x()\nendif()"),
     "gone": ("x()\ny()", "x()"),
     "quoted": ('x("a b")', "x(a b)"),
 }

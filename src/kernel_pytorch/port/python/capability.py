@@ -211,8 +211,33 @@ def _is_part(module: PythonModule, node: ast.expr) -> bool:
     return False
 
 
-def _asked_inside(module: PythonModule, call: ast.Call) -> Iterator[_Question]:
-    """The comparison that a function of the project returns, its parameters replaced by what the call gives."""
+def fp8_for_nvidia_only(module: PythonModule) -> Iterator[ast.Call]:
+    """Calls that ask for FP8 by (8, 9), of a function that its author lets answer for NVIDIA only."""
+    for call in nodes_of(module, ast.Call):
+        if not any(_holds_constant(item) for item in (*call.args, *(item.value for item in call.keywords))):
+            continue
+        if not module.reached_on_rocm(call) or is_rocm_branch(module, call) or _is_beside_rocm(module, call):
+            continue
+        answers = [_answer(question) for question in _asked_inside(module, call, on_rocm=False)]
+        if any(answer is not None and answer.is_fp8 and not answer.feature_absent for answer in answers):
+            yield call
+
+
+def _is_beside_rocm(module: PythonModule, node: ast.expr) -> bool:
+    """`has_cuda_capability(8, 9) or has_rocm_capability(9, 4)`: AMD has a test of its own there."""
+    for parent in module.parents(node):
+        if not isinstance(parent, ast.expr):
+            return False
+        if isinstance(parent, ast.BoolOp) and re.search(rb"rocm|hip|amd|gfx|mi3", module.text(parent).lower()):
+            return True
+    return False
+
+
+def _asked_inside(module: PythonModule, call: ast.Call, *, on_rocm: bool = True) -> Iterator[_Question]:
+    """The comparison that a function of the project returns, its parameters replaced by what the call gives.
+
+    With `on_rocm` those that ROCm evaluates, else those that it does not get to.
+    """
     for one in definitions(module, call.func):
         function = one.function
         if function is None or function is not one.node:
@@ -220,7 +245,7 @@ def _asked_inside(module: PythonModule, call: ast.Call) -> Iterator[_Question]:
         given = {name: item for name, item in arguments_of(one, call).items() if _is_plain(item)}
         for value in returned(function):
             for compare in (item for item in ast.walk(value) if isinstance(item, ast.Compare)):
-                if not one.module.reached_on_rocm(compare) or is_rocm_branch(one.module, compare):
+                if one.module.reached_on_rocm(compare) is not on_rocm or is_rocm_branch(one.module, compare):
                     continue
                 for question in _questions(one.module, compare):
                     used = {item.id for item in ast.walk(question.right) if isinstance(item, ast.Name)}

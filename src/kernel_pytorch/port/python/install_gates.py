@@ -32,10 +32,12 @@ _ROCM_HOME = b"torch.utils.cpp_extension.ROCM_HOME"
 
 
 def gated_condition(module: PythonModule, place: Place, on_cuda: bool, original: bytes) -> Edit | None:
-    """The condition at a place, with CUDA's answer on ROCm. None for a choice of vendor that the author made."""
+    """The condition at a place, with CUDA's answer on ROCm. None for a choice of vendor, also this port's."""
     node = _expression_at(module, place)
     if node is None or not is_editable(module, node) or is_vendor_choice(module, node, original):
         return None
+    if _OURS.search(module.text(node)) and GATE not in original:
+        return None  # the opposite answer would undo what the port did here
     return true_on_rocm(module, node) if on_cuda else false_on_rocm(module, node)
 
 

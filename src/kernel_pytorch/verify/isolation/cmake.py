@@ -73,11 +73,7 @@ def _value(arguments: tuple[str, ...]) -> bool | None:
         # `if(GPU_LANG STREQUAL "HIP")`: a variable that names the language of the build.
         language = words[2].strip('"').upper()
         return False if language in ("HIP", "ROCM") else True if language == "CUDA" else None
-    if words and words[0].upper() == "NOT":
-        inner = _value(tuple(words[1:]))
-        return None if inner is None else not inner
-    if words and words[0] == "(" and words[-1] == ")":
-        return _value(tuple(words[1:-1]))
+    # CMake's order: NOT binds closer than AND, AND closer than OR.
     for joiner, decides in (("OR", True), ("AND", False)):
         parts = _split(words, joiner)
         if len(parts) > 1:
@@ -85,6 +81,11 @@ def _value(arguments: tuple[str, ...]) -> bool | None:
             if any(value is decides for value in values):
                 return decides
             return (not decides) if all(value is not None for value in values) else None
+    if words and words[0].upper() == "NOT":
+        inner = _value(tuple(words[1:]))
+        return None if inner is None else not inner
+    if words and words[0] == "(" and words[-1] == ")":
+        return _value(tuple(words[1:-1]))
     return None
 
 

@@ -10,3 +10,19 @@ int modern() {
 }
 
 int built_with() { return CUDART_VERSION; }
+
+#define BUILD_HALVE 1
+#if CUDA_VERSION < 10020
+#undef BUILD_HALVE
+#define BUILD_HALVE 0
+#endif
+#if BUILD_HALVE == 1
+__global__ void halve(float* x) { x[threadIdx.x] *= 0.5f; }
+#endif
+
+#if CUDART_VERSION >= 11000
+#define HAS_THIRDS
+#endif
+#ifdef HAS_THIRDS
+__global__ void thirds(float* x) { x[threadIdx.x] /= 3.0f; }
+#endif

@@ -17,3 +17,13 @@ int built_with() { return CUDART_VERSION; }
 #else
 int built_with() { return 0; }
 #endif
+
+// AMD takes the other branch, which has code.
+#if CUDART_VERSION >= 11000
+#define HAS_NEW_WAY
+#endif
+#ifdef HAS_NEW_WAY
+__global__ void either(float* x) { x[threadIdx.x] /= 3.0f; }
+#else
+__global__ void either(float* x) { x[threadIdx.x] *= 0.333f; }
+#endif

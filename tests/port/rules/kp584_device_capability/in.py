@@ -62,3 +62,17 @@ class Layer:
         self.props = torch.cuda.get_device_properties(0)
         self.is_hopper = self.props.major == 9
         self.command = f"-arch=sm_{get_sm()}"
+
+
+def has_cuda_capability(major, minor):
+    return (
+        torch.cuda.is_available()
+        and torch.version.hip is None
+        and torch.cuda.get_device_capability() >= (major, minor)
+    )
+
+
+def swap_linear_layers():
+    if has_cuda_capability(8, 9):
+        return "fp8"
+    return "hopper" if has_cuda_capability(9, 0) else "bf16"

@@ -48,3 +48,11 @@ def has_rocm_capability(major, minor):
 
 def is_mi300():
     return has_rocm_capability(9, 4) or (torch.version.hip is not None and torch.cuda.get_device_capability() == (9, 4))
+
+
+def has_cuda_capability(major, minor):
+    return torch.version.hip is None and torch.cuda.get_device_capability() >= (major, minor)
+
+
+def fp8():
+    return has_cuda_capability(8, 9) or has_rocm_capability(9, 4)

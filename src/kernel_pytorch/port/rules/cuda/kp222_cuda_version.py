@@ -1,7 +1,7 @@
 """CUDA_VERSION, CUDART_VERSION and the versions of nvcc and NVIDIA's libraries
 
-What: `#if CUDA_VERSION >= 11000` and the like, where the branch that AMD takes holds no code or stops the compiler;
-    and the same names outside preprocessor conditions.
+What: `#if CUDA_VERSION >= 11000` and the like, where the branch that AMD takes holds no code or stops the compiler, or
+    switches a macro off that other conditions of the file ask for; and the same names outside preprocessor conditions.
 Why: HIP defines none of these names, and they are not renamed. In a condition each of them is 0, so code for newer
     CUDA is left out without a message; in ordinary code the name is not declared. HIP_VERSION is no substitute:
     70200000 >= 11000 is true for every HIP, so each test would claim the newest CUDA. torch's own hipify writes
@@ -13,6 +13,7 @@ Source: https://docs.pytorch.org/docs/main/notes/hip.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ RULE = Rule(
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each version test that leaves AMD without code, and each use that AMD cannot compile."""
     yield from _conditions(src)
+    yield from _switches(src)
     yield from _in_code(src, unit)
 
 
@@ -66,6 +68,69 @@ def _conditions(src: CxxFile) -> Iterator[Finding]:
                 f"`{condition}`: HIP does not define {named.decode('utf-8', 'replace')}, so AMD compiles no code here"
             )
             yield RULE.finding(src, branch.directive.span, message)
+
+
+def _switches(src: CxxFile) -> Iterator[Finding]:
+    """Tests that only switch macros, where AMD compiles no code because a macro is off."""
+    for conditional in conditionals(src):
+        if len(conditional.branches) != 1:
+            continue
+        branch = conditional.branches[0]
+        texts = [src.text(token) for token in branch.directive.tokens]
+        named = next((text for text in texts if text in VERSION_MACROS), None)
+        tree = parse_condition(src, branch.directive)
+        if named is None or tree is None or any(text in ROCM_MACROS for text in texts):
+            continue
+        truth, body = evaluate(tree, _as_zero), branch_text(src, branch)
+        if truth is None or not only_defines(body):
+            continue
+        for macro in sorted(
+            _switched_off(body) if truth else _switched_on(body) - _defined_elsewhere(src, branch.body)
+        ):
+            line = _left_out_without(src, macro)
+            if line is not None:
+                message = (
+                    f"HIP does not define {named.decode()}, which switches {macro.decode()} off: "
+                    f"AMD compiles no code at line {line}"
+                )
+                yield RULE.finding(src, branch.directive.span, message)
+                break
+
+
+def _switched_off(body: bytes) -> set[bytes]:
+    gone = set(re.findall(rb"#\s*undef\s+(\w+)", body)) - set(re.findall(rb"#\s*define\s+(\w+)", body))
+    return gone | set(re.findall(rb"#\s*define\s+(\w+)[ \t]+(?:0|false)\s*$", body, re.MULTILINE))
+
+
+def _switched_on(body: bytes) -> set[bytes]:
+    return set(re.findall(rb"#\s*define\s+(\w+)(?:[ \t]+(?:1|true))?[ \t]*(?://[^\n]*)?\r?$", body, re.MULTILINE))
+
+
+def _defined_elsewhere(src: CxxFile, body: Span) -> set[bytes]:
+    return _switched_on(src.data[: body.start] + b"\n" + src.data[body.end :])
+
+
+def _left_out_without(src: CxxFile, macro: bytes) -> int | None:
+    """The line of a condition on a macro under which nothing is compiled while the macro is off."""
+    for conditional in conditionals(src):
+        for position, branch in enumerate(conditional.branches):
+            if all(src.text(token) != macro for token in branch.directive.tokens):
+                continue
+            tree = parse_condition(src, branch.directive)
+            truth = None if tree is None else evaluate(tree, lambda atom: _as_off(atom, macro))
+            if truth is not False:
+                continue
+            taken, body = branch_taken(src, conditional, position, False), branch_text(src, branch)
+            is_work = not (only_defines(body) or is_without_work(body))
+            if is_work and (taken is None or is_without_work(branch_text(src, taken))):
+                return src.data.count(b"\n", 0, branch.directive.span.start) + 1
+    return None
+
+
+def _as_off(atom: Atom, macro: bytes) -> bool | None:
+    if atom.macro != macro:
+        return True
+    return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)
 
 
 def _in_code(src: CxxFile, unit: Unit) -> Iterator[Finding]:

@@ -4,9 +4,9 @@ What: An #include of <cuda/...> or <nv/target>, or a use of cuda::std without on
 Why: The library comes with CUDA's toolkit, not with ROCm.
 Fix: What the C++ library has under the same name becomes that. clang compiles constexpr functions of std for the
     device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name of
-    std. kpt writes out cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up. The rest is for a
-    person: ROCm/libhipcxx has most of it under the same names and must be vendored; 8- and 16-bit compare-and-swap is
-    broken there.
+    std. kpt writes out cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up. A source file that
+    uses nothing of the library does without the header. The rest is for a person: ROCm/libhipcxx has most of it under
+    the same names and must be vendored; 8- and 16-bit compare-and-swap is broken there.
 Source: https://github.com/ROCm/libhipcxx; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the 8- and
     16-bit fault)
 """
@@ -55,7 +55,10 @@ def check(src: CxxFile) -> Iterator[Finding]:
             header = name[1:-1].decode("utf-8", "replace")
             instead = _instead(header, missing is not None)
             message = f"<{header}> is libcu++, which ROCm does not have: "
-            if instead is None:
+            if instead is None and _is_unused(src):
+                edit = Edit(one.span, b"")
+                yield RULE.finding(src, one.span, message + "nothing here uses it", [edit])
+            elif instead is None:
                 yield RULE.finding(src, one.span, message + "libhipcxx, or std:: where it does")
             else:
                 edit = Edit(Span(token.start, token.end), f"<{instead}>".encode())
@@ -75,12 +78,20 @@ def _instead(header: str, has_missing: bool) -> str | None:
     return known.get(header) if not has_missing else None
 
 
+def _is_unused(src: CxxFile) -> bool:
+    """A header may be there for those who include it, a source file is not."""
+    opened = any(text_at(src, index - 1) == b"namespace" for index in words(src).get(b"cuda", ()))
+    return src.path.endswith(".cu") and not opened and next(_members(src), None) is None
+
+
 def _missing_member(src: CxxFile) -> int | None:
     """The first use of a member of libcu++ that nothing takes the place of."""
+    return next((index for index in _members(src) if text_at(src, index + 2) in _MEMBERS), None)
+
+
+def _members(src: CxxFile) -> Iterator[int]:
+    """Where a name begins with cuda::, as the library's do; at::cuda:: is torch's."""
     for index in words(src).get(b"cuda", ()):
-        before = text_at(src, index - 1)
-        if before == b"::" and src.code[index - 2].kind == "identifier":
-            continue
-        if text_at(src, index + 1) == b"::" and text_at(src, index + 2) in _MEMBERS:
-            return index
-    return None
+        is_inner = text_at(src, index - 1) == b"::" and src.code[index - 2].kind == "identifier"
+        if not is_inner and text_at(src, index + 1) == b"::":
+            yield index

@@ -1,0 +1,6 @@
+cmake_minimum_required(VERSION 3.21)
+project(scale LANGUAGES CXX CUDA)
+add_library(scale scale.cu)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 11.8)
+  target_compile_definitions(scale PRIVATE HAS_FP8)
+endif()

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.names.headers import RUNTIME_HEADER
-from kernel_pytorch.port.names.shims import Shim, shims
+from kernel_pytorch.port.names.shims import Shim, shims, with_needed
 
 COMPAT_HEADER = "kpt_hip_compat.h"
 _TOP = """\
@@ -68,9 +68,9 @@ def compat_header(needs: Iterable[Needs]) -> str:
         shim = shims().get(cuda.encode())
         if shim is not None:
             given[shim.guard.decode()] = shim
-    texts = {guard: given[guard].guarded() for guard in sorted(given)}
-    lines += [text for text in texts.values() if not _is_for_devices(text)]
-    for_devices = [text for text in texts.values() if _is_for_devices(text)]
+    texts = [shim.guarded() for shim in with_needed(given[guard] for guard in sorted(given))]
+    lines += [text for text in texts if not _is_for_devices(text)]
+    for_devices = [text for text in texts if _is_for_devices(text)]
     if for_devices:
         # The host's compiler includes the header too, and knows no builtins of the device.
         lines += ["#if defined(__HIPCC__)\n", *for_devices, "#endif\n"]
@@ -96,7 +96,8 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
         kept = {shim.guard.decode(): shim for shim in shims().values() if before and shim.guard in before}
         given = {**kept, **wanted}
         lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]
-        lines += [given[guard].guarded(beside_host_compiler=True) for guard in sorted(given)]
+        ordered = with_needed(given[guard] for guard in sorted(given))
+        lines += [shim.guarded(beside_host_compiler=True) for shim in ordered]
         made[path] = (before, "".join([*lines, "#endif\n"]).encode("utf-8", "surrogateescape"))
     return made
 

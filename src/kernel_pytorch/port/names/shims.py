@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-# A block of these files begins with its names, then after "<" the headers it needs. A header of ours that holds several
-# has them in this order.
+# A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks.
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
-    "rounding.h",
+    "textures.h", "texture_fetch.h", "texture_references.h", "rounding.h",
 )  # fmt: skip
 _MARK = "//: "
 
@@ -28,6 +27,7 @@ class Shim:
     names: tuple[str, ...]
     includes: tuple[str, ...]
     text: str
+    needs: tuple[str, ...] = ()
 
     def guarded(self, newline: str = "\n", beside_host_compiler: bool = False) -> str:
         """The text under a guard, so that several headers of a unit may carry it.
@@ -56,10 +56,20 @@ def shims() -> dict[bytes, Shim]:
         for block in folder.joinpath(file).read_text(encoding="utf-8").split(_MARK)[1:]:
             head, _, body = block.partition("\n")
             names, _, includes = head.partition(" < ")
-            shim = Shim(tuple(names.split()), tuple(includes.split()), body)
+            includes, _, needs = includes.partition(": ")
+            shim = Shim(tuple(names.split()), tuple(includes.split()), body, tuple(needs.split()))
             for name in shim.names:
                 found[name.encode()] = shim
     return found
+
+
+def with_needed(wanted: Iterable[Shim]) -> list[Shim]:
+    """The shims in their order, each behind those that its text needs."""
+    found: dict[str, Shim] = {}
+    for shim in wanted:
+        for one in (*with_needed(shims()[name.encode()] for name in shim.needs), shim):
+            found.setdefault(one.names[0], one)
+    return list(found.values())
 
 
 # HIP has atomicAdd for float and double; CUDA for the 16-bit types as well, under the same name.
@@ -128,6 +138,27 @@ _BY_USE = (
 )
 
 
+# Arrays, texture and surface objects, fetches through them, and texture references.
+_OF_TEXTURES = re.compile(rb"\btexture\s*<|\b(?:(?:cuda|hip)(?:Texture|Surface)|CU(?:tex|surf)Object)")
+_TEXTURES = (
+    (
+        re.compile(
+            rb"\b(?:cuda|hip)(?:Malloc(?:3D)?Array|FreeArray|Memcpy\w*Array\w*|(?:Create|Destroy)(?:Texture|Surface)Object"
+            rb"|GetTextureObject\w+|ArrayGetInfo|GetChannelDesc)\s*\(|\b(?:src|dst)Array\b"
+        ),
+        b"kpt_image",
+    ),
+    (re.compile(rb"(?<![\w.>])tex(?:1Dfetch|[123]D|Cubemap)(?:Layered)?(?:Lod|Grad|gather)?\s*[(<]"), b"kpt_tex"),
+    (re.compile(rb"\b(?:cuda|hip)(?:(?:Bind|Unbind)Texture|GetTexture(?:Reference|Alignment))"), b"kpt_bind_texture"),
+)
+
+
+def _texture_shims(data: bytes, project: Iterable[bytes]) -> list[Shim]:
+    """What a file needs that touches textures or surfaces. Elsewhere a tex2D is a function of the project's own."""
+    found = [shims()[name] for used, name in _TEXTURES if used.search(data)]
+    return found if found and any(_OF_TEXTURES.search(text) for text in project) else []
+
+
 def overloads_needed(
     data: bytes, project: Iterable[bytes], is_in_device_code: Callable[[int], bool] = lambda offset: False
 ) -> list[Shim]:
@@ -138,6 +169,7 @@ def overloads_needed(
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
     needed += [shims()[name] for used, name in _BY_USE if used.search(data)]
+    needed += _texture_shims(data, project)
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):

@@ -5,8 +5,8 @@
     python benchmarks/textures.py --nvidia           nvcc's build of the same program, on this machine's GPU
     python benchmarks/textures.py --values FILE      what the program printed elsewhere
 
-The model follows the appendix "Texture Fetching" of CUDA's programming guide. It shares no code with the port. Exit
-code 1 if a value differs by more than the tolerance.
+The model follows the appendix "Texture Fetching" of CUDA's programming guide, and where that is silent what an H200 does.
+It shares no code with the port. Exit code 1 if a value differs by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ EXTENTS = {
 }  # fmt: skip
 AXES = {"1D": 1, "1DLayered": 1, "3D": 3}
 BORDER = np.array([0.25, -1.5, 2.0, 0.75])
-# NVIDIA's filter sums in an order and precision of its own.
-TOLERANCE = 2.0**-16
+# Sums in float in another order; the hardware's own tables for sRGB; a cube's coordinates by its fast reciprocal, which may
+# move the fraction by one step of 1/256 between texels up to 16 apart.
+TOLERANCES = {"plain": 2.0**-16, "srgb": 2.0**-9, "cube": 2.0**-4}
 Values = NDArray[np.float64]
 
 
@@ -111,7 +112,6 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     if is_cube:
         layer, x, y = cube_places(x, y, z)
         layer = layer + 6 * (thread % 2) * (shape == "CubemapLayered")
-        mode = "clamp"
     if not normalized and not is_cube and mode in ("wrap", "mirror"):
         mode = "clamp"
     count = AXES.get(shape, 2)
@@ -122,12 +122,12 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     firsts, fractions = [], []
     for at, _ in places:
         if linear or gathers:
-            fixed = np.floor((at - 0.5) * 256 + 0.5)
-            firsts.append(np.floor(fixed / 256).astype(np.int64))
-            fractions.append(fixed / 256 - np.floor(fixed / 256))
+            steps = np.floor((at - 0.5) * 256 + 0.5).astype(np.int64)
+            firsts.append(steps // 256)
+            fractions.append(steps % 256)
         else:
             firsts.append(np.floor(at).astype(np.int64))
-            fractions.append(np.zeros(THREADS))
+            fractions.append(np.zeros(THREADS, np.int64))
 
     def corner(which: int) -> Values:
         parts = [index(firsts[d] + (which >> d & 1), places[d][1], mode) for d in range(count)]
@@ -140,12 +140,30 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
         picked = [corner(which)[thread, thread % 4] for which in (2, 3, 1, 0)]
         return np.stack(picked, axis=1)
     total = np.zeros((THREADS, channels))
-    for which in range(2**count if linear else 1):
-        weight = np.ones(THREADS)
-        for d in range(count):
-            weight = weight * (fractions[d] if which >> d & 1 else 1 - fractions[d])
+    for which, weight in enumerate(corner_weights(fractions) if linear else [np.ones(THREADS)]):
         total += weight[:, None] * corner(which)
     return total
+
+
+def corner_weights(fractions: list[NDArray[np.int64]]) -> list[Values]:
+    """The weights of the corners, x fastest: the last corner's is rounded to 1/256, the others follow from the sums."""
+    if len(fractions) == 1:
+        (a,) = fractions
+        return [(256 - a) / 256, a / 256]
+    a, b, *more = fractions
+    both = rounded(a * b)
+    if not more:
+        return [(256 - a - b + both) / 256, (a - both) / 256, (b - both) / 256, both / 256]
+    (c,) = more
+    across, along = rounded(a * c), rounded(b * c)
+    deep = rounded(across * b)
+    upper = [c - across - along + deep, across - deep, along - deep, deep]
+    flat = [256 - a - b + both, a - both, b - both, both]
+    return [(one - other) / 256 for one, other in zip(flat, upper, strict=True)] + [one / 256 for one in upper]
+
+
+def rounded(product: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (product + 128) // 256
 
 
 def surface(shape: str, mode: str) -> Values:
@@ -181,6 +199,12 @@ def expected(name: str) -> tuple[Values, str]:
     values = sampled(shape, kind, bits, channels, mode, filtering == "linear", normalized == "normalized",
                      read == "unit" and kind != "f", srgb == "srgb", int(salt))  # fmt: skip
     return values.reshape(-1), "f" if kind == "f" or read == "unit" else kind
+
+
+def tolerance(name: str) -> float:
+    if name.startswith("Cubemap") and " linear " in name:
+        return TOLERANCES["cube"]
+    return TOLERANCES["srgb" if " srgb " in name else "plain"]
 
 
 def differences(output: str) -> list[tuple[float, str, int]]:
@@ -235,10 +259,14 @@ def main(argv: list[str] | None = None) -> int:
     found = differences(output)
     if not found:
         sys.exit("the program printed no case")
-    wrong = [one for one in found if one[0] > TOLERANCE]
+    wrong = [one for one in found if one[0] > tolerance(one[1])]
     for apart, name, thread in wrong:
         print(f"{name}: differs by {apart:g} in thread {thread}")
-    print(f"{len(found)} cases, {len(wrong)} beyond {TOLERANCE:g}; largest difference {max(found)[0]:g} ({max(found)[1]})")
+    print(f"{len(found)} cases, {len(wrong)} differ")
+    for kind, limit in TOLERANCES.items():
+        alike = [one for one in found if tolerance(one[1]) == limit]
+        if alike:
+            print(f"largest difference, {kind}: {max(alike)[0]:g} (allowed {limit:g}; {max(alike)[1]})")
     return 1 if wrong else 0
 
 

@@ -74,31 +74,29 @@ KPT_SURFACE_FUNCTIONS(surfCubemapLayered, y, z, int x, int y, int z)
 #define surfCubemapLayeredwrite kpt_surfCubemapLayeredwrite
 #else
 // HIP has no boundary mode: beyond the edge its hardware reads zero and drops what is written (cudaBoundaryModeZero).
-#define KPT_SURFACE_MODES(name, read, write, ...)                                                                      \
+#define KPT_SURFACE_MODES(name, load, store, ...)                                                                      \
   template <typename T>                                                                                                \
   static __device__ __hip_img_chk__ inline T name##read(hipSurfaceObject_t s, __VA_ARGS__,                             \
                                                         hipSurfaceBoundaryMode = hipBoundaryModeZero) {                \
     T value, *place = &value;                                                                                          \
-    read;                                                                                                              \
+    load;                                                                                                              \
     return value;                                                                                                      \
   }                                                                                                                    \
   template <typename T>                                                                                                \
   static __device__ __hip_img_chk__ inline void name##read(T* place, hipSurfaceObject_t s, __VA_ARGS__,                \
                                                            hipSurfaceBoundaryMode) {                                   \
-    read;                                                                                                              \
+    load;                                                                                                              \
   }                                                                                                                    \
   template <typename T>                                                                                                \
   static __device__ __hip_img_chk__ inline void name##write(T value, hipSurfaceObject_t s, __VA_ARGS__,                \
                                                             hipSurfaceBoundaryMode) {                                  \
-    write;                                                                                                             \
+    store;                                                                                                            \
   }
 KPT_SURFACE_MODES(surf1D, surf1Dread(place, s, x), surf1Dwrite(value, s, x), int x)
 KPT_SURFACE_MODES(surf2D, surf2Dread(place, s, x, y), surf2Dwrite(value, s, x, y), int x, int y)
 KPT_SURFACE_MODES(surf3D, surf3Dread(place, s, x, y, z), surf3Dwrite(value, s, x, y, z), int x, int y, int z)
 KPT_SURFACE_MODES(surf1DLayered, surf1DLayeredread(place, s, x, z), surf1DLayeredwrite(value, s, x, z), int x, int z)
 KPT_SURFACE_MODES(surfCubemap, surfCubemapread(place, s, x, y, z), surfCubemapwrite(value, s, x, y, z), int x, int y, int z)
-KPT_SURFACE_MODES(surfCubemapLayered, surfCubemapLayeredread(place, s, x, y, z % 6, z / 6),
-                  surfCubemapLayeredwrite(&value, s, x, y, z % 6, z / 6), int x, int y, int z)
 #undef KPT_SURFACE_MODES
 // HIP's own functions of these names (ROCm 7.2) take the layer for a mip level, and have no boundary mode: beyond the
 // edge the hardware reads zero and drops what is written (cudaBoundaryModeZero).

@@ -1,6 +1,6 @@
 // Texture fetches as CUDA's programming guide defines them (its appendix on texture fetching), computed by ordinary
-// instructions. What the guide leaves open was read on an H200: fractions are rounded to the nearest 1/256, point
-// sampling does not round, tex2Dgather rounds as filtering does, cube faces are filtered each on its own.
+// instructions. What the guide leaves open is done as an H200 does it: fractions and their products are rounded to the
+// nearest 1/256, point sampling does not round, tex2Dgather rounds as filtering does, each cube face is filtered alone.
 
 //: kpt_tex < : kpt_image
 #if !defined(__HIP_DEVICE_COMPILE__) || defined(__GFX9__) || defined(__HIP_NO_IMAGE_SUPPORT) || defined(KPT_SOFTWARE_TEXTURES)
@@ -15,28 +15,29 @@ template <typename T, unsigned int N> struct kpt_channels<HIP_vector_type<T, N>>
   static constexpr int count = N;
 };
 
-// One coordinate: the two texels beside it (the first alone for point sampling), whether each is outside, how far between.
+// One coordinate: the two texels beside it (the first alone for point sampling), whether each is outside, and how far
+// between them, in 1/256.
 struct kpt_axis {
-  int at[2];
+  int at[2], fraction;
   bool outside[2];
-  float fraction;
 };
 static __device__ inline kpt_axis kpt_on_axis(float x, int count, int mode, bool is_normalized, bool is_linear) {
   if (is_normalized) {
     if (mode == hipAddressModeWrap) x -= floorf(x);
-    if (mode == hipAddressModeMirror) x = fabsf(x - 2.0f * rintf(0.5f * x));
+    if (mode == hipAddressModeMirror) x -= 2.0f * floorf(0.5f * x);  // mirrored below, after the rounding
     x *= count;
   }
   if (is_linear) x -= 0.5f;
-  x = fminf(fmaxf(x, -2.0f), count + 1.0f);
+  x = fminf(fmaxf(x, -2.0f), 2.0f * count + 1.0f);
   const int fixed = int(floorf(x * 256.0f + 0.5f));
   const int first = is_linear ? fixed >> 8 : int(floorf(x));
   kpt_axis axis;
-  axis.fraction = (fixed & 255) * (1.0f / 256.0f);
+  axis.fraction = fixed & 255;
   for (int side = 0; side < 2; ++side) {
     int at = first + side;
     axis.outside[side] = mode == hipAddressModeBorder && (at < 0 || at >= count);
     if (mode == hipAddressModeWrap) at += at < 0 ? count : at >= count ? -count : 0;
+    if (mode == hipAddressModeMirror && at >= count) at = 2 * count - 1 - at;
     axis.at[side] = min(max(at, 0), count - 1);
   }
   return axis;
@@ -45,10 +46,10 @@ static __device__ inline kpt_axis kpt_on_axis(float x, int count, int mode, bool
 template <typename Stored, int N> struct kpt_raw {
   typedef Stored type __attribute__((ext_vector_type(N)));
 };
-// A fraction of 8 or 16 bits as a float, divided exactly as the hardware does.
+// A fraction of 8 or 16 bits as a float, rounded as a division would: the remainder corrects the product.
 static __device__ inline float kpt_unit(int value, kpt_image_ptr image, int channel) {
-  const bool is_signed = image->kind == hipChannelFormatKindSigned;
-  float unit = fmaxf(float(value) / float((1 << (image->bits - is_signed)) - 1), -1.0f);
+  const float steps = image->steps, inverse = image->inverse, near = value * inverse;
+  float unit = fmaxf(fmaf(fmaf(-near, steps, value), inverse, near), -1.0f);
   if (image->is_srgb && channel < 3)
     unit = unit <= 0.04045f ? unit * (1.0f / 12.92f) : exp2f(2.4f * log2f((unit + 0.055f) * (1.0f / 1.055f)));
   return unit;
@@ -83,6 +84,14 @@ template <int D> __device__ inline bool kpt_is_outside(const kpt_axis* axes, int
   for (int d = 0; d < D; ++d) is_outside |= axes[d].outside[corner >> d & 1];
   return is_outside;
 }
+// The weight of each corner in 1/256: they add up to 256, and so do the pairs and quadruples to the fractions.
+template <int D> __device__ inline void kpt_weights(const kpt_axis* axes, int* weights) {
+  const int a = axes[0].fraction, b = D > 1 ? axes[1 % D].fraction : 0, c = D > 2 ? axes[2 % D].fraction : 0;
+  const int ab = (a * b + 128) >> 8, ac = (a * c + 128) >> 8, bc = (b * c + 128) >> 8, abc = (ac * b + 128) >> 8;
+  const int all[] = {256 - a - b - c + ab + ac + bc - abc, a - ab - ac + abc, b - ab - bc + abc, ab - abc,
+                     c - ac - bc + abc,                    ac - abc,          bc - abc,          abc};
+  for (int corner = 0; corner < 1 << D; ++corner) weights[corner] = all[corner];
+}
 template <int D, int N, int kBits>
 __device__ inline void kpt_sample(kpt_image_ptr image, const kpt_axis* axes, int layer, unsigned int* words) {
   if (!image->is_linear) {
@@ -94,10 +103,11 @@ __device__ inline void kpt_sample(kpt_image_ptr image, const kpt_axis* axes, int
   unsigned int corners[1 << D][N];
   for (int corner = 0; corner < 1 << D; ++corner)
     kpt_load<N, kBits>(image, kpt_texel<D>(image, axes, corner, layer), corners[corner]);
+  int weights[1 << D];
+  kpt_weights<D>(axes, weights);
   float sum[N] = {};
   for (int corner = 0; corner < 1 << D; ++corner) {
-    float weight = 1.0f;
-    for (int d = 0; d < D; ++d) weight *= corner >> d & 1 ? axes[d].fraction : 1.0f - axes[d].fraction;
+    const float weight = weights[corner] * (1.0f / 256.0f);
     const bool is_outside = kpt_is_outside<D>(axes, corner);
     for (int c = 0; c < N; ++c) sum[c] += weight * (is_outside ? image->border[c] : __uint_as_float(corners[corner][c]));
   }
@@ -137,8 +147,8 @@ template <typename T> __device__ inline T kpt_cube_at(hipTextureObject_t object,
   const int face = (on_x ? 0 : on_y ? 2 : 4) + (major < 0);
   const float scale = 1.0f / fabsf(major);
   kpt_axis axes[2];
-  axes[0] = kpt_on_axis((s * scale + 1.0f) * 0.5f, image->width, hipAddressModeClamp, true, image->is_linear);
-  axes[1] = kpt_on_axis((t * scale + 1.0f) * 0.5f, image->height, hipAddressModeClamp, true, image->is_linear);
+  axes[0] = kpt_on_axis((s * scale + 1.0f) * 0.5f, image->width, image->address[0], true, image->is_linear);
+  axes[1] = kpt_on_axis((t * scale + 1.0f) * 0.5f, image->height, image->address[1], true, image->is_linear);
   return kpt_fetch<T, 2>(image, axes, min(max(6 * layer + face, 0), image->depth - 1));
 }
 template <typename T> __device__ inline T kpt_linear_at(hipTextureObject_t object, int x) {

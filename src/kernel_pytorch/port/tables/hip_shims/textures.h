@@ -10,7 +10,7 @@ struct kpt_image {
   int width, height, depth, texel_bytes, channels;
   int bits, kind;  // of a channel; hipChannelFormatKind
   int is_unit, is_srgb, is_linear, is_normalized, address[3];
-  float border[4];
+  float border[4], steps, inverse;  // steps: the value that is read as 1.0
   hipResourceDesc resource;
   hipTextureDesc sampler;
 };
@@ -174,9 +174,8 @@ static inline hipError_t kpt_hipGraphAddMemcpyNode(hipGraphNode_t* node, hipGrap
 // A border colour of an integer format read as a fraction is kept in that format, as NVIDIA's hardware does.
 static inline float kpt_border(float colour, const kpt_image& image) {
   if (!image.is_unit) return colour;
-  const float steps = float((1 << (image.bits - (image.kind == hipChannelFormatKindSigned))) - 1);
   const float lowest = image.kind == hipChannelFormatKindSigned ? -1.0f : 0.0f;
-  return std::nearbyint(std::fmin(std::fmax(colour, lowest), 1.0f) * steps) / steps;
+  return std::nearbyint(std::fmin(std::fmax(colour, lowest), 1.0f) * image.steps) / image.steps;
 }
 static inline hipError_t kpt_describe(const hipResourceDesc* resource, const hipTextureDesc* sampler, kpt_image* image) {
   std::memset(image, 0, sizeof *image);
@@ -211,12 +210,14 @@ static inline hipError_t kpt_describe(const hipResourceDesc* resource, const hip
   if (!image->data || !image->texel_bytes || (desc.x != 8 && desc.x != 16 && desc.x != 32)) return hipErrorInvalidValue;
   if (!sampler) return hipSuccess;
   const bool is_float = desc.f == hipChannelFormatKindFloat;
+  if (sampler->readMode == hipReadModeNormalizedFloat && desc.x == 32) return hipErrorInvalidValue;
   image->sampler = *sampler;
   image->is_unit = sampler->readMode == hipReadModeNormalizedFloat && !is_float;
+  if (image->is_unit) image->steps = float((1 << (desc.x - (desc.f == hipChannelFormatKindSigned))) - 1);
+  if (image->is_unit) image->inverse = 1.0f / image->steps;
   image->is_srgb = sampler->sRGB && image->is_unit && desc.x == 8;
   image->is_linear = sampler->filterMode == hipFilterModeLinear;
   image->is_normalized = sampler->normalizedCoords;
-  if (image->is_unit && desc.x == 32) return hipErrorInvalidValue;
   if (image->is_linear && !is_float && !image->is_unit) return hipErrorInvalidValue;
   for (int axis = 0; axis < 3; ++axis) {
     const int mode = sampler->addressMode[axis];

@@ -154,9 +154,11 @@ _TEXTURES = (
 
 
 def _texture_shims(data: bytes, project: Iterable[bytes]) -> list[Shim]:
-    """What a file needs that touches textures or surfaces. Elsewhere a tex2D is a function of the project's own."""
-    found = [shims()[name] for used, name in _TEXTURES if used.search(data)]
-    return found if found and any(_OF_TEXTURES.search(text) for text in project) else []
+    """What a file needs that touches textures or surfaces. In a unit without them tex2D is the project's own function."""
+    found = [name for used, name in _TEXTURES if used.search(data)]
+    if b"kpt_tex" in found and not any(_OF_TEXTURES.search(text) for text in project):
+        found.remove(b"kpt_tex")
+    return [shims()[name] for name in found]
 
 
 def overloads_needed(

@@ -15,7 +15,7 @@ from importlib.resources import files
 # A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks.
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
-    "textures.h", "texture_fetch.h", "texture_references.h", "rounding.h",
+    "textures.h", "texture_fetch.h", "texture_references.h", "barriers.h", "rounding.h",
 )  # fmt: skip
 _MARK = "//: "
 
@@ -134,6 +134,11 @@ _BY_USE = (
     (re.compile(rb"(?<![\w:])(?:::)?cuda::std\b"), b"cuda::std"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b"), b"cuda::atomic_ref"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b"), b"cuda::ceil_div"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::barrier\b"), b"cuda::barrier"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:make_)?pipeline\w*"), b"cuda::pipeline"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:memcpy_async|aligned_size_t)\b"), b"cuda::memcpy_async"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::latch\b"), b"cuda::latch"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:counting|binary)_semaphore\b"), b"cuda::counting_semaphore"),
     (re.compile(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\("), b"cg::labeled_partition"),
 )
 

@@ -18,7 +18,7 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP293", "static-texture-reference", languages=("cuda",), safety=Safety.SAFE, triggers=(b"texture",))
+RULE = Rule("KP298", "static-texture-reference", languages=("cuda",), safety=Safety.SAFE, triggers=(b"texture",))
 
 
 def check(src: CxxFile) -> Iterator[Finding]:

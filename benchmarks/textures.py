@@ -5,8 +5,8 @@
     python benchmarks/textures.py --nvidia           nvcc's build of the same program, on this machine's GPU
     python benchmarks/textures.py --values FILE      what the program printed elsewhere
 
-The model follows the appendix "Texture Fetching" of CUDA's programming guide, and where that is silent what an H200 does.
-It shares no code with the port. Exit code 1 if a value differs by more than the tolerance.
+The model follows the appendix "Texture Fetching" of CUDA's programming guide, and where that is silent what an H200
+does. It shares no code with the port. Exit code 1 if a value differs by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ EXTENTS = {
 }  # fmt: skip
 AXES = {"1D": 1, "1DLayered": 1, "3D": 3}
 BORDER = np.array([0.25, -1.5, 2.0, 0.75])
-# Sums in float in another order; the hardware's own tables for sRGB; a cube's coordinates by its fast reciprocal, which may
-# move the fraction by one step of 1/256 between texels up to 16 apart.
+# Sums in float in another order; the hardware's own tables for sRGB; a cube's coordinates by its fast reciprocal, which
+# may move the fraction by one step of 1/256 between texels up to 16 apart.
 TOLERANCES = {"plain": 2.0**-16, "srgb": 2.0**-9, "cube": 2.0**-4}
 Values = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from kernel_pytorch.port.names.shims import shims, with_needed
 
 ROOT = Path(__file__).resolve().parents[3]
 FETCH = b"__global__ void k(cudaTextureObject_t image, float* out) { out[0] = tex2D<float>(image, 0.5f, 0.5f); }\n"
-OWN = b"__device__ float tex2D(const float* image, int x) { return image[x]; }\n__global__ void k(float* x) { tex2D(x, 1); }\n"
+OWN = b"__device__ float tex2D(const float* image, int x) { return image[x]; }\n"
 HOST = b"void f(cudaArray_t* to, cudaChannelFormatDesc* desc) { cudaMallocArray(to, desc, 8, 8); }\n"
 REFERENCE = b"texture<float, 2> image;\nvoid f(cudaArray_t from) { cudaBindTextureToArray(image, from); }\n"
 

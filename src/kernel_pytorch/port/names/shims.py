@@ -148,8 +148,8 @@ _OF_TEXTURES = re.compile(rb"\btexture\s*<|\b(?:(?:cuda|hip)(?:Texture|Surface)|
 _TEXTURES = (
     (
         re.compile(
-            rb"\b(?:cuda|hip)(?:Malloc(?:3D)?Array|FreeArray|Memcpy\w*Array\w*|(?:Create|Destroy)(?:Texture|Surface)Object"
-            rb"|GetTextureObject\w+|ArrayGetInfo|GetChannelDesc)\s*\(|\b(?:src|dst)Array\b"
+            rb"\b(?:cuda|hip)(?:Malloc(?:3D)?Array|FreeArray|Memcpy\w*Array\w*"
+            rb"|(?:Create|Destroy)(?:Texture|Surface)Object|GetTextureObject\w+|ArrayGetInfo|GetChannelDesc)\s*\(|\b(?:src|dst)Array\b"
         ),
         b"kpt_image",
     ),
@@ -159,7 +159,7 @@ _TEXTURES = (
 
 
 def _texture_shims(data: bytes, project: Iterable[bytes]) -> list[Shim]:
-    """What a file needs that touches textures or surfaces. In a unit without them tex2D is the project's own function."""
+    """What a file needs that touches textures. In a unit without their types tex2D is the project's own function."""
     found = [name for used, name in _TEXTURES if used.search(data)]
     if b"kpt_tex" in found and not any(_OF_TEXTURES.search(text) for text in project):
         found.remove(b"kpt_tex")

@@ -59,7 +59,7 @@ def file_library_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
             yield Hazard("KP319", match.start(), close, message, (replace(close, close, ", 32"),))
     for match in _GROUP_HEADER.finditer(data):
         if match.group(1) == b"memcpy_async":
-            message = "cooperative_groups/memcpy_async.h is missing from ROCm: the group copies in a loop, and wait is its sync"
+            message = "cooperative_groups/memcpy_async.h is missing from ROCm: the group copies in a loop"
             edit = replace(match.start(), match.end(), "<hip/hip_cooperative_groups.h>")
             yield Hazard("KP321", match.start(), match.end(), message, (edit,))
             continue

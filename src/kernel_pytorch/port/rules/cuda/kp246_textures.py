@@ -1,13 +1,13 @@
 """Textures and surfaces that a port cannot give
 
-What: Forms of textures and surfaces that neither HIP's runtime nor a port's software textures can do: mipmapped arrays,
-    the driver's texture functions, surface references, views of another format, arrays that another library owns, and
-    cube maps on RDNA. kpt reports each form once per file.
-Why: MI100 to MI350 lack image hardware, or the part of it that CUDA's functions need. Elsewhere HIP's runtime knows no
-    mipmapped arrays and no cube maps. All other forms work: on gfx9 a port keeps arrays in plain memory and computes each
-    fetch (docs/textures.md), on RDNA it calls HIP's functions.
-Fix: A person creates the object by cudaCreateTextureObject over plain memory, or over an array of one level, and copies
-    into it what another library owns. Cube maps work on RDNA as well if the whole program is built with
+What: Forms of textures and surfaces that neither HIP's runtime nor a port's software textures can do: mipmapped
+    arrays, the driver's texture functions, surface references, views of another format, arrays that another library
+    owns, and cube maps on RDNA. kpt reports each form once per file.
+Why: MI100 to MI350 lack image hardware, or the part of it that CUDA's functions need. Elsewhere HIP's runtime knows
+    no mipmapped arrays and no cube maps. All other forms work: on gfx9 a port keeps arrays in plain memory and
+    computes each fetch (docs/textures.md), on RDNA it calls HIP's functions.
+Fix: A person creates the object by cudaCreateTextureObject over plain memory, or over an array of one level, and
+    copies into it what another library owns. Cube maps work on RDNA as well if the whole program is built with
     -DKPT_SOFTWARE_TEXTURES.
 Source: ROCm/clr hipamd/src/hip_texture.cpp and hip_memory.cpp (imageSupport_, hipArrayCubemap);
     https://github.com/ROCm/clr/issues/276

@@ -108,7 +108,7 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     x, y, z = (coordinates(axis, salt, scale[axis]) for axis in range(3))
     layer = np.zeros(THREADS, np.int64)
     if shape in ("1DLayered", "2DLayered"):
-        layer = np.clip(thread % 5 - 1, 0, depth - 1)
+        layer = np.minimum((thread % 5 - 1) % 2**32, depth - 1)  # unsigned
     if is_cube:
         layer, x, y = cube_places(x, y, z)
         layer = layer + 6 * (thread % 2) * (shape == "CubemapLayered")

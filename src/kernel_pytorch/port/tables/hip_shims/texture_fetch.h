@@ -128,6 +128,10 @@ template <typename T, int D> __device__ inline T kpt_fetch(kpt_image_ptr image, 
   else kpt_sample<D, N, 8>(image, axes, layer, words);
   return kpt_from_words<T>(words);
 }
+// A layer is an unsigned number: one below zero is the last.
+static __device__ inline int kpt_layer(int layer, int count) {
+  return unsigned(layer) < unsigned(count) ? layer : count - 1;
+}
 template <typename T, int D>
 __device__ inline T kpt_texture_at(hipTextureObject_t object, float x, float y, float z, int layer = 0) {
   kpt_image_ptr image = (kpt_image_ptr)object;
@@ -136,7 +140,7 @@ __device__ inline T kpt_texture_at(hipTextureObject_t object, float x, float y, 
   axes[0] = kpt_on_axis(x, image->width, image->address[0], is_normalized, is_linear);
   if constexpr (D > 1) axes[1] = kpt_on_axis(y, image->height, image->address[1], is_normalized, is_linear);
   if constexpr (D > 2) axes[2] = kpt_on_axis(z, image->depth, image->address[2], is_normalized, is_linear);
-  return kpt_fetch<T, D>(image, axes, D > 2 ? 0 : min(max(layer, 0), image->depth - 1));
+  return kpt_fetch<T, D>(image, axes, D > 2 ? 0 : kpt_layer(layer, image->depth));
 }
 template <typename T> __device__ inline T kpt_cube_at(hipTextureObject_t object, float x, float y, float z, int layer) {
   kpt_image_ptr image = (kpt_image_ptr)object;
@@ -149,7 +153,7 @@ template <typename T> __device__ inline T kpt_cube_at(hipTextureObject_t object,
   kpt_axis axes[2];
   axes[0] = kpt_on_axis((s * scale + 1.0f) * 0.5f, image->width, image->address[0], true, image->is_linear);
   axes[1] = kpt_on_axis((t * scale + 1.0f) * 0.5f, image->height, image->address[1], true, image->is_linear);
-  return kpt_fetch<T, 2>(image, axes, min(max(6 * layer + face, 0), image->depth - 1));
+  return kpt_fetch<T, 2>(image, axes, 6 * kpt_layer(layer, image->depth / 6) + face);
 }
 template <typename T> __device__ inline T kpt_linear_at(hipTextureObject_t object, int x) {
   kpt_image_ptr image = (kpt_image_ptr)object;

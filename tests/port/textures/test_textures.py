@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 FETCH = b"__global__ void k(cudaTextureObject_t image, float* out) { out[0] = tex2D<float>(image, 0.5f, 0.5f); }\n"
 OWN = b"__device__ float tex2D(const float* image, int x) { return image[x]; }\n"
 HOST = b"void f(cudaArray_t* to, cudaChannelFormatDesc* desc) { cudaMallocArray(to, desc, 8, 8); }\n"
+DRIVER = b"void f(CUarray* to, const CUDA_ARRAY_DESCRIPTOR* asked) { cuArrayCreate(to, asked); }\n"
 REFERENCE = b"texture<float, 2> image;\nvoid f(cudaArray_t from) { cudaBindTextureToArray(image, from); }\n"
 
 
@@ -31,6 +32,7 @@ def guards(source: bytes, path: str = "a.cu") -> list[str]:
         (FETCH, ["KPT_SHIM_KPT_IMAGE", "KPT_SHIM_KPT_TEX"]),
         (OWN, []),
         (HOST, ["KPT_SHIM_KPT_IMAGE"]),
+        (DRIVER, ["KPT_SHIM_KPT_IMAGE", "KPT_SHIM_KPT_DRIVER_TEXTURES"]),
         (REFERENCE, ["KPT_SHIM_KPT_IMAGE", "KPT_SHIM_KPT_TEX", "KPT_SHIM_KPT_BIND_TEXTURE"]),
     ],
 )
@@ -80,3 +82,10 @@ def test_every_case_of_the_table_agrees_with_the_model(gpu: str, model: ModuleTy
 def test_texture_references(options: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["emulate", str(Path(__file__).parent / "references.cu"), *options]) == 0
     assert "offset 0, 0 wrong: no error" in capfd.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["--gpu", "mi300x"], ["--gpu", "rx7900xtx", "-D", "KPT_SOFTWARE_TEXTURES"]])
+def test_the_drivers_arrays_and_objects(options: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["emulate", str(Path(__file__).parent / "driver.cu"), *options]) == 0
+    assert capfd.readouterr().out.splitlines()[0] == "0 failed"

@@ -15,7 +15,7 @@ from importlib.resources import files
 # A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks.
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
-    "textures.h", "texture_fetch.h", "texture_references.h", "barriers.h", "rounding.h",
+    "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
 )  # fmt: skip
 _MARK = "//: "
 
@@ -155,6 +155,13 @@ _TEXTURES = (
     ),
     (re.compile(rb"(?<![\w.>])tex(?:1Dfetch|[123]D|Cubemap)(?:Layered)?(?:Lod|Grad|gather)?\s*[(<]"), b"kpt_tex"),
     (re.compile(rb"\b(?:cuda|hip)(?:(?:Bind|Unbind)Texture|GetTexture(?:Reference|Alignment))"), b"kpt_bind_texture"),
+    (
+        re.compile(
+            rb"\b(?:cu|hip)(?:Array(?:3D)?(?:Create|Destroy)|TexObject(?:Create|Destroy)|SurfObjectCreate)(?:_v2)?\s*\("
+            rb"|\bCU_MEMORYTYPE_ARRAY\b|\bhipMemoryTypeArray\b|\bcuMemcpy(?:HtoA|AtoH)"
+        ),
+        b"kpt_driver_textures",
+    ),
 )
 
 

@@ -1,7 +1,7 @@
 """Textures and surfaces that a port cannot give
 
 What: Forms of textures and surfaces that neither HIP's runtime nor a port's software textures can do: mipmapped
-    arrays, the driver's texture functions, surface references, views of another format, arrays that another library
+    arrays, the driver's texture references, surface references, views of another format, arrays that another library
     owns, and cube maps on RDNA. kpt reports each form once per file.
 Why: MI100 to MI350 lack image hardware, or the part of it that CUDA's functions need. Elsewhere HIP's runtime knows
     no mipmapped arrays and no cube maps. All other forms work: on gfx9 a port keeps arrays in plain memory and
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP246", "textures", languages=("cuda",), safety=Safety.MANUAL, triggers=(
-    b"Mipmapped", b"cuTex", b"cuSurf", b"cuArray", b"TexRef", b"SurfRef", b"surface", b"BindSurface",
+    b"Mipmapped", b"TexRef", b"SurfRef", b"surface", b"BindSurface",
     b"ResourceViewDesc", b"MappedArray", b"Cubemap",
 ))  # fmt: skip
 
 _FORMS = (
     (re.compile(rb"cuda\w*Mipmapped\w*"), "mipmapped arrays work neither in HIP's runtime nor in software"),
-    (re.compile(rb"cu(?:(?:Tex|Surf)(?:Ref|Object)\w+|Array(?:3D)?Create(?:_v2)?|ModuleGet(?:Tex|Surf)Ref)"),
-     "the driver's textures need image hardware: cudaCreateTextureObject works without"),
+    (re.compile(rb"cu(?:(?:Tex|Surf)Ref\w+|ModuleGet(?:Tex|Surf)Ref)"),
+     "the driver's texture references need image hardware: cuTexObjectCreate works without"),
     (re.compile(rb"surface(?=<)|cudaBindSurfaceToArray"),
      "HIP has no surface references: a surface object does the same"),
     (re.compile(rb"cudaResourceViewDesc"), "a view with a format of its own is refused where textures are software"),

@@ -32,9 +32,9 @@ EXTENTS = {
 }  # fmt: skip
 AXES = {"1D": 1, "1DLayered": 1, "3D": 3}
 BORDER = np.array([0.25, -1.5, 2.0, 0.75])
-# Sums in float in another order; the hardware's own tables for sRGB; a cube's coordinates by its fast reciprocal, which
-# may move the fraction by one step of 1/256 between texels up to 16 apart.
-TOLERANCES = {"plain": 2.0**-16, "srgb": 2.0**-9, "cube": 2.0**-4}
+# The hardware's sums of fractions have about 16 bits, and it has its own table for sRGB. It finds the place on a cube
+# by a fast reciprocal, which may move the fraction by one step of 1/256 between texels up to 16 apart.
+TOLERANCES = {"plain": 2.0**-14, "srgb": 2.0**-9, "cube": 2.0**-4}
 Values = NDArray[np.float64]
 
 
@@ -92,7 +92,7 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     values = texels.astype(np.float64)
     border = quantized_border(kind, bits, unit)[:channels]
     if unit:
-        values = np.maximum(values / (2 ** (bits - (kind == "s")) - 1), -1.0)
+        values = values / (2 ** (bits - (kind == "s")) - 1)
     elif kind != "f":
         border = BORDER.astype(np.float32).view(np.uint32)[:channels].astype(texels.dtype).astype(np.float64)
     if srgb:
@@ -142,7 +142,9 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     total = np.zeros((THREADS, channels))
     for which, weight in enumerate(corner_weights(fractions) if linear else [np.ones(THREADS)]):
         total += weight[:, None] * corner(which)
-    return total
+    if unit:
+        total = np.maximum(total, -1.0)
+    return total.astype(np.float16).astype(np.float64) if kind == "f" and bits == 16 else total
 
 
 def corner_weights(fractions: list[NDArray[np.int64]]) -> list[Values]:

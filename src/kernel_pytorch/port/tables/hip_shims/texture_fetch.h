@@ -1,6 +1,7 @@
 // Texture fetches as CUDA's programming guide defines them (its appendix on texture fetching), computed by ordinary
 // instructions. What the guide leaves open is done as an H200 does it: fractions and their products are rounded to the
-// nearest 1/256, point sampling does not round, tex2Dgather rounds as filtering does, each cube face is filtered alone.
+// nearest 1/256, point sampling does not round, tex2Dgather rounds as filtering does, each cube face is filtered alone,
+// filtered halves are rounded to a half.
 
 //: kpt_tex < : kpt_image
 #if !defined(__HIP_DEVICE_COMPILE__) || defined(__GFX9__) || defined(__HIP_NO_IMAGE_SUPPORT) || defined(KPT_SOFTWARE_TEXTURES)
@@ -43,25 +44,27 @@ static __device__ inline kpt_axis kpt_on_axis(float x, int count, int mode, bool
   return axis;
 }
 
-template <typename Stored, int N> struct kpt_raw {
-  typedef Stored type __attribute__((ext_vector_type(N)));
+template <int kBits> struct kpt_stored { typedef unsigned int type; };
+template <> struct kpt_stored<16> { typedef unsigned short type; };
+template <> struct kpt_stored<8> { typedef unsigned char type; };
+template <int kBits, int N> struct kpt_raw {
+  typedef typename kpt_stored<kBits>::type type __attribute__((ext_vector_type(N)));
 };
 // A fraction of 8 or 16 bits as a float, rounded as a division would: the remainder corrects the product.
 static __device__ inline float kpt_unit(int value, kpt_image_ptr image, int channel) {
   const float steps = image->steps, inverse = image->inverse, near = value * inverse;
-  float unit = fmaxf(fmaf(fmaf(-near, steps, value), inverse, near), -1.0f);
+  float unit = fmaf(fmaf(-near, steps, value), inverse, near);
   if (image->is_srgb && channel < 3)
     unit = unit <= 0.04045f ? unit * (1.0f / 12.92f) : exp2f(2.4f * log2f((unit + 0.055f) * (1.0f / 1.055f)));
   return unit;
 }
 // The N channels of a texel as 32-bit words: floats where the texture gives floats.
 template <int N, int kBits> __device__ inline void kpt_load(kpt_image_ptr image, kpt_texels texel, unsigned int* words) {
+  typedef typename kpt_raw<kBits, N>::type Raw;
+  const Raw raw = *reinterpret_cast<const __attribute__((address_space(1))) Raw*>(texel);
   if constexpr (kBits == 32) {
-    const auto raw = *reinterpret_cast<const __attribute__((address_space(1))) typename kpt_raw<unsigned int, N>::type*>(texel);
     for (int c = 0; c < N; ++c) words[c] = raw[c];
   } else {
-    typedef typename kpt_raw<typename __hip_internal::conditional<kBits == 8, unsigned char, unsigned short>::type, N>::type Raw;
-    const Raw raw = *reinterpret_cast<const __attribute__((address_space(1))) Raw*>(texel);
     for (int c = 0; c < N; ++c) {
       const bool is_signed = image->kind == hipChannelFormatKindSigned;
       const int value = is_signed ? int(unsigned(raw[c]) << (32 - kBits)) >> (32 - kBits) : int(raw[c]);
@@ -111,9 +114,15 @@ __device__ inline void kpt_sample(kpt_image_ptr image, const kpt_axis* axes, int
     const bool is_outside = kpt_is_outside<D>(axes, corner);
     for (int c = 0; c < N; ++c) sum[c] += weight * (is_outside ? image->border[c] : __uint_as_float(corners[corner][c]));
   }
-  for (int c = 0; c < N; ++c) words[c] = __float_as_uint(sum[c]);
+  for (int c = 0; c < N; ++c) {
+    if (kBits == 16 && image->kind == hipChannelFormatKindFloat) sum[c] = float(static_cast<_Float16>(sum[c]));
+    words[c] = __float_as_uint(sum[c]);
+  }
 }
-template <typename T> __device__ inline T kpt_from_words(const unsigned int* words) {
+// Signed fractions go from -1.0: the lowest number, which is below that, is filtered as it is and then limited.
+template <typename T> __device__ inline T kpt_from_words(kpt_image_ptr image, unsigned int* words) {
+  if (image->is_unit)
+    for (int c = 0; c < kpt_channels<T>::count; ++c) words[c] = __float_as_uint(fmaxf(__uint_as_float(words[c]), -1.0f));
   typename kpt_channels<T>::type channels[kpt_channels<T>::count];
   for (int c = 0; c < kpt_channels<T>::count; ++c) __builtin_memcpy(&channels[c], &words[c], sizeof channels[c]);
   T value;
@@ -126,7 +135,7 @@ template <typename T, int D> __device__ inline T kpt_fetch(kpt_image_ptr image, 
   if (image->bits == 32) kpt_sample<D, N, 32>(image, axes, layer, words);
   else if (image->bits == 16) kpt_sample<D, N, 16>(image, axes, layer, words);
   else kpt_sample<D, N, 8>(image, axes, layer, words);
-  return kpt_from_words<T>(words);
+  return kpt_from_words<T>(image, words);
 }
 // A layer is an unsigned number: one below zero is the last.
 static __device__ inline int kpt_layer(int layer, int count) {
@@ -159,12 +168,12 @@ template <typename T> __device__ inline T kpt_linear_at(hipTextureObject_t objec
   kpt_image_ptr image = (kpt_image_ptr)object;
   constexpr int N = kpt_channels<T>::count;
   unsigned int words[N] = {};
-  if (x < 0 || x >= image->width) return kpt_from_words<T>(words);
+  if (x < 0 || x >= image->width) return kpt_from_words<T>(image, words);
   const kpt_texels texel = (kpt_texels)image->data + (unsigned long long)(x)*image->texel_bytes;
   if (image->bits == 32) kpt_load<N, 32>(image, texel, words);
   else if (image->bits == 16) kpt_load<N, 16>(image, texel, words);
   else kpt_load<N, 8>(image, texel, words);
-  return kpt_from_words<T>(words);
+  return kpt_from_words<T>(image, words);
 }
 template <typename T> __device__ inline T kpt_gather_at(hipTextureObject_t object, float x, float y, int channel) {
   kpt_image_ptr image = (kpt_image_ptr)object;
@@ -179,7 +188,7 @@ template <typename T> __device__ inline T kpt_gather_at(hipTextureObject_t objec
     else kpt_load<1, 8>(image, texel, &words[k]);
     if (kpt_is_outside<2>(axes, order[k])) words[k] = __float_as_uint(image->border[channel]);
   }
-  return kpt_from_words<T>(words);
+  return kpt_from_words<T>(image, words);
 }
 
 // Each function takes an object, an object and a place for the value, or a texture reference.

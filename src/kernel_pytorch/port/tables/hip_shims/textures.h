@@ -76,7 +76,10 @@ static inline hipError_t kpt_hipFreeArray(hipArray_t array) {
 static inline hipError_t kpt_hipArrayGetInfo(hipChannelFormatDesc* desc, hipExtent* extent, unsigned int* flags,
                                              hipArray_t array) {
   kpt_array* ours = kpt_array_of(array);
+#if HIP_VERSION >= 60100000  // earlier ones lack it
   if (!ours) return hipArrayGetInfo(desc, extent, flags, array);
+#endif
+  if (!ours) return hipErrorNotSupported;
   if (desc) *desc = ours->desc;
   if (extent) *extent = ours->extent;
   if (flags) *flags = ours->flags;
@@ -133,7 +136,10 @@ static inline hipError_t kpt_hipMemcpy2DArrayToArray(hipArray_t to, size_t to_x,
                                                      size_t x, size_t y, size_t width, size_t height,
                                                      hipMemcpyKind kind = hipMemcpyDeviceToDevice) {
   kpt_array* ours = kpt_array_of(from);
+#if HIP_VERSION >= 60200000  // earlier ones lack it
   if (!ours) return hipMemcpy2DArrayToArray(to, to_x, to_y, from, x, y, width, height, kind);
+#endif
+  if (!ours) return hipErrorNotSupported;
   return kpt_hipMemcpy2DToArray(to, to_x, to_y, kpt_place(ours, x, y), ours->width * ours->texel_bytes, width, height, kind);
 }
 // A copy with arrays of ours as one between plain places: there widths count bytes, with an array they count texels.

@@ -68,7 +68,7 @@ def compat_header(needs: Iterable[Needs]) -> str:
         shim = shims().get(cuda.encode())
         if shim is not None:
             given[shim.guard.decode()] = shim
-    texts = [shim.guarded() for shim in with_needed(given[guard] for guard in sorted(given))]
+    texts = [shim.guarded() for shim in _ordered(given.values())]
     lines += [text for text in texts if not _is_for_devices(text)]
     for_devices = [text for text in texts if _is_for_devices(text)]
     if for_devices:
@@ -96,11 +96,15 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
         kept = {shim.guard.decode(): shim for shim in shims().values() if before and shim.guard in before}
         given = {**kept, **wanted}
         lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]
-        ordered = with_needed(given[guard] for guard in sorted(given))
-        lines += [shim.guarded(beside_host_compiler=True) for shim in ordered]
+        lines += [shim.guarded(beside_host_compiler=True) for shim in _ordered(given.values())]
         made[path] = (before, "".join([*lines, "#endif\n"]).encode("utf-8", "surrogateescape"))
     return made
 
 
 def _is_for_devices(text: str) -> bool:
     return "__device__" in text and "__host__" not in text
+
+
+def _ordered(given: Iterable[Shim]) -> list[Shim]:
+    """One order for one set of shims, however it was asked for: by name, each behind what it needs."""
+    return with_needed(sorted(with_needed(given), key=lambda shim: shim.guard))

@@ -31,7 +31,7 @@ from kernel_pytorch.port.names.rename import (
     rename_text,
     top_of_file,
 )
-from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_needed, shims
+from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_needed, shims, with_needed
 from kernel_pytorch.port.names.table import Name, project_names
 from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.suppress import apply_suppressions
@@ -219,7 +219,9 @@ def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None
         needed.append(shims()[b"cub::"])
     naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]
     given = _given_beside(src, unit)
-    naming.needed_shims = [shim for shim in naming.needed_shims if shim.guard not in given]
+    naming.needed_shims = [
+        shim for shim in with_needed(naming.needed_shims) if shim.guard not in given and shim.guard not in src.data
+    ]
 
 
 def _apply(

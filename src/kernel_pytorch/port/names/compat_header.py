@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.names.headers import RUNTIME_HEADER
-from kernel_pytorch.port.names.shims import Shim, shims
+from kernel_pytorch.port.names.shims import Shim, shims, with_needed
 
 COMPAT_HEADER = "kpt_hip_compat.h"
 _TOP = """\
@@ -68,9 +68,9 @@ def compat_header(needs: Iterable[Needs]) -> str:
         shim = shims().get(cuda.encode())
         if shim is not None:
             given[shim.guard.decode()] = shim
-    texts = {guard: given[guard].guarded() for guard in sorted(given)}
-    lines += [text for text in texts.values() if not _is_for_devices(text)]
-    for_devices = [text for text in texts.values() if _is_for_devices(text)]
+    texts = [shim.guarded() for shim in _ordered(given.values())]
+    lines += [text for text in texts if not _is_for_devices(text)]
+    for_devices = [text for text in texts if _is_for_devices(text)]
     if for_devices:
         # The host's compiler includes the header too, and knows no builtins of the device.
         lines += ["#if defined(__HIPCC__)\n", *for_devices, "#endif\n"]
@@ -96,10 +96,15 @@ def shim_headers(root: Path, needs: Mapping[str, Needs]) -> dict[str, tuple[byte
         kept = {shim.guard.decode(): shim for shim in shims().values() if before and shim.guard in before}
         given = {**kept, **wanted}
         lines = [_SHIMS_TOP, f"#include <{RUNTIME_HEADER}>\n"]
-        lines += [given[guard].guarded(beside_host_compiler=True) for guard in sorted(given)]
+        lines += [shim.guarded(beside_host_compiler=True) for shim in _ordered(given.values())]
         made[path] = (before, "".join([*lines, "#endif\n"]).encode("utf-8", "surrogateescape"))
     return made
 
 
 def _is_for_devices(text: str) -> bool:
     return "__device__" in text and "__host__" not in text
+
+
+def _ordered(given: Iterable[Shim]) -> list[Shim]:
+    """One order for one set of shims, however it was asked for: by name, each behind what it needs."""
+    return with_needed(sorted(with_needed(given), key=lambda shim: shim.guard))

@@ -23,7 +23,10 @@ IsLocal = Callable[[Include], bool]
 _LEFT_TO_RULES = frozenset({"__CUDA_ARCH__", "CUDA_API_PER_THREAD_DEFAULT_STREAM"}) | {
     macro.decode() for macro in VERSION_MACROS
 }
-_WITH_SHIM_HEADERS = {"cooperative_groups/reduce.h": b"cg::reduce", "cooperative_groups/scan.h": b"cg::scan"}
+_WITH_SHIM_HEADERS = {
+    "cooperative_groups/reduce.h": b"cg::reduce", "cooperative_groups/scan.h": b"cg::scan",
+    "cooperative_groups/memcpy_async.h": b"cg::memcpy_async",
+}  # fmt: skip
 
 
 @dataclass

@@ -14,11 +14,11 @@ from importlib.resources import files
 
 from kernel_pytorch.port.cxx.sought import sought
 
-# A block of these files begins with its names, then after "<" the headers it needs. A header of ours that holds several
-# has them in this order.
+# A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks. A header of
+# ours that holds several has them in this order.
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
-    "rounding.h",
+    "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
 )  # fmt: skip
 _MARK = "//: "
 
@@ -30,6 +30,7 @@ class Shim:
     names: tuple[str, ...]
     includes: tuple[str, ...]
     text: str
+    needs: tuple[str, ...] = ()
 
     def guarded(self, newline: str = "\n", beside_host_compiler: bool = False) -> str:
         """The text under a guard, so that several headers of a unit may carry it.
@@ -58,10 +59,20 @@ def shims() -> dict[bytes, Shim]:
         for block in folder.joinpath(file).read_text(encoding="utf-8").split(_MARK)[1:]:
             head, _, body = block.partition("\n")
             names, _, includes = head.partition(" < ")
-            shim = Shim(tuple(names.split()), tuple(includes.split()), body)
+            includes, _, needs = includes.partition(": ")
+            shim = Shim(tuple(names.split()), tuple(includes.split()), body, tuple(needs.split()))
             for name in shim.names:
                 found[name.encode()] = shim
     return found
+
+
+def with_needed(wanted: Iterable[Shim]) -> list[Shim]:
+    """The shims in their order, each behind those that its text needs."""
+    found: dict[str, Shim] = {}
+    for shim in wanted:
+        for one in (*with_needed(shims()[name.encode()] for name in shim.needs), shim):
+            found.setdefault(one.names[0], one)
+    return list(found.values())
 
 
 # HIP has atomicAdd for float and double; CUDA for the 16-bit types as well, under the same name.
@@ -138,11 +149,46 @@ _BY_USE = (
     (sought(rb"(?<![\w:])(?:::)?cuda::std\b", b"cuda::std"), b"cuda::std"),
     (sought(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b", b"cuda::atomic_ref"), b"cuda::atomic_ref"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b", b"ceil_div", b"round_up"), b"cuda::ceil_div"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::barrier\b", b"cuda::barrier"), b"cuda::barrier"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::(?:make_)?pipeline\w*", b"cuda::"), b"cuda::pipeline"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::(?:memcpy_async|aligned_size_t)\b", b"cuda::"), b"cuda::memcpy_async"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::latch\b", b"cuda::latch"), b"cuda::latch"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::(?:counting|binary)_semaphore\b", b"cuda::"), b"cuda::counting_semaphore"),
     (
         sought(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\(", b"labeled_partition"),
         b"cg::labeled_partition",
     ),
 )
+
+
+# Arrays, texture and surface objects, fetches through them, and texture references.
+_OF_TEXTURES = re.compile(rb"\btexture\s*<|\b(?:(?:cuda|hip)(?:Texture|Surface)|CU(?:tex|surf)Object)")
+_TEXTURES = (
+    (
+        re.compile(
+            rb"\b(?:cuda|hip)(?:Malloc(?:3D)?Array|FreeArray|Memcpy\w*Array\w*"
+            rb"|(?:Create|Destroy)(?:Texture|Surface)Object|GetTextureObject\w+|ArrayGetInfo|GetChannelDesc)\s*\(|\b(?:src|dst)Array\b"
+        ),
+        b"kpt_image",
+    ),
+    (re.compile(rb"(?<![\w.>])tex(?:1Dfetch|[123]D|Cubemap)(?:Layered)?(?:Lod|Grad|gather)?\s*[(<]"), b"kpt_tex"),
+    (re.compile(rb"\b(?:cuda|hip)(?:(?:Bind|Unbind)Texture|GetTexture(?:Reference|Alignment))"), b"kpt_bind_texture"),
+    (
+        re.compile(
+            rb"\b(?:cu|hip)(?:Array(?:3D)?(?:Create|Destroy)|TexObject(?:Create|Destroy)|SurfObjectCreate)(?:_v2)?\s*\("
+            rb"|\bCU_MEMORYTYPE_ARRAY\b|\bhipMemoryTypeArray\b|\bcuMemcpy(?:HtoA|AtoH)"
+        ),
+        b"kpt_driver_textures",
+    ),
+)
+
+
+def _texture_shims(data: bytes, project: Iterable[bytes]) -> list[Shim]:
+    """What a file needs that touches textures. In a unit without their types tex2D is the project's own function."""
+    found = [name for used, name in _TEXTURES if used.search(data)]
+    if b"kpt_tex" in found and not any(_OF_TEXTURES.search(text) for text in project):
+        found.remove(b"kpt_tex")
+    return [shims()[name] for name in found]
 
 
 def overloads_needed(
@@ -155,6 +201,7 @@ def overloads_needed(
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
     needed += [shims()[name] for used, name in _BY_USE if used.search(data)]
+    needed += _texture_shims(data, project)
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):

@@ -23,7 +23,10 @@ _GROUP_FEATURES = frozenset({
     "exclusive_scan_update",
 })  # fmt: skip
 # Written out where the header is included or the function called (port/tables/hip_shims/).
-_GROUP_SHIMS = {"reduce": "reduce", "inclusive_scan": "scan", "exclusive_scan": "scan", "labeled_partition": ""}
+_GROUP_SHIMS = {
+    "reduce": "reduce", "inclusive_scan": "scan", "exclusive_scan": "scan", "labeled_partition": "",
+    "memcpy_async": "memcpy_async", "wait_prior": "memcpy_async",
+}  # fmt: skip
 _GROUP_HEADER = re.compile(rb"<\s*cooperative_groups/(reduce|scan|memcpy_async)\.h\s*>")
 
 
@@ -56,8 +59,9 @@ def file_library_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
             yield Hazard("KP319", match.start(), close, message, (replace(close, close, ", 32"),))
     for match in _GROUP_HEADER.finditer(data):
         if match.group(1) == b"memcpy_async":
-            message = "cooperative_groups/memcpy_async.h is missing from ROCm: copy in a loop, then group.sync()"
-            yield Hazard("KP321", match.start(), match.end(), message)
+            message = "cooperative_groups/memcpy_async.h is missing from ROCm: the group copies in a loop"
+            edit = replace(match.start(), match.end(), "<hip/hip_cooperative_groups.h>")
+            yield Hazard("KP321", match.start(), match.end(), message, (edit,))
             continue
         since = "7.13" if match.group(1) == b"reduce" else "7.14"
         message = f"cooperative_groups/{match.group(1).decode()}.h came to ROCm about {since}: written out until then"

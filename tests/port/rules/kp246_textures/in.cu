@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
-__global__ void sample(float *out, cudaTextureObject_t image) {
-  out[threadIdx.x] = tex2D<float>(image, threadIdx.x, 0.5f);
+void allocate(cudaMipmappedArray_t *levels, cudaArray_t *faces, const cudaChannelFormatDesc *desc) {
+  cudaMallocMipmappedArray(levels, desc, make_cudaExtent(64, 64, 0), 7);
+  cudaMalloc3DArray(faces, desc, make_cudaExtent(64, 64, 6), cudaArrayCubemap);
 }

@@ -1,4 +1,6 @@
-// A function of one's own with such a name.
-__device__ float tex2D(const float *image, int pitch, int x, int y) { return image[y * pitch + x]; }
+#include <cuda_runtime.h>
 
-__global__ void sample(float *out, const float *image) { out[threadIdx.x] = tex2D(image, 64, threadIdx.x, 0); }
+// What a port does in software where there is no image hardware.
+__global__ void sample(float *out, cudaTextureObject_t image, cudaSurfaceObject_t surface) {
+  out[threadIdx.x] = tex2D<float>(image, threadIdx.x, 0.5f) + surf2Dread<float>(surface, 4 * threadIdx.x, 0);
+}

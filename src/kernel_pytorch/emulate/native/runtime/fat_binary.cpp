@@ -182,8 +182,10 @@ KPT_API void __hipRegisterManagedVar(void *handle, void **pointer, void *initial
     entry.managed = pointer;
 }
 
-KPT_API void __hipRegisterTexture(void **, void *, char *, char *name, int, int, int) {
-    say("texture reference %s: textures bound to references are not emulated", name);
+/* A texture reference is a variable of the device like others. What binds it is not emulated: HIP's own calls need
+   image hardware, a port's shim writes to the variable. */
+KPT_API void __hipRegisterTexture(void **handle, void *host, char *, char *name, int, int, int) {
+    __hipRegisterVar(handle, host, nullptr, name, 0, 0, 0, 0);
 }
 
 KPT_API void __hipRegisterSurface(void **, void *, char *, char *name, int, int) {

@@ -3,10 +3,11 @@
 What: An #include of <cuda/...> or <nv/target>, or a use of cuda::std without one.
 Why: The library comes with CUDA's toolkit, not with ROCm.
 Fix: What the C++ library has under the same name becomes that. clang compiles constexpr functions of std for the
-    device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name of
-    std. kpt writes out cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up. A source file that
-    uses nothing of the library does without the header. The rest is for a person: ROCm/libhipcxx has most of it under
-    the same names and must be vendored; 8- and 16-bit compare-and-swap is broken there.
+    device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name
+    of std. kpt writes out cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up, and barriers,
+    latches, semaphores, pipelines and cuda::memcpy_async in plain atomics and copies (KP330). A source file that uses
+    nothing of the library does without the header. The rest is for a person: ROCm/libhipcxx has most of it under the
+    same names and must be vendored; 8- and 16-bit compare-and-swap is broken there.
 Source: https://github.com/ROCm/libhipcxx; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the 8- and
     16-bit fault)
 """
@@ -30,8 +31,7 @@ RULE = Rule(
 
 # Not written out on ROCm.
 _MEMBERS = frozenset({
-    b"atomic", b"atomic_thread_fence", b"barrier", b"pipeline", b"memcpy_async", b"aligned_size_t", b"ptx", b"device",
-    b"access_property",
+    b"atomic", b"atomic_thread_fence", b"ptx", b"device", b"access_property",
 })  # fmt: skip
 # Headers of cuda/std whose contents are constexpr in the C++ library's header of the same name.
 _IN_STD = frozenset({
@@ -39,6 +39,8 @@ _IN_STD = frozenset({
     "functional", "initializer_list", "limits", "numbers", "optional", "ratio", "span", "tuple", "type_traits",
     "utility", "version",
 })  # fmt: skip
+# Written out (port/tables/hip_shims/barriers.h).
+_OF_BARRIERS = ("cuda/barrier", "cuda/pipeline", "cuda/latch", "cuda/semaphore")
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
@@ -74,7 +76,7 @@ def _instead(header: str, has_missing: bool) -> str | None:
     """The C++ library's header for one of libcu++'s, if what the file uses of it is there."""
     if header.startswith("cuda/std/") and header.removeprefix("cuda/std/") in _IN_STD:
         return header.removeprefix("cuda/std/")
-    known = {"cuda/atomic": "atomic", "cuda/cmath": "cmath"}
+    known = {"cuda/atomic": "atomic", "cuda/cmath": "cmath", **dict.fromkeys(_OF_BARRIERS, "atomic")}
     return known.get(header) if not has_missing else None
 
 

@@ -1,14 +1,16 @@
-"""Textures and surfaces
+"""Textures and surfaces that a port cannot give
 
-What: Texture references, texture and surface objects, and the functions that read and write through them. kpt reports
-    them once per file.
-Why: MI200, MI300 and MI350 have no image hardware (__HIP_NO_IMAGE_SUPPORT), so the calls do not compile for them or
-    the objects cannot be created. Elsewhere the row pitch must be a multiple of 256 bytes, and linear filtering of
-    integer texels read as floats is refused.
-Fix: A person reads linear memory (with clamping or wrapping in the kernel) and interpolates by hand, or asks
-    hipDeviceAttributeImageSupport and keeps both paths.
-Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html; ROCm/clr#275;
-    https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
+What: Forms of textures and surfaces that neither HIP's runtime nor a port's software textures can do: mipmapped
+    arrays, the driver's texture references, surface references, views of another format, arrays that another library
+    owns, and cube maps on RDNA. kpt reports each form once per file.
+Why: MI100 to MI350 lack image hardware, or the part of it that CUDA's functions need. Elsewhere HIP's runtime knows
+    no mipmapped arrays and no cube maps. All other forms work: on gfx9 a port keeps arrays in plain memory and
+    computes each fetch (docs/textures.md), on RDNA it calls HIP's functions.
+Fix: A person creates the object by cudaCreateTextureObject over plain memory, or over an array of one level, and
+    copies into it what another library owns. Cube maps work on RDNA as well if the whole program is built with
+    -DKPT_SOFTWARE_TEXTURES.
+Source: ROCm/clr hipamd/src/hip_texture.cpp and hip_memory.cpp (imageSupport_, hipArrayCubemap);
+    https://github.com/ROCm/clr/issues/276
 """
 
 from __future__ import annotations
@@ -18,62 +20,43 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.cxx.tokens import text_at
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
-    from kernel_pytorch.port.cxx.unit import Unit
 
-_FUNCTIONS = tuple(
-    name.encode()
-    for name in [
-        "tex1Dfetch",
-        "tex1D",
-        "tex2D",
-        "tex3D",
-        "tex1DLayered",
-        "tex2DLayered",
-        "texCubemap",
-        "tex2Dgather",
-        "tex2DLod",
-        "tex3DLod",
-        "tex2DGrad",
-        "surf1Dread",
-        "surf1Dwrite",
-        "surf2Dread",
-        "surf2Dwrite",
-        "surf3Dread",
-        "surf3Dwrite",
-        "surf2DLayeredread",
-        "surf2DLayeredwrite",
-    ]
-)
-_TYPES = (
-    b"cudaTextureObject_t",
-    b"cudaSurfaceObject_t",
-    b"cudaCreateTextureObject",
-    b"cudaCreateSurfaceObject",
-    b"cudaBindTexture",
-)
+RULE = Rule("KP246", "textures", languages=("cuda",), safety=Safety.MANUAL, triggers=(
+    b"Mipmapped", b"TexRef", b"SurfRef", b"surface", b"BindSurface",
+    b"ResourceViewDesc", b"MappedArray", b"Cubemap",
+))  # fmt: skip
 
-RULE = Rule(
-    "KP246", "textures", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"tex", b"surf", b"Texture", b"Surface")
-)
-
-_TEXTURES = re.compile(rb"\btexture\s*<|\b(?:cuda|CU)(?:Texture|Surface|texObject|surfObject)")
+_FORMS = (
+    (re.compile(rb"cuda\w*Mipmapped\w*"), "mipmapped arrays work neither in HIP's runtime nor in software"),
+    (re.compile(rb"cu(?:(?:Tex|Surf)Ref\w+|ModuleGet(?:Tex|Surf)Ref)"),
+     "the driver's texture references need image hardware: cuTexObjectCreate works without"),
+    (re.compile(rb"surface(?=<)|cudaBindSurfaceToArray"),
+     "HIP has no surface references: a surface object does the same"),
+    (re.compile(rb"cudaResourceViewDesc"), "a view with a format of its own is refused where textures are software"),
+    (re.compile(rb"cudaGraphicsSubResourceGetMappedArray"),
+     "the array belongs to another library, in a layout that only it knows: copy it first"),
+    (re.compile(rb"cudaArrayCubemap|(?:tex|surf)Cubemap\w*"),
+     "HIP's runtime has no cube maps for RDNA: build with -DKPT_SOFTWARE_TEXTURES there"),
+)  # fmt: skip
 
 
-def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
-    """The first use in a file, with how many there are."""
-    known = words(src)
-    uses = [index for name in _TYPES for index in known.get(name, ())]
-    uses += [index for name in _FUNCTIONS for index in known.get(name, ()) if text_at(src, index + 1) in (b"(", b"<")]
-    uses += [index for index in known.get(b"texture", ()) if text_at(src, index + 1) == b"<"]
-    # Without textures in the unit these are functions of the project's own that happen to be called tex2D.
-    if uses and any(_TEXTURES.search(file.data) for file in unit.files):
-        token = src.code[min(uses)]
-        name = src.text(token).decode("utf-8", "replace")
-        count = f" ({len(uses)} uses in this file)" if len(uses) > 1 else ""
-        message = f"{name}: MI200 and MI300 have no image hardware: textures and surfaces do not work there{count}"
-        yield RULE.finding(src, Span(token.start, token.end), message)
+def check(src: CxxFile) -> Iterator[Finding]:
+    """The first use of each form in a file."""
+    left = list(_FORMS)
+    for index, token in enumerate(src.code):
+        if token.kind != "identifier" or not left:
+            continue
+        text = src.text(token)
+        # `surface` is a word of many programs: only a template of that name is CUDA's.
+        shown = text + b"<" if text == b"surface" and text_at(src, index + 1) == b"<" else text
+        for form in left:
+            found = form[0].match(shown)
+            if found and found.end() == len(text):
+                left.remove(form)
+                yield RULE.finding(src, Span(token.start, token.end), f"{text.decode()}: {form[1]}")
+                break

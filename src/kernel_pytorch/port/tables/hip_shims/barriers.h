@@ -1,0 +1,232 @@
+// Barriers, latches, semaphores and pipelines of libcu++ in plain atomics; asynchronous copies as ordinary ones, which are
+// complete when the call returns. A wait polls with all lanes of the wave that are active: the others of that wave run
+// only after it, so a thread that is waited for must not be on the other side of a branch of the same wave.
+
+//: cuda::barrier < atomic cstddef utility : cuda::atomic_ref
+namespace cuda {
+struct kpt_no_completion {
+  __device__ void operator()() const {}
+};
+template <thread_scope Scope = thread_scope_system, typename Completion = kpt_no_completion> class barrier {
+  unsigned int expected, pending, phase;
+  Completion completion;
+
+  __device__ unsigned int now() const { return __hip_atomic_load(&phase, __ATOMIC_ACQUIRE, Scope); }
+
+ public:
+  typedef unsigned int arrival_token;
+  barrier() = default;
+  __device__ barrier(std::ptrdiff_t count, Completion then = Completion()) { init(this, count, then); }
+  barrier(const barrier&) = delete;
+  barrier& operator=(const barrier&) = delete;
+  static constexpr std::ptrdiff_t max() { return 0x7fffffff; }
+  friend __device__ inline void init(barrier* made, std::ptrdiff_t count, Completion then = Completion()) {
+    made->expected = made->pending = static_cast<unsigned int>(count);
+    made->completion = then;
+    __hip_atomic_store(&made->phase, 0u, __ATOMIC_RELEASE, Scope);
+  }
+  // The last to arrive opens the next phase. It adds the count instead of storing it: somebody may have arrived there.
+  __device__ arrival_token arrive(std::ptrdiff_t count = 1) {
+    const unsigned int token = now(), arrived = static_cast<unsigned int>(count);
+    if (__hip_atomic_fetch_add(&pending, 0u - arrived, __ATOMIC_ACQ_REL, Scope) == arrived) {
+      completion();
+      __hip_atomic_fetch_add(&pending, __hip_atomic_load(&expected, __ATOMIC_RELAXED, Scope), __ATOMIC_RELAXED, Scope);
+      __hip_atomic_store(&phase, token + 1, __ATOMIC_RELEASE, Scope);
+    }
+    return token;
+  }
+  __device__ bool try_wait(const arrival_token& token) const { return now() != token; }
+  __device__ bool try_wait_parity(bool parity) const { return (now() & 1) != parity; }
+  template <typename Duration> __device__ bool try_wait_for(const arrival_token& token, const Duration&) const {
+    return try_wait(token);
+  }
+  __device__ void wait(const arrival_token& token) const {
+    while (!try_wait(token)) __builtin_amdgcn_s_sleep(1);
+  }
+  __device__ void wait_parity(bool parity) const {
+    while (!try_wait_parity(parity)) __builtin_amdgcn_s_sleep(1);
+  }
+  __device__ void arrive_and_wait() { wait(arrive()); }
+  __device__ void arrive_and_drop() {
+    __hip_atomic_fetch_add(&expected, 0u - 1u, __ATOMIC_RELAXED, Scope);
+    arrive();
+  }
+};
+}  // namespace cuda
+//: cuda::latch < atomic cstddef : cuda::atomic_ref
+namespace cuda {
+template <thread_scope Scope = thread_scope_system> class latch {
+  unsigned int left;
+
+ public:
+  latch() = default;
+  __device__ explicit latch(std::ptrdiff_t count) : left(static_cast<unsigned int>(count)) {}
+  friend __device__ inline void init(latch* made, std::ptrdiff_t count) { made->left = static_cast<unsigned int>(count); }
+  __device__ void count_down(std::ptrdiff_t count = 1) {
+    __hip_atomic_fetch_add(&left, 0u - static_cast<unsigned int>(count), __ATOMIC_ACQ_REL, Scope);
+  }
+  __device__ bool try_wait() const { return __hip_atomic_load(&left, __ATOMIC_ACQUIRE, Scope) == 0; }
+  __device__ void wait() const {
+    while (!try_wait()) __builtin_amdgcn_s_sleep(1);
+  }
+  __device__ void arrive_and_wait(std::ptrdiff_t count = 1) {
+    count_down(count);
+    wait();
+  }
+};
+}  // namespace cuda
+//: cuda::counting_semaphore < atomic cstddef : cuda::atomic_ref
+namespace cuda {
+template <thread_scope Scope = thread_scope_system, std::ptrdiff_t Most = 0x7fffffff> class counting_semaphore {
+  int free;
+
+ public:
+  counting_semaphore() = default;
+  __device__ constexpr explicit counting_semaphore(std::ptrdiff_t count) : free(int(count)) {}
+  static constexpr std::ptrdiff_t max() { return Most; }
+  __device__ void release(std::ptrdiff_t count = 1) { __hip_atomic_fetch_add(&free, int(count), __ATOMIC_RELEASE, Scope); }
+  __device__ bool try_acquire() {
+    int seen = __hip_atomic_load(&free, __ATOMIC_RELAXED, Scope);
+    return seen > 0 && __hip_atomic_compare_exchange_strong(&free, &seen, seen - 1, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, Scope);
+  }
+  __device__ void acquire() {
+    while (!try_acquire()) __builtin_amdgcn_s_sleep(1);
+  }
+};
+template <thread_scope Scope = thread_scope_system> using binary_semaphore = counting_semaphore<Scope, 1>;
+}  // namespace cuda
+//: kpt_copy < cstddef cstdint
+// `bytes` from one place to another by the `lanes` of a group, in words as wide as both places allow.
+template <typename Word> __device__ inline void kpt_copy_words(void* to, const void* from, std::size_t bytes, unsigned int lane,
+                                                               unsigned int lanes) {
+  for (std::size_t at = lane; at < bytes / sizeof(Word); at += lanes)
+    static_cast<Word*>(to)[at] = static_cast<const Word*>(from)[at];
+}
+__device__ inline void kpt_copy(void* to, const void* from, std::size_t bytes, unsigned int lane = 0, unsigned int lanes = 1) {
+  const std::size_t all = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
+  if (all % 16 == 0) kpt_copy_words<uint4>(to, from, bytes, lane, lanes);
+  else if (all % 8 == 0) kpt_copy_words<unsigned long long>(to, from, bytes, lane, lanes);
+  else if (all % 4 == 0) kpt_copy_words<unsigned int>(to, from, bytes, lane, lanes);
+  else kpt_copy_words<unsigned char>(to, from, bytes, lane, lanes);
+}
+//: cuda::memcpy_async < : kpt_copy
+namespace cuda {
+template <std::size_t Alignment> struct aligned_size_t {
+  static constexpr std::size_t align = Alignment;
+  std::size_t value;
+  __host__ __device__ constexpr explicit aligned_size_t(std::size_t bytes) : value(bytes) {}
+  __host__ __device__ constexpr operator std::size_t() const { return value; }
+};
+// `Sync` is a barrier or a pipeline: what comes after its wait finds the copy done, since it is done before the arrival.
+template <typename T, typename Size, typename Sync>
+__device__ inline void memcpy_async(T* to, const T* from, Size bytes, Sync&) {
+  kpt_copy(to, from, bytes);
+}
+template <typename Group, typename T, typename Size, typename Sync>
+__device__ inline void memcpy_async(const Group& group, T* to, const T* from, Size bytes, Sync&) {
+  kpt_copy(to, from, bytes, group.thread_rank(), group.size());
+}
+}  // namespace cuda
+//: cuda::pipeline < : cuda::barrier cuda::memcpy_async
+namespace cuda {
+enum class pipeline_role { producer, consumer };
+template <thread_scope Scope, unsigned char Stages> struct pipeline_shared_state {
+  barrier<Scope> produced[Stages], consumed[Stages];
+  unsigned int producers;
+};
+template <thread_scope Scope> class pipeline {
+  barrier<Scope>*produced, *consumed;
+  unsigned int stages, head = 0, tail = 0;
+  bool consumed_parity = true, produced_parity = false, is_producer, is_consumer;
+
+ public:
+  __device__ pipeline(barrier<Scope>* full, barrier<Scope>* empty, unsigned int count, bool produces, bool consumes)
+      : produced(full), consumed(empty), stages(count), is_producer(produces), is_consumer(consumes) {}
+  __device__ void producer_acquire() { consumed[head].wait_parity(consumed_parity); }
+  __device__ void producer_commit() {
+    produced[head].arrive();
+    if (++head == stages) head = 0, consumed_parity = !consumed_parity;
+  }
+  __device__ void consumer_wait() { produced[tail].wait_parity(produced_parity); }
+  template <typename Duration> __device__ bool consumer_wait_for(const Duration&) {
+    return produced[tail].try_wait_parity(produced_parity);
+  }
+  __device__ void consumer_release() {
+    consumed[tail].arrive();
+    if (++tail == stages) tail = 0, produced_parity = !produced_parity;
+  }
+  __device__ bool quit() {
+    for (unsigned int stage = 0; stage < stages; ++stage) {
+      if (is_producer) produced[stage].arrive_and_drop();
+      if (is_consumer) consumed[stage].arrive_and_drop();
+    }
+    return true;
+  }
+};
+// Of one thread: its copies are complete at once.
+template <> class pipeline<thread_scope_thread> {
+ public:
+  __device__ void producer_acquire() {}
+  __device__ void producer_commit() {}
+  __device__ void consumer_wait() {}
+  template <typename Duration> __device__ bool consumer_wait_for(const Duration&) { return true; }
+  __device__ void consumer_release() {}
+  __device__ bool quit() { return true; }
+};
+__device__ inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
+template <unsigned char Prior> __device__ inline void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>&) {}
+template <typename Barrier> __device__ inline void pipeline_producer_commit(pipeline<thread_scope_thread>&, Barrier& sync) {
+  sync.arrive();
+}
+template <typename Group, thread_scope Scope, unsigned char Stages>
+__device__ inline pipeline<Scope> kpt_make_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state,
+                                                    unsigned int producers, unsigned int consumers, bool produces,
+                                                    bool consumes) {
+  if (group.thread_rank() == 0)
+    for (int stage = 0; stage < Stages; ++stage) {
+      init(&state->produced[stage], producers);
+      init(&state->consumed[stage], consumers);
+    }
+  group.sync();
+  return pipeline<Scope>(state->produced, state->consumed, Stages, produces, consumes);
+}
+template <typename Group, thread_scope Scope, unsigned char Stages>
+__device__ inline pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state) {
+  return kpt_make_pipeline(group, state, group.size(), group.size(), true, true);
+}
+// One wave cannot wait for itself: with both roles in one wave this stops instead of waiting for ever.
+template <typename Group, thread_scope Scope, unsigned char Stages>
+__device__ inline pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state,
+                                                pipeline_role role) {
+  const bool produces = role == pipeline_role::producer;
+  const unsigned long long producing = __ballot(produces), active = __ballot(true);
+  if (producing != 0 && producing != active) __builtin_trap();
+  if (group.thread_rank() == 0) state->producers = 0;
+  group.sync();
+  __hip_atomic_fetch_add(&state->producers, produces ? 1u : 0u, __ATOMIC_RELAXED, Scope);
+  group.sync();
+  const unsigned int producers = state->producers;
+  return kpt_make_pipeline(group, state, producers, group.size() - producers, produces, !produces);
+}
+template <typename Group, thread_scope Scope, unsigned char Stages>
+__device__ inline pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state,
+                                                std::size_t producers) {
+  const bool produces = group.thread_rank() < producers;
+  return make_pipeline(group, state, produces ? pipeline_role::producer : pipeline_role::consumer);
+}
+}  // namespace cuda
+//: cg::memcpy_async < hip/hip_cooperative_groups.h : kpt_copy
+namespace cooperative_groups {
+template <typename Group, typename T, typename Size>
+__device__ inline void memcpy_async(const Group& group, T* to, const T* from, const Size& bytes) {
+  kpt_copy(to, from, bytes, group.thread_rank(), group.size());
+}
+// Layouts count elements.
+template <typename Group, typename T, typename To, typename From>
+__device__ inline void memcpy_async(const Group& group, T* to, const To& to_count, const T* from, const From& from_count) {
+  const std::size_t count = std::size_t(to_count) < std::size_t(from_count) ? std::size_t(to_count) : std::size_t(from_count);
+  kpt_copy(to, from, count * sizeof(T), group.thread_rank(), group.size());
+}
+template <typename Group> __device__ inline void wait(const Group& group) { group.sync(); }
+template <unsigned int Prior, typename Group> __device__ inline void wait_prior(const Group& group) { group.sync(); }
+}  // namespace cooperative_groups

@@ -10,3 +10,23 @@ int modern() {
 }
 
 int built_with() { return CUDART_VERSION; }
+
+__device__ int all_of(int p) {
+#if CUDART_VERSION >= 9000
+  return __all_sync(0xffffffff, p);
+#else
+  return __all(p);
+#endif
+}
+
+#if CUDART_VERSION >= 12030
+int conditional_nodes() { return 1; }
+#else
+int conditional_nodes() { return 0; }
+#endif
+
+#ifndef CUDART_VERSION
+#error "cuda_runtime_api.h is needed"
+#endif
+
+int is_new() { return CUDART_VERSION >= 10000; }

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""A collection of CUDA samples, unit by unit: does it compile for AMD targets once translated, and if not, does a
+finding stand at the line?
+
+    git clone https://github.com/NVIDIA/cuda-samples
+    python benchmarks/cuda_samples.py cuda-samples --include Common --every 3
+
+The whole collection is translated once (`kpt hipify`). A unit is a .cu file that no other file includes, or a .cpp file
+that calls CUDA. Each is checked, without making code, in the device pass for every --arch and in the host pass. A unit
+passes, or fails with a finding at the line of its first error, or fails in silence, or is not run: a header of others
+(OpenGL, MPI, Vulkan) is not on this machine. --explain prints every error of the units that fail in silence. Nothing of
+the collection is kept here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import functools
+import json
+import os
+import re
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from hecbench_build import classify
+
+from kernel_pytorch.jobs.hipify import HipifyResult, hipify_tree
+from kernel_pytorch.port.cxx.include_folders import compile_folders
+from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.hipify.file import HipifyOptions
+from kernel_pytorch.port.layouts import LAYOUTS, layout_named
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_device, check_host
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
+from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+
+STATUSES = ("passes", "finding at the line", "silent", "not run")
+CALLS_CUDA = re.compile(rb"\bcuda[A-Z]\w+\s*\(|\bcu[A-Z]\w+\s*\(|#\s*include\s*[<\"](?:cuda|cu[a-z]+\.h|nvrtc)")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One unit. `at` is the line of the original that the first error is about; `codes` are the findings there."""
+
+    unit: str
+    status: str
+    cause: str = ""
+    at: str = ""
+    error: str = ""
+    codes: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+
+
+def main() -> int:
+    """Translates, checks, prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=Path, help="a checkout of a collection")
+    parser.add_argument("--include", action="append", default=[], help="include folder of the collection, relative")
+    parser.add_argument("--arch", default="gfx942,gfx1100", help="targets, separated by commas")
+    parser.add_argument("--layout", choices=LAYOUTS, default="copy")
+    parser.add_argument("--match", default="", help="only units whose path matches this regular expression")
+    parser.add_argument("--every", type=int, default=1, help="take one unit of so many")
+    parser.add_argument("--work", type=Path, help="keep the translated collection here")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--explain", action="store_true", help="print every error of units that fail in silence")
+    parser.add_argument("--json", type=Path, help="write all outcomes here")
+    args = parser.parse_args()
+    toolchain = find_toolchain()
+    print(f"toolchain: {toolchain.reason}", file=sys.stderr)
+    with tempfile.TemporaryDirectory(prefix="kpt-samples-") as scratch:
+        work = args.work or Path(scratch) / "translated"
+        root = args.path.resolve()
+        common = tuple(root / name for name in args.include)
+        result = hipify_tree([root], work, HipifyOptions(layout=args.layout), common)
+        checks = Checks(root, work.resolve(), common, toolchain, tuple(args.arch.split(",")), result, args.layout)
+        chosen = [name for name in units(root) if re.search(args.match, name)][:: args.every]
+        with ThreadPoolExecutor(args.jobs) as pool:
+            outcomes = []
+            for outcome in pool.map(checks.outcome, chosen):
+                outcomes.append(outcome)
+                print(f"{len(outcomes):4}/{len(chosen)} {outcome.status}: {outcome.unit}", file=sys.stderr)
+    report(outcomes, explain=args.explain)
+    if args.json:
+        args.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1) + "\n")
+    return 0
+
+
+def units(root: Path) -> list[str]:
+    """The sources that a build would compile one by one."""
+    files = [path for path in sorted(root.rglob("*")) if path.suffix in (".cu", ".cpp", ".cuh", ".h", ".inl")]
+    texts = {path: path.read_bytes() for path in files if path.is_file() and ".git" not in path.parts}
+    included = {
+        (path.parent / include.name).resolve() for path, text in texts.items() for include in includes_of(text)
+    }
+    return [
+        path.relative_to(root).as_posix()
+        for path, text in texts.items()
+        if (path.suffix == ".cu" or (path.suffix == ".cpp" and CALLS_CUDA.search(text))) and path not in included
+    ]
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How units of one translated collection are checked."""
+
+    root: Path
+    work: Path
+    common: tuple[Path, ...]
+    toolchain: Toolchain
+    targets: tuple[str, ...]
+    result: HipifyResult
+    layout: str
+
+    def outcome(self, unit: str) -> Outcome:
+        """Both passes of one unit; the first error decides."""
+        name = layout_named(self.layout).written_name(unit)
+        source = self.work / name
+        near = compile_folders(source.parent, [source])
+        here = tuple(self.work / folder.relative_to(self.root) for folder in self.common)
+        extra = ("-w", "-ferror-limit=0")
+        options = CompileOptions(include_dirs=(*near, *here), defines=("USE_ROCM",), extra=extra, timeout_s=300)
+        for message in self._failures(source, options):
+            return self._explained(unit, message)
+        return Outcome(unit, "passes")
+
+    def _failures(self, source: Path, options: CompileOptions) -> Iterator[tuple[CompilerMessage, ...]]:
+        try:
+            for target in self.targets:
+                check_device(source, target, self.toolchain, options)
+            check_host(source, self.toolchain, options, self.targets[0])
+        except CompileFailed as failure:
+            yield tuple(errors(failure.messages)) or failure.messages
+
+    def _explained(self, unit: str, messages: tuple[CompilerMessage, ...]) -> Outcome:
+        first = messages[0]
+        cause = classify(first.text, first.code)
+        place = self._original(first)
+        codes = self._findings().get(place, ())
+        lacks = re.match(r"'([^']+)' file not found", first.text)
+        if codes:
+            status = "finding at the line"
+        elif lacks and not list(self.root.rglob(Path(lacks[1]).name)):
+            status = "not run"
+        else:
+            status = "silent"
+        shown = f"{place[0]}:{place[1]}"
+        texts = tuple(dict.fromkeys(f"{path}:{line}: {one.text} {self._findings().get((path, line), '')}"
+                                    for one in messages for path, line in [self._original(one)]))  # fmt: skip
+        return Outcome(unit, status, cause, shown, first.text, codes, texts)
+
+    def _findings(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        return findings_by_line(self.result)
+
+    def _original(self, message: CompilerMessage) -> tuple[str, int]:
+        """The file and the line of the collection that a message about the translation is about."""
+        path = Path(os.path.normpath(message.path)) if message.path else self.work
+        if not path.is_relative_to(self.work):
+            return str(path), message.line
+        written = path.relative_to(self.work).as_posix()
+        name = next((one.path for one in self.result.files if one.written_as == written), written)
+        lines = original_lines(self.root / name, path)
+        return name, lines[min(message.line, len(lines)) - 1] if lines else message.line
+
+
+@functools.lru_cache(maxsize=1)
+def findings_by_line(result: HipifyResult) -> dict[tuple[str, int], tuple[str, ...]]:
+    """The codes of the findings that are left, by place."""
+    found: dict[tuple[str, int], tuple[str, ...]] = {}
+    for file in result.files:
+        for one in file.left:
+            found[(file.path, one.line)] = (*found.get((file.path, one.line), ()), one.code)
+    return found
+
+
+@functools.cache
+def original_lines(before: Path, after: Path) -> list[int]:
+    """For each line of a translation the line of the original that it comes from."""
+    if not before.is_file():
+        return []
+    old, new = before.read_bytes().splitlines(), after.read_bytes().splitlines()
+    lines = [1] * len(new)
+    for _, start, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        for index in range(first, last):
+            lines[index] = min(start + index - first, max(start, end - 1)) + 1
+    return lines
+
+
+def report(outcomes: list[Outcome], *, explain: bool) -> None:
+    """Totals, then what failed, by class of the first error."""
+    count = Counter(one.status for one in outcomes)
+    print(f"{len(outcomes)} units: " + ", ".join(f"{count[status]} {status}" for status in STATUSES))
+    for status in STATUSES[1:]:
+        classes: dict[str, list[Outcome]] = defaultdict(list)
+        for one in outcomes:
+            if one.status == status:
+                classes[f"{' '.join(one.codes)} {one.cause}".strip()].append(one)
+        for cause, rows in sorted(classes.items(), key=lambda item: -len(item[1])):
+            print(f"{status}: {len(rows):4}  {cause}\n      {rows[0].at}: {rows[0].error[:160]}")
+            print("      " + ", ".join(Path(one.unit).name for one in rows))
+            if explain and status == "silent":
+                print("".join(f"        {text}\n" for one in rows for text in one.more[:6]), end="")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,10 @@
+#include <cuda_runtime.h>
+
+struct Buffers {
+  struct cudaGraphicsResource *vertices;
+  struct cudaGraphicsResource **all;
+};
+
+void unmap(struct cudaGraphicsResource **resources, int count) {
+  cudaGraphicsUnmapResources(count, resources, 0);
+}

@@ -15,7 +15,6 @@ the collection is kept here.
 from __future__ import annotations
 
 import argparse
-import difflib
 import functools
 import json
 import os
@@ -23,7 +22,7 @@ import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from hecbench_build import classify
 
 from kernel_pytorch.jobs.hipify import HipifyResult, hipify_tree
+from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.hipify.file import HipifyOptions
@@ -43,6 +43,7 @@ from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
 
 STATUSES = ("passes", "finding at the line", "silent", "not run")
 CALLS_CUDA = re.compile(rb"\bcuda[A-Z]\w+\s*\(|\bcu[A-Z]\w+\s*\(|#\s*include\s*[<\"](?:cuda|cu[a-z]+\.h|nvrtc)")
+COMPILED_LATER = re.compile(rb'(?<!#include )"([\w.-]+\.cu)"')
 
 
 @dataclass(frozen=True)
@@ -96,9 +97,9 @@ def units(root: Path) -> list[str]:
     """The sources that a build would compile one by one."""
     files = [path for path in sorted(root.rglob("*")) if path.suffix in (".cu", ".cpp", ".cuh", ".h", ".inl")]
     texts = {path: path.read_bytes() for path in files if path.is_file() and ".git" not in path.parts}
-    included = {
-        (path.parent / include.name).resolve() for path, text in texts.items() for include in includes_of(text)
-    }
+    included = {(path.parent / include.name).resolve() for path, text in texts.items() for include in includes_of(text)}
+    # Source that a program reads and compiles while it runs.
+    included |= {path.parent / name.decode() for path, text in texts.items() for name in COMPILED_LATER.findall(text)}
     return [
         path.relative_to(root).as_posix()
         for path, text in texts.items()
@@ -122,10 +123,7 @@ class Checks:
         """Both passes of one unit; the first error decides."""
         name = layout_named(self.layout).written_name(unit)
         source = self.work / name
-        near = compile_folders(source.parent, [source])
-        here = tuple(self.work / folder.relative_to(self.root) for folder in self.common)
-        extra = ("-w", "-ferror-limit=0")
-        options = CompileOptions(include_dirs=(*near, *here), defines=("USE_ROCM",), extra=extra, timeout_s=300)
+        options = options_of(source, [self.work / folder.relative_to(self.root) for folder in self.common])
         for message in self._failures(source, options):
             return self._explained(unit, message)
         return Outcome(unit, "passes")
@@ -142,7 +140,10 @@ class Checks:
         first = messages[0]
         cause = classify(first.text, first.code)
         place = self._original(first)
-        codes = self._findings().get(place, ())
+        found = findings_by_line(self.result)
+        codes = tuple(
+            code for line in statement(self.root / place[0], place[1]) for code in found.get((place[0], line), ())
+        )
         lacks = re.match(r"'([^']+)' file not found", first.text)
         if codes:
             status = "finding at the line"
@@ -151,12 +152,9 @@ class Checks:
         else:
             status = "silent"
         shown = f"{place[0]}:{place[1]}"
-        texts = tuple(dict.fromkeys(f"{path}:{line}: {one.text} {self._findings().get((path, line), '')}"
+        texts = tuple(dict.fromkeys(f"{path}:{line}: {one.text} {found.get((path, line), '')}"
                                     for one in messages for path, line in [self._original(one)]))  # fmt: skip
         return Outcome(unit, status, cause, shown, first.text, codes, texts)
-
-    def _findings(self) -> dict[tuple[str, int], tuple[str, ...]]:
-        return findings_by_line(self.result)
 
     def _original(self, message: CompilerMessage) -> tuple[str, int]:
         """The file and the line of the collection that a message about the translation is about."""
@@ -165,8 +163,17 @@ class Checks:
             return str(path), message.line
         written = path.relative_to(self.work).as_posix()
         name = next((one.path for one in self.result.files if one.written_as == written), written)
-        lines = original_lines(self.root / name, path)
-        return name, lines[min(message.line, len(lines)) - 1] if lines else message.line
+        before = self.root / name
+        lines = line_map(before.read_bytes(), path.read_bytes()) if before.is_file() and path.is_file() else {}
+        return name, lines.get(message.line, message.line)
+
+
+def options_of(source: Path, common: Sequence[Path]) -> CompileOptions:
+    """How a translated unit is compiled: with the collection's headers and those beside it."""
+    beside = [source.parent / name for name in ("inc", "../inc", "include", "../include")]
+    near = (*compile_folders(source.parent, [source]), *(folder for folder in beside if folder.is_dir()))
+    extra = ("-w", "-ferror-limit=0")
+    return CompileOptions(include_dirs=(*near, *common), defines=("USE_ROCM",), extra=extra, timeout_s=300)
 
 
 @functools.lru_cache(maxsize=1)
@@ -179,17 +186,17 @@ def findings_by_line(result: HipifyResult) -> dict[tuple[str, int], tuple[str, .
     return found
 
 
-@functools.cache
-def original_lines(before: Path, after: Path) -> list[int]:
-    """For each line of a translation the line of the original that it comes from."""
-    if not before.is_file():
-        return []
-    old, new = before.read_bytes().splitlines(), after.read_bytes().splitlines()
-    lines = [1] * len(new)
-    for _, start, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        for index in range(first, last):
-            lines[index] = min(start + index - first, max(start, end - 1)) + 1
-    return lines
+def statement(path: Path, line: int) -> range:
+    """The lines of the statement around a line: a finding stands at its first word, a compiler's message may not."""
+    if not path.is_file():
+        return range(line, line + 1)
+    lines = [one.rstrip() for one in path.read_bytes().splitlines()]
+    first = last = min(line, len(lines))
+    while first > 1 and lines[first - 2] and not lines[first - 2].endswith((b";", b"{", b"}", b":")):
+        first -= 1
+    while last < len(lines) and lines[last - 1] and not lines[last - 1].endswith((b";", b"{", b"}", b":")):
+        last += 1
+    return range(first, last + 1)
 
 
 def report(outcomes: list[Outcome], *, explain: bool) -> None:

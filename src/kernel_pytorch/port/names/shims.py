@@ -119,9 +119,12 @@ _GEMM_EX = re.compile(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(")
 _ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
 
 
-# What a namespace gives and a header's name does not tell: libcu++, and a function of cooperative groups.
+# What no name of the table tells: parts of libcu++, functions of cooperative groups, overloads of C++.
 _BY_USE = (
+    (re.compile(rb"\bcudaHostGetDevicePointer\s*\(\s*&"), b"hipHostGetDevicePointer(typed)"),
+    (re.compile(rb"\.\s*shfl(?:_up|_down|_xor)?\s*\("), b"tile.shfl(class)"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::std\b"), b"cuda::std"),
+    (re.compile(rb"(?<![\w:])(?:::)?cuda::std::identity\b"), b"cuda::std::identity"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b"), b"cuda::atomic_ref"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b"), b"cuda::ceil_div"),
     (re.compile(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\("), b"cg::labeled_partition"),

@@ -253,9 +253,28 @@ def _is_declared_at(data: bytes, code: Sequence[Token], index: int) -> bool:
         return after == b"{" or (after == b":" and name.kind == "type")
     if after == b"(":
         return _follows_type(data, code, index) and _is_definition(data, code, index + 1)
+    if before in (b"{", b",") and after in (b"=", b",", b"}") and name.kind in ("enum", "macro"):
+        return _is_enumerator(data, code, index)
     if after not in _AFTER_DECLARATOR or (after == b":" and name.kind != "type"):
         return False
     return _follows_type(data, code, index) and not (before in (b"*", b"&") and name.kind in ("enum", "macro"))
+
+
+# A list of enumerators is looked back through so far.
+_LONGEST_ENUM = 4000
+
+
+def _is_enumerator(data: bytes, code: Sequence[Token], index: int) -> bool:
+    """Whether the braces around a name are those of an enumeration."""
+    back = index - 1
+    while back > max(0, index - _LONGEST_ENUM) and _text(data, code, back) not in (b"{", b"}", b";"):
+        back -= 1
+    if _text(data, code, back) != b"{":
+        return False
+    heads = [_text(data, code, at) for at in range(max(0, back - 5), back)]
+    while heads and heads[-1] not in (b"enum", b";", b"}", b")", b"="):
+        heads.pop()
+    return bool(heads) and heads[-1] == b"enum"
 
 
 def _follows_type(data: bytes, code: Sequence[Token], index: int) -> bool:

@@ -3,14 +3,13 @@
 What: `case CUFFT_NVRTC_FAILURE:` in a switch over a status, an attribute or another enumeration, where HIP has no such
     enumerator. Headers that turn every status into text have many of them, and every unit that includes one fails.
 Why: The name is not declared on ROCm.
-Fix: kpt leaves the case out on AMD, with its statements up to the `break` or `return` that ends them: no call of HIP or a
-    ROCm library gives the value. A case whose statements run on into the next one is left to a person (KP202).
+Fix: kpt leaves the case out on AMD, with its statements up to the `break` or `return` that ends them: no call of HIP
+    or a ROCm library gives the value. A case whose statements run on into the next one is left to a person (KP202).
 Source: port/tables/cuda_names.csv, made from both vendors' headers (CUDA 11 to 13, ROCm 7.2).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
             continue
         own = own if own is not None else project_names(src, unit.files)
         start = src.code[index].start
-        if name in own or is_in_directive(src, start) or any(_enumerates(file, name) for file in unit.files):
+        if name in own or is_in_directive(src, start):
             continue
         last = _last_token(src, index)
         if last is None:
@@ -54,11 +53,6 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
 def _is_absent(name: bytes) -> bool:
     row = find_name(name)
     return row is not None and not row.hip and row.kind in ("enum", "macro") and name not in shims()
-
-
-def _enumerates(file: CxxFile, name: bytes) -> bool:
-    """Whether the name is an enumerator of the project's own."""
-    return name in file.data and re.search(rb"\benum\b[^{};]*\{[^{}]*\b" + name + rb"\b", file.data) is not None
 
 
 def _last_token(src: CxxFile, case: int) -> int | None:

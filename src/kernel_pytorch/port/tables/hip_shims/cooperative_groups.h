@@ -84,3 +84,21 @@ __device__ inline T exclusive_scan(const thread_block_tile<N, Parent>& group, T 
 }
 }  // namespace cooperative_groups
 #endif
+//: tile.shfl(class) < hip/hip_cooperative_groups.h type_traits
+// A tile shuffles whatever can be copied in CUDA, arithmetic types alone in HIP: word by word here.
+template <typename T, typename Shuffle> __device__ inline T kpt_shuffled_words(T value, Shuffle shuffle) {
+  int words[(sizeof(T) + 3) / 4] = {};
+  __builtin_memcpy(words, &value, sizeof(T));
+  for (int& word : words) word = shuffle(word);
+  __builtin_memcpy(&value, words, sizeof(T));
+  return value;
+}
+#define KPT_SHUFFLE_OF_CLASS(NAME, TYPE)                                                                           \
+  template <typename T, typename = ::std::enable_if_t<::std::is_class<T>::value>>                                  \
+  __device__ inline T NAME(T value, TYPE lane, int width) {                                                        \
+    return kpt_shuffled_words(value, [&](int word) { return NAME(word, lane, width); });                           \
+  }
+KPT_SHUFFLE_OF_CLASS(__shfl, int)
+KPT_SHUFFLE_OF_CLASS(__shfl_xor, int)
+KPT_SHUFFLE_OF_CLASS(__shfl_up, unsigned)
+KPT_SHUFFLE_OF_CLASS(__shfl_down, unsigned)

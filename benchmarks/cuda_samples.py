@@ -123,7 +123,9 @@ class Checks:
         """Both passes of one unit; the first error decides."""
         name = layout_named(self.layout).written_name(unit)
         source = self.work / name
-        options = options_of(source, [self.work / folder.relative_to(self.root) for folder in self.common])
+        # The root holds the header that the single-source layout writes.
+        common = [*(self.work / folder.relative_to(self.root) for folder in self.common), self.work]
+        options = options_of(source, common)
         for message in self._failures(source, options):
             return self._explained(unit, message)
         return Outcome(unit, "passes")
@@ -172,7 +174,8 @@ def options_of(source: Path, common: Sequence[Path]) -> CompileOptions:
     """How a translated unit is compiled: with the collection's headers and those beside it."""
     beside = [source.parent / name for name in ("inc", "../inc", "include", "../include")]
     near = (*compile_folders(source.parent, [source]), *(folder for folder in beside if folder.is_dir()))
-    extra = ("-w", "-ferror-limit=0")
+    # The host's compiler, which a project gives its .cpp files to, takes `register` with a warning.
+    extra = ("-w", "-ferror-limit=0", *(("-Wno-register",) if source.suffix == ".cpp" else ()))
     return CompileOptions(include_dirs=(*near, *common), defines=("USE_ROCM",), extra=extra, timeout_s=300)
 
 

@@ -130,7 +130,7 @@ def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Sa
 
 
 def _calls_cuda(path: Path, include_dirs: Sequence[Path]) -> bool:
-    """Whether a C++ file, or a header of the project that it reaches, uses CUDA's names: HIP's are compiled as they are."""
+    """Whether a C++ file, or a header of the project that it reaches, uses CUDA's names."""
     if not path.is_file():
         return False
     root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))

@@ -2,8 +2,8 @@
 
 HIP defines none of CUDA's version macros, so that each is 0 in a condition, and `#if CUDART_VERSION >= 4000` compiles
 what was written for the oldest CUDA. HIP 7 has what CUDA 12.0 has in names, forms and meaning (the members of
-cudaDeviceProp that CUDA 13 took away are there, stream capture and memory pools too), so a test is answered as CUDA 12.0
-would, unless the branch that it then takes needs what AMD lacks: then the answer stays that of 0, which is the
+cudaDeviceProp that CUDA 13 took away are there, stream capture and memory pools too), so a test is answered as CUDA
+12.0 would, unless the branch that it then takes needs what AMD lacks: then the answer stays that of 0, which is the
 branch for older CUDA. Whoever asks about a file gets the same answers: what a ROCm build leaves out, KP222's edits.
 """
 

@@ -122,7 +122,7 @@ _ERROR_TEXT = re.compile(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(")
 # What no name of the table tells: parts of libcu++, functions of cooperative groups, overloads of C++.
 _BY_USE = (
     (re.compile(rb"\bcudaHostGetDevicePointer\s*\(\s*&"), b"hipHostGetDevicePointer(typed)"),
-    (re.compile(rb"\.\s*shfl(?:_up|_down|_xor)?\s*\("), b"tile.shfl(class)"),
+    (re.compile(rb"(?<!kpt_group)\.\s*shfl(?:_up|_down|_xor)?\s*\("), b"tile.shfl(class)"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::std\b"), b"cuda::std"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::std::identity\b"), b"cuda::std::identity"),
     (re.compile(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b"), b"cuda::atomic_ref"),

@@ -253,6 +253,8 @@ def _is_declared_at(data: bytes, code: Sequence[Token], index: int) -> bool:
         return after == b"{" or (after == b":" and name.kind == "type")
     if after == b"(":
         return _follows_type(data, code, index) and _is_definition(data, code, index + 1)
+    if before == b"}" and after == b";" and name.kind == "type":
+        return True  # `typedef struct CUuuid_st { ... } CUuuid;`
     if before in (b"{", b",") and after in (b"=", b",", b"}") and name.kind in ("enum", "macro"):
         return _is_enumerator(data, code, index)
     if after not in _AFTER_DECLARATOR or (after == b":" and name.kind != "type"):

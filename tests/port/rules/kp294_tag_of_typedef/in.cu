@@ -8,3 +8,6 @@ struct Buffers {
 void unmap(struct cudaGraphicsResource **resources, int count) {
   cudaGraphicsUnmapResources(count, resources, 0);
 }
+
+struct cudaGraphicsResource;
+enum cudaExternalMemoryHandleType kind_of(int fd) { return cudaExternalMemoryHandleTypeOpaqueFd; }

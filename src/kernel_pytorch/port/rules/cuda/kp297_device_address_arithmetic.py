@@ -23,14 +23,16 @@ RULE = Rule("KP297", "device-address-arithmetic", languages=("cuda", "c++"), saf
 
 _SUMS = frozenset((b"+", b"-"))
 _AFTER_NAME = frozenset((b";", b"=", b",", b")"))
+_NO_TYPE = frozenset((b"return", b"case", b"throw", b"delete", b"sizeof"))
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """Each sum of an address that the file declares."""
-    pointers = _declared(src)
-    for name, stars in pointers.items():
-        for index in words(src).get(name, ()):
-            if text_at(src, index - 1) in (b".", b"->", b"::"):
+    names = {name for at in words(src).get(_TYPE, ()) if (name := _name_after(src, at)) is not None}
+    for name in sorted(names):
+        for index in words(src)[name]:
+            stars = _stars(src, index)
+            if stars is None or text_at(src, index - 1) in (b".", b"->", b"::"):
                 continue
             first = index - stars
             if any(text_at(src, at) != b"*" for at in range(first, index)) or _is_product(src, first, stars):
@@ -41,40 +43,37 @@ def check(src: CxxFile) -> Iterator[Finding]:
             cast = b"reinterpret_cast<char*>(" + address + b")"
             if operator in (b"+=", b"-="):
                 edit = Edit(Span(place.start, src.code[index + 1].end), address + b" = " + cast + b" " + operator[:1])
-            elif operator in _SUMS and text_at(src, index + 2) not in pointers:
+            elif operator in _SUMS and text_at(src, index + 2) not in names:
                 edit = Edit(place, cast)
             else:
                 continue
             yield RULE.finding(src, place, "a device address is a void* in HIP, which cannot be added to", [edit])
 
 
-def _declared(src: CxxFile) -> dict[bytes, int]:
-    """The variables and parameters that are addresses, with the stars of their type. A name declared twice with
-    different types is left out."""
-    found: dict[bytes, int] = {}
-    for index in words(src).get(_TYPE, ()):
-        at = index + 1
-        while text_at(src, at) == b"*":
-            at += 1
-        is_name = at < len(src.code) and src.code[at].kind == "identifier" and text_at(src, at + 1) in _AFTER_NAME
-        if is_name:
-            name, stars = text_at(src, at), at - index - 1
-            if found.setdefault(name, stars) != stars:
-                found[name] = -1
-    others = {name for name in found if _is_declared_otherwise(src, name)}
-    return {name: stars for name, stars in found.items() if stars >= 0 and name not in others}
+def _name_after(src: CxxFile, at: int) -> bytes | None:
+    """The name that is declared with the type at `at`."""
+    at += 1
+    while text_at(src, at) == b"*":
+        at += 1
+    is_name = at < len(src.code) and src.code[at].kind == "identifier" and text_at(src, at + 1) in _AFTER_NAME
+    return text_at(src, at) if is_name else None
 
 
-def _is_declared_otherwise(src: CxxFile, name: bytes) -> bool:
-    for index in words(src)[name]:
-        back = index - 1
+def _stars(src: CxxFile, index: int) -> int | None:
+    """How often the name at `index` points at an address, by its nearest declaration before; None for other types."""
+    name = text_at(src, index)
+    for at in reversed([one for one in words(src)[name] if one < index]):
+        back = at - 1
         while text_at(src, back) in (b"*", b"&"):
             back -= 1
         word = src.code[back] if back >= 0 else None
-        is_type = word is not None and word.kind == "identifier" and src.text(word) not in (_TYPE, b"return", b"case")
-        if is_type and text_at(src, index + 1) in (*_AFTER_NAME, b"[") and text_at(src, back - 1) not in (b"=", b"("):
-            return True
-    return False
+        if word is None or word.kind != "identifier" or text_at(src, at + 1) not in (*_AFTER_NAME, b"["):
+            continue
+        if src.text(word) == _TYPE:
+            return at - back - 1 if text_at(src, at + 1) != b"[" else None
+        if src.text(word) not in _NO_TYPE:
+            return None
+    return None
 
 
 def _is_product(src: CxxFile, first: int, stars: int) -> bool:

@@ -64,6 +64,8 @@ TABLE = [
     ("#if CUDA_VERSION >= 11000|#include <mma.h>|a|#else|b|#endif", "b"),
     ("#if CUDA_VERSION >= 11000|#define A 1|#endif|b", "b"),
     ("#if CUDA_VERSION >= 11000 && __CUDA_ARCH__ >= 800|a|#else|b|#endif", "b"),
+    ("#if CUDA_VERSION >= 11060|asm|a|#endif|#if CUDA_VERSION >= 11060|b|#endif", ""),
+    ("#if CUDA_VERSION >= 11060|asm|a|#endif|#if CUDA_VERSION >= 11000|b|#endif", "b"),
     ("#if CUDA_VERSION >= 13000|a|#elif CUDA_VERSION >= 11000|b|#else|c|#endif", "b"),
     ("#define CUDA_VERSION 12000|#if CUDA_VERSION >= 11000|a|#else|b|#endif", "a b"),
     # a capability: KP220 rewrites tests up to 7.0, and the rest is 0

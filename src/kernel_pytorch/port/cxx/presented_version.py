@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
@@ -46,10 +47,30 @@ def presented_atoms(src: CxxFile) -> frozenset[Span]:
     if not any(macro in src.data for macro in PRESENTED):
         return frozenset()
     own = {src.text(one.tokens[0]) for one in directives(src) if one.name in (b"define", b"undef") and one.tokens}
-    found: set[Span] = set()
-    for conditional in conditionals(src):
-        found.update(_presented(src, conditional, own))
-    return frozenset(found)
+    tests = [one for conditional in conditionals(src) if (one := _tests(src, conditional, own))]
+    # A test that AMD cannot answer as 12.0 says how new AMD's CUDA is at most. What asks for as much belongs to it: the
+    # calls of functions that another branch defines.
+    limits: dict[bytes, int] = {}
+    for test in tests:
+        for atom in test.asked if test.needs_nvidia else ():
+            if atom.number:
+                limits[atom.macro] = min(atom.number, limits.get(atom.macro, atom.number))
+    return frozenset(
+        atom.span
+        for test in tests
+        if test.changes and not test.needs_nvidia
+        if all(one.number < limits.get(one.macro, one.number + 1) for one in test.asked)
+        for atom in test.asked
+    )
+
+
+@dataclass(frozen=True)
+class _Test:
+    """A conditional that asks for versions: where, whether 12.0 answers otherwise than 0, and with code for NVIDIA."""
+
+    asked: tuple[Atom, ...]
+    changes: bool
+    needs_nvidia: bool
 
 
 def presented_truth(atom: Atom) -> bool:
@@ -57,9 +78,9 @@ def presented_truth(atom: Atom) -> bool:
     return atom.operator in ("defined", "value") or compare(PRESENTED[atom.macro], atom.operator, atom.number)
 
 
-def _presented(src: CxxFile, conditional: Conditional, own: set[bytes]) -> list[Span]:
+def _tests(src: CxxFile, conditional: Conditional, own: set[bytes]) -> _Test | None:
     trees: list[Condition | None] = []
-    asked: list[Span] = []
+    asked: list[Atom] = []
     for branch in conditional.branches:
         texts = [src.text(token) for token in branch.directive.tokens]
         named = sum(text in PRESENTED for text in texts)
@@ -70,14 +91,13 @@ def _presented(src: CxxFile, conditional: Conditional, own: set[bytes]) -> list[
         leaves = () if tree is None else atoms(tree)
         versions = [leaf for leaf in leaves if isinstance(leaf, Atom) and leaf.macro in PRESENTED]
         if len(versions) != named or own & {leaf.macro for leaf in versions}:
-            return []
-        asked += [leaf.span for leaf in versions]
+            return None
+        asked += versions
     if not asked or any(_is_decided_elsewhere(src, branch.directive.span) for branch in conditional.branches):
-        return []
+        return None
     old, new = (_possible(trees, value) for value in (_as_zero, _as_presented))
-    if old == new or any(_needs_nvidia(src, conditional.branches[index].body) for index in new - old):
-        return []
-    return asked
+    needs = any(_needs_nvidia(src, conditional.branches[index].body) for index in new - old)
+    return _Test(tuple(asked), old != new, needs)
 
 
 def _is_decided_elsewhere(src: CxxFile, directive: Span) -> bool:

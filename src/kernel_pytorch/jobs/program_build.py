@@ -105,9 +105,7 @@ def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Sa
     sources = []
     folders: list[Path] = []
     for path in files:
-        if path.suffix.lower() == ".cu" or (
-            path.suffix.lower() in HOST_SOURCES and _calls_cuda(path, how.include_dirs)
-        ):
+        if path.suffix.lower() == ".cu" or (path.suffix.lower() in HOST_SOURCES and calls_cuda(path, how.include_dirs)):
             rules = without_lane_rules() if how.untranslated else None
             tree = stack.enter_context(hipified_tree(path, how.include_dirs, rules))
             sources.append(tree.main)
@@ -129,7 +127,7 @@ def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Sa
     return sources, options
 
 
-def _calls_cuda(path: Path, include_dirs: Sequence[Path]) -> bool:
+def calls_cuda(path: Path, include_dirs: Sequence[Path]) -> bool:
     """Whether a C++ file, or a header of the project that it reaches, uses CUDA's names."""
     if not path.is_file():
         return False

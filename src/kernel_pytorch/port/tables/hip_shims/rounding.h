@@ -52,20 +52,23 @@ static __device__ inline double __fma_rz(double a, double b, double c) { return 
 // Quotients and roots: from a number nearby to the one whose remainder, which one fma gives exactly, has the right sign.
 static __device__ inline float kpt_next(float x, bool up) { return nextafterf(x, up ? __builtin_inff() : -__builtin_inff()); }
 static __device__ inline double kpt_next(double x, bool up) { return nextafter(x, up ? __builtin_inf() : -__builtin_inf()); }
+// Below 0: q is above the quotient; not a number: there is nothing to look for.
 static __device__ inline double kpt_left(float q, float a, float b) {
   const double left = fma(-double(q), double(b), double(a));
-  return b < 0 ? -left : left;  // below 0: q is too large
+  return b == 0 ? __builtin_nan("") : b < 0 ? -left : left;
 }
 static __device__ inline double kpt_left(double q, double a, double b) {
+  if (a == 0 || b == 0) return b == 0 ? __builtin_nan("") : q > 0 ? -1 : q < 0 ? 1 : q - q;
   const double scale = fabs(a) < 0x1p-900 ? 0x1p110 : 1.0;  // the remainder must not underflow
   const double left = fma(-(q * scale), b, a * scale);
   return b < 0 ? -left : left;
 }
 static __device__ inline double kpt_left(float s, float a) { return s < 0 ? 1 : fma(-double(s), double(s), double(a)); }
 static __device__ inline double kpt_left(double s, double a) {
+  if (a == 0 || s < 0) return s > 0 ? -1 : s < 0 ? 1 : s - s;
   const bool is_small = a < 0x1p-900;
   const double root = is_small ? s * 0x1p55 : s;
-  return s < 0 ? 1 : fma(-root, root, is_small ? a * 0x1p110 : a);
+  return fma(-root, root, is_small ? a * 0x1p110 : a);
 }
 template <typename T, typename... Args> __device__ inline T kpt_down(T value, Args... args) {
   while (kpt_left(value, args...) < 0) value = kpt_next(value, false);

@@ -10,13 +10,16 @@
 `ecosystem.json` lists the repositories. Those marked "unread" were not looked at while the rules were written; they are
 summed up apart. For each repository, in order:
 
-- the port, proven, in a copy, with its trial of the install and its repairs where that ends within `--port-seconds`;
+- the port, proven, in a copy, with its trial of the install and with repairs, for which it has `--build-limit` seconds;
 - a second port of that copy, which must change nothing;
 - the install under a stood-in CUDA and ROCm;
 - the build of `--units` of its CUDA sources, taken at equal distances from the sorted list (0: all of them), for every
   `--arch` and for the host.
 
 CHECKOUTS/NAME is only read. This runs setup.py files of strangers: use a machine that may see them.
+
+A unit that fails counts as NVIDIA's own where a finding at its place says that AMD has no counterpart for what it uses
+(tensor-core instructions, CUTLASS, TensorRT ...); such units are listed apart, with the code as the reason.
 
 A unit that fails counts as silent if nothing says so at its place: no finding in its file, and no word of the compiler
 on a line of the project. Results are written after every repository; a second run takes up what is missing.
@@ -39,6 +42,13 @@ from pathlib import Path
 from typing import Any
 
 LIST = Path(__file__).with_name("ecosystem.json")
+NVIDIA_ONLY = {
+    "KP230": "PTX without a translation",
+    "KP231": "tensor-core instructions",
+    "KP232": "asynchronous copies, matrix loads",
+    "KP233": "CUTLASS or CuTe",
+    "KP279": "a kit that ROCm has not",
+}
 BUILT = re.compile(r"^(?P<source>.+) for (?P<target>gfx\w+|the host)$")
 
 
@@ -120,7 +130,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--arch", default="gfx942,gfx1100")
     parser.add_argument("--seconds", type=int, default=1800, help="limit for one command")
     parser.add_argument(
-        "--port-seconds", type=int, default=900, help="limit for a port with installs and repairs; 0: without them"
+        "--build-limit", type=int, default=300, help="seconds for the builds and repairs of one port; 0: none of them"
     )
     parser.add_argument("--out", type=Path, default=Path("ecosystem-results.json"))
     parser.add_argument("--table", type=Path, help="print the table of these results")
@@ -150,17 +160,12 @@ def _fetch(checkouts: Path, wanted: list[Listed]) -> int:
 def _try(one: Listed, folder: Path, ported: Path, args: argparse.Namespace) -> Result:
     result = Result(one.repository, one.unread)
     target = args.arch.partition(",")[0]
-    port = ("port", str(folder), "--out", str(ported), "--json")
-    first = _kpt(result, args.port_seconds, *port, "--arch", target) if args.port_seconds else None
-    if first is None or not ported.is_dir():
-        # Too many units for the limit: the port without its trial of the install and without repairs.
-        result.loop = False
-        shutil.rmtree(ported, ignore_errors=True)
-        first = _kpt(result, args.seconds, *port, "--no-build")
+    builds = ("--build-limit", str(args.build_limit)) if args.build_limit else ("--no-build",)
+    result.loop = bool(args.build_limit)
+    first = _kpt(result, args.seconds, "port", str(folder), "--out", str(ported), "--json", "--arch", target, *builds)
     if first is None or not ported.is_dir():
         result.error = result.error or "port: wrote nothing"
         return result
-    result.error = ""
     result.files_changed, result.proven = len(first["written"]), not first["refused"]
     result.left = dict(Counter(finding["code"] for finding in first["left"]))
     again = _kpt(result, args.seconds, "port", str(ported), "--no-build", "--json")
@@ -171,8 +176,15 @@ def _try(one: Listed, folder: Path, ported: Path, args: argparse.Namespace) -> R
     levels = "install,build" if units else "install"
     seen = _kpt(result, args.seconds, "verify", str(ported), "--level", levels, "--arch", args.arch, "--json", *only)
     if seen is not None:
-        _judge(result, seen, {finding["path"] for finding in (*first["left"], *seen["findings"])}, ported)
+        _judge(result, seen, _codes_by_path((*first["left"], *seen["findings"])), ported)
     return result
+
+
+def _codes_by_path(findings: tuple[dict[str, Any], ...]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for finding in findings:
+        found.setdefault(finding["path"], set()).add(finding["code"])
+    return found
 
 
 def _sample(paths: list[str], count: int) -> list[str]:
@@ -205,28 +217,37 @@ def _kpt(result: Result, seconds: int, *words: str) -> Any:
         return None
 
 
-def _judge(result: Result, seen: dict[str, Any], places: set[str], ported: Path) -> None:
+def _judge(result: Result, seen: dict[str, Any], codes: dict[str, set[str]], ported: Path) -> None:
     for level in seen["levels"]:
         if level["level"] == "install":
-            result.installs = dict(Counter(check["status"] for check in level["checks"]))
+            # One description may have several findings: it installs only if it has none.
+            order = ("pass", "warn", "not_run", "fail")
+            worst: dict[str, str] = {}
+            for check in level["checks"]:
+                worst[check["check"]] = max(worst.get(check["check"], "pass"), check["status"], key=order.index)
+            result.installs = dict(Counter(worst.values()))
             result.install_words = [f"{one['check']}: {one['detail']}" for one in level["checks"]]
         elif level["level"] == "build":
-            _judge_units(result, level["checks"], places, ported)
+            _judge_units(result, level["checks"], codes, ported)
 
 
-def _judge_units(result: Result, checks: list[dict[str, Any]], places: set[str], ported: Path) -> None:
+def _judge_units(result: Result, checks: list[dict[str, Any]], codes: dict[str, set[str]], ported: Path) -> None:
     for check in checks:
         unit = BUILT.match(check["check"])
         if unit is None:
             continue
+        words = re.match(r"(\S+?):\d+", check["detail"])
+        where = words[1] if words is not None and (ported / words[1]).exists() else ""
+        named = {code for path in (unit["source"], where) for code in codes.get(path, ())}
+        reasons = sorted(NVIDIA_ONLY.keys() & (named | set(re.findall(r"KP\d{3}", check["detail"]))))
+        status = "nvidia" if check["status"] == "fail" and reasons else check["status"]
         by_status = result.units.setdefault(unit["target"], {})
-        by_status[check["status"]] = by_status.get(check["status"], 0) + 1
-        if check["status"] == "pass":
+        by_status[status] = by_status.get(status, 0) + 1
+        if status == "pass":
             continue
-        result.unit_words.append(f"{check['status']}: {check['check']}: {check['detail']}")
-        says_where = re.match(r"(\S+?):\d+", check["detail"])
-        of_project = says_where is not None and (ported / says_where[1]).exists()
-        if check["status"] == "fail" and not of_project and unit["source"] not in places:
+        why = f" ({', '.join(f'{code} {NVIDIA_ONLY[code]}' for code in reasons)})" if status == "nvidia" else ""
+        result.unit_words.append(f"{status}{why}: {check['check']}: {check['detail']}")
+        if status == "fail" and not where and not named:
             result.silent.append(check["check"])
 
 
@@ -238,9 +259,10 @@ def _line(result: Result) -> str:
 
 
 def _share(by_status: dict[str, int]) -> str:
-    tried = sum(by_status.values()) - by_status.get("not_run", 0)
-    not_run = f" (+{by_status['not_run']} not run)" if by_status.get("not_run") else ""
-    return f"{by_status.get('pass', 0)}/{tried}{not_run}"
+    apart = {"not_run": "not run", "nvidia": "NVIDIA's own"}
+    tried = sum(count for status, count in by_status.items() if status not in apart)
+    rest = ", ".join(f"{by_status[status]} {words}" for status, words in apart.items() if by_status.get(status))
+    return f"{by_status.get('pass', 0)}/{tried}" + (f" (+ {rest})" if rest else "")
 
 
 def _print_table(args: argparse.Namespace, listed: list[Listed]) -> int:

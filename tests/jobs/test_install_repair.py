@@ -144,6 +144,26 @@ def test_port_tries_the_install_and_repairs_it_once(tmp_path: Path) -> None:
     assert again.patches == () and "--no-run" in again.install.needs
 
 
+@pytest.mark.slow
+def test_a_header_that_hipify_does_not_find_is_included_by_its_path(tmp_path: Path) -> None:
+    flags = '{"nvcc": ["-I" + os.path.join(os.path.dirname(os.path.abspath(__file__)), "csrc/include")]}'
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc/include").mkdir()
+    (tmp_path / "setup.py").write_text(
+        f'{HEAD}setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/k.cu"], extra_compile_args={flags})],\n'
+        '      cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "csrc/k.cu").write_text('#include "far.h"\n' + KERNEL)
+    (tmp_path / "csrc/include/far.h").write_text(
+        "#include <cuda_runtime.h>\ninline cudaStream_t none() { return 0; }\n"
+    )
+    done = install_port(tmp_path, ("setup.py", "csrc/k.cu", "csrc/include/far.h"), (), "mi300x")
+    (patch,) = done.patches
+    assert (patch.path, patch.codes) == ("csrc/k.cu", ("KP821",))
+    assert b'"include/far.h"' in patch.after and compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+
+
 def test_nothing_runs_where_project_code_is_forbidden(tmp_path: Path) -> None:
     root = _project(tmp_path / "p", "open('RAN', 'w')\nkind, sources = CUDAExtension, ['csrc/k.cu']\n")
     with project_code_forbidden():

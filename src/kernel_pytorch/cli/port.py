@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -51,6 +52,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--arch", metavar="LIST", help="targets to build the ported sources for (default gfx942)")
     parser.add_argument("--no-build", action="store_true", help="do not install or build what was ported")
+    parser.add_argument(
+        "--build-limit",
+        type=_seconds,
+        default=math.inf,
+        metavar="SECONDS",
+        help="begin no build later than this; what was repaired by then stays (default: no limit)",
+    )
     parser.add_argument(
         "--no-run", action="store_true", help="run no code of the project: its install is not tried and not repaired"
     )
@@ -97,6 +105,7 @@ def _port(args: argparse.Namespace) -> int:
         add=(*args.add, *([GUARD] if args.compile_guard else [])),
         build=not args.no_build,
         wave=args.wave,
+        build_limit_s=args.build_limit,
     )
     if layout_named(plan.layout).writes_twins and args.write:
         raise UsageError(
@@ -121,6 +130,13 @@ def _port(args: argparse.Namespace) -> int:
     for note in port_notes(result):
         print(note, file=sys.stderr)
     return 0 if result.ok else 1
+
+
+def _seconds(text: str) -> float:
+    value = float(text)  # argparse names the option and the word where this is no number
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
+    return value
 
 
 def _show_progress(text: str) -> None:

@@ -13,22 +13,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety
+from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety, Span
 from kernel_pytorch.core.project_code import is_project_code_forbidden
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.build_files import cmake_gates
 from kernel_pytorch.port.builds.hipified_tree import line_map
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
+from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.edits import EditSet
+from kernel_pytorch.port.layouts.gates import behind_gates
 from kernel_pytorch.port.python import install_gates
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.source import source_file
+from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
+from kernel_pytorch.verify.install.out_of_reach import out_of_reach
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
+from kernel_pytorch.verify.install.units import recorded_extension
 from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_all
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
@@ -40,11 +47,15 @@ REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP819")
 
 @dataclass(frozen=True)
 class PortInstall:
-    """What the trials of a port came to: the patches with their gates, and the findings on the project's own lines."""
+    """What the trials of a port came to: the patches with their gates, and the findings on the project's own lines.
+
+    `units` are the sources that the project's own build compiles for ROCm, as far as its descriptions ran to the end.
+    """
 
     patches: tuple[Patch, ...]
     findings: tuple[Finding, ...] = ()
     level: LevelResult = LevelResult("install")  # noqa: RUF009 (frozen)
+    units: tuple[RecordedUnit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,22 +91,48 @@ def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gp
         return PortInstall(tuple(patches))
     if is_project_code_forbidden():
         return PortInstall(tuple(patches), (), LevelResult("install", (), NEEDS_PROJECT_CODE))
-    done = _Repaired(tuple(patches))
     with TemporaryDirectory(prefix="kpt-install-") as folder, InstallWorker(Path(folder)) as worker:
+        tree = _Tree(root, tuple(listed), gpu, worker)
         trials, missing = try_all(requests, gpu, worker)
+        begun = done = _Repaired(tuple(patches))
         for trial in trials:
-            done = _repaired(_Tree(root, tuple(listed), gpu, worker), done, trial)
-        if done.findings:
-            # From the beginning, CUDA too: what one setup.py asked for may change another, and CUDA's must not change.
-            again, _ = try_all(_requests(root, listed, done.patches), gpu, worker)
-            if [_built(trial.cuda) for trial in trials] == [_built(trial.cuda) for trial in again]:
-                trials = again
-            else:
-                done = _Repaired(tuple(patches))
+            done = _repaired(tree, done, trial)
+        trials, done = _from_the_beginning(tree, trials, begun, done)
+        reached = done
+        for trial in trials:
+            reached = _within_reach(root, reached, trial)
+        trials, done = _from_the_beginning(tree, trials, done, reached)
         results = [judged_trial(trial, worker.scratch) for trial in trials]
+        units = tuple(unit for trial in trials for unit in _units_of(trial, root))
     left = tuple(_on_original(done.patches, one) for _, findings in results for one in findings)
     level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
-    return PortInstall(done.patches, (*done.findings, *left), level)
+    return PortInstall(done.patches, (*done.findings, *left), level, units)
+
+
+def _from_the_beginning(
+    tree: _Tree, trials: tuple[InstallTrial, ...], before: _Repaired, done: _Repaired
+) -> tuple[tuple[InstallTrial, ...], _Repaired]:
+    """All trials once more with what was done, CUDA too: what one setup.py asked for may change another.
+
+    Where CUDA's builds differ, nothing was done.
+    """
+    if done == before:
+        return trials, before
+    again, _ = try_all(_requests(tree.root, tree.listed, done.patches), tree.gpu, tree.worker)
+    if [_built(trial.cuda) for trial in trials] == [_built(trial.cuda) for trial in again]:
+        return again, done
+    return trials, before
+
+
+def _units_of(trial: InstallTrial, root: Path) -> tuple[RecordedUnit, ...]:
+    """What torch's build compiles. Nothing where the run failed: what it would build is then not known."""
+    if trial.rocm.failure is not None or trial.setup.endswith("CMakeLists.txt"):
+        return ()
+    try:
+        options = recorded_extension(trial, root).units
+    except TorchHeadersError:
+        return ()
+    return tuple(RecordedUnit(path, trial.tree, one) for path, one in options.items())
 
 
 def _requests(root: Path, listed: Sequence[str], patches: Sequence[Patch]) -> tuple[InstallRequest, ...]:
@@ -152,6 +189,29 @@ def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repa
             return step
         fallback = fallback or step
     return fallback
+
+
+def _within_reach(root: Path, done: _Repaired, trial: InstallTrial) -> _Repaired:
+    """Includes by a path that torch's hipify follows, for headers that it does not find."""
+    edits: dict[str, EditSet] = {}
+    for one in out_of_reach(trial):
+        data, _ = _contents(root, done.patches, one.path)
+        include = next((item for item in includes_of(data) if item.name == one.include.name), None)
+        if include is not None:
+            text = f'"{one.from_here}"'.encode()
+            edits.setdefault(one.path, EditSet()).add([Edit(Span(include.start, include.end), text)])
+    for path, group in edits.items():
+        data, original = _contents(root, done.patches, path)
+        known = next((one for one in done.patches if one.path == path), None)
+        codes = tuple(sorted({*(known.codes if known else ()), "KP821"}))
+        patch = Patch(path, original, behind_gates(cxx_file(path, data), group).data, codes)
+        verdict = verdict_on(patch)
+        if verdict is None or verdict.is_proven:
+            every = tuple(Edit(Span(start, end), text) for start, end, text in group)
+            found = (one for one in judged(trial) if one.code == "KP821" and one.path == path)
+            settled = (replace(_on_original(done.patches, one), safety=Safety.SAFE, edits=every) for one in found)
+            done = _Repaired(_with(done.patches, patch), (*done.findings, *settled))
+    return done
 
 
 def _lost(trial: InstallTrial) -> bool:

@@ -6,6 +6,7 @@ gates to "not ROCm" and compares with the original. A file that fails is left as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,10 @@ from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
 from kernel_pytorch.jobs.install_repair import PortInstall, install_port
 from kernel_pytorch.jobs.proof import Proof, prove, verdict_on
-from kernel_pytorch.jobs.recorded_units import recorded_units
 from kernel_pytorch.jobs.repair import RepairRequest, build_and_repair
 from kernel_pytorch.jobs.scan import Selection, file_counts
 from kernel_pytorch.port.apply import apply_patches, copy_with_patches
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.discover import Project, Skipped, discover, list_files
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
 from kernel_pytorch.port.phases import Effort, Phase, effort, phases
@@ -36,13 +37,17 @@ from kernel_pytorch.verify.run_level import emulated_gpu_for
 
 @dataclass(frozen=True)
 class PortPlan:
-    """What will be ported and how. `add` names files of ours, `build` says whether to install and build the result."""
+    """What will be ported and how. `add` names files of ours, `build` says whether to install and build the result.
+
+    `build_limit_s` is how long builds and repairs may take.
+    """
 
     project: Project
     options: PortOptions
     targets: tuple[str, ...]
     add: tuple[str, ...] = ()
     build: bool = True
+    build_limit_s: float = math.inf
 
     @property
     def layout(self) -> str:
@@ -160,6 +165,7 @@ def plan_port(
     add: Sequence[str] = (),
     build: bool = True,
     wave: str = "logical32",
+    build_limit_s: float = math.inf,
 ) -> PortPlan:
     """Discover the project and settle how to port it: what the caller says, else what the project's table says."""
     if not path.is_dir():
@@ -181,7 +187,7 @@ def plan_port(
         rules,
     )
     wanted = settings.targets if targets is None else checked_targets(targets, "targets")
-    return PortPlan(project, options, wanted, tuple(add), build)
+    return PortPlan(project, options, wanted, tuple(add), build, build_limit_s)
 
 
 def run_plan(
@@ -195,7 +201,7 @@ def run_plan(
     proof = prove((*rewritten.patches, *added))
     tried = _install(plan, proof.patches) if plan.build else PortInstall(proof.patches)
     proof = Proof(tried.patches, (*proof.refused, *(one for one in map(verdict_on, tried.patches) if one is not None)))
-    built = build_patches(plan, proof.patches, progress) if plan.build else PatchesBuilt(proof.patches)
+    built = build_patches(plan, proof.patches, tried.units, progress) if plan.build else PatchesBuilt(proof.patches)
     findings = (*rewritten.findings, *tried.findings, *built.findings)
     return PortResult(
         root=str(project.root),
@@ -237,9 +243,12 @@ class PatchesBuilt:
 
 
 def build_patches(
-    plan: PortPlan, patches: tuple[Patch, ...], progress: Callable[[str], None] = lambda text: None
+    plan: PortPlan,
+    patches: tuple[Patch, ...],
+    recorded: tuple[RecordedUnit, ...] = (),
+    progress: Callable[[str], None] = lambda text: None,
 ) -> PatchesBuilt:
-    """Build what was ported, and repair what the compiler objects to."""
+    """Build what was ported, and repair what the compiler objects to. `recorded`: what the project's build names."""
     # A torch extension's .cu may stay as it is where only its headers are ported.
     is_built_by_torch = layout_named(plan.layout).is_built_by_torch
     suffixes = (".cu", ".hip", *((C_SUFFIXES | CUDA_SUFFIXES) if is_built_by_torch else ()))
@@ -250,8 +259,7 @@ def build_patches(
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
         return PatchesBuilt(patches, reason=str(error))
-    recorded = recorded_units(plan.project, patches, _gpu_for(plan)) if is_built_by_torch else ()
-    request = RepairRequest(plan.project, plan.layout, plan.targets, recorded, plan.options.wants)
+    request = RepairRequest(plan.project, plan.layout, plan.targets, recorded, plan.options.wants, plan.build_limit_s)
     done = build_and_repair(request, patches, toolchain, progress)
     return PatchesBuilt(done.patches, done.checks, done.findings)
 

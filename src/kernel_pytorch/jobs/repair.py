@@ -6,10 +6,10 @@ finding with the compiler's words.
 
 from __future__ import annotations
 
-import tempfile
+import math
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
 from kernel_pytorch.core.read_file import read_if_there
@@ -25,6 +25,7 @@ from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 
 MAX_ROUNDS = 8
+MAX_LEFT = 20  # what follows from an error is no error of its own
 LEFT = "KP820"
 
 
@@ -37,6 +38,7 @@ class RepairRequest:
     targets: tuple[str, ...]
     recorded: tuple[RecordedUnit, ...] = ()  # the sources that the project's own build names, where that is known
     wants: Callable[[str], bool] = lambda code: True
+    limit_s: float = math.inf  # no source is begun later than this; what was repaired by then stays
 
 
 @dataclass(frozen=True)
@@ -55,42 +57,38 @@ def build_and_repair(
     toolchain: Toolchain,
     progress: Callable[[str], None] = lambda text: None,
 ) -> RepairedBuild:
-    """Build for the first target and repair; then make code for every target, and repair what only that shows."""
+    """Build for the first target and repair; then build for every target, and repair what only that shows."""
     current = tuple(patches)
     tried: set[Key] = set()
     rounds = 0
-    with tempfile.TemporaryDirectory(prefix="kpt-headers-") as folder:
-        store = PrecompiledHeaders(Path(folder))
+    store = PrecompiledHeaders()
+    end = time.monotonic() + request.limit_s
 
-        def attempt(target: str, with_code: bool) -> tuple[TriedUnit, ...]:
-            where = f"round {rounds + 1}, {'build' if with_code else 'check'} for {target}"
-            return try_ported(
-                request.project,
-                current,
-                toolchain,
-                target,
-                layout=request.layout,
-                with_code=with_code,
-                every=True,
-                recorded=request.recorded,
-                store=store,
-                progress=lambda path: progress(f"{where}: {path}"),
-            )
+    def attempt(target: str) -> tuple[TriedUnit, ...]:
+        where = f"round {rounds + 1}, {target}"
+        return try_ported(
+            request.project,
+            current,
+            toolchain,
+            target,
+            layout=request.layout,
+            every=True,
+            recorded=request.recorded,
+            store=store,
+            progress=lambda path: progress(f"{where}: {path}"),
+            is_over=lambda: time.monotonic() > end,
+        )
 
-        for with_code in (False, True):
-            while rounds < MAX_ROUNDS:
-                units = tuple(unit for target in _targets(request, with_code) for unit in attempt(target, with_code))
-                after = repair_round(complaints_of(units), current, _reader(request), tried, _is_proven)
-                if not after.made:
-                    break
-                current = after.patches
-                rounds += 1
+    for targets in dict.fromkeys((request.targets[:1], request.targets)):
+        while rounds < MAX_ROUNDS:
+            units = tuple(unit for target in targets for unit in attempt(target))
+            after = repair_round(complaints_of(units), current, _reader(request), tried, _is_proven)
+            if not after.made:
+                break
+            current = after.patches
+            rounds += 1
     left = tuple(_left(units, request.project, current)) if request.wants(LEFT) else ()
     return RepairedBuild(current, tuple(unit.check for unit in units), left, rounds)
-
-
-def _targets(request: RepairRequest, with_code: bool) -> tuple[str, ...]:
-    return request.targets if with_code else request.targets[:1]
 
 
 def complaints_of(units: Iterable[TriedUnit]) -> tuple[Complaint, ...]:
@@ -110,13 +108,13 @@ def _is_proven(patch: Patch) -> bool:
 
 
 def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
-    """A finding for each error that no repair answers, on the user's own line."""
+    """A finding for each of a source's first errors that no repair answers, on the user's own line."""
     changed = {patch.path: patch for patch in patches}
     seen: set[tuple[str, int, str]] = set()
     for unit in units:
         if unit.check.status is not Status.FAIL:
             continue
-        for complaint in unit.complaints or (Complaint(unit.check.detail, ()),):
+        for complaint in unit.complaints[:MAX_LEFT] or (Complaint(unit.check.detail, ()),):
             path, line, column = unit.path, 1, 1
             if complaint.spots:
                 spot = complaint.spots[0]

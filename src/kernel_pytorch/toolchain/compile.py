@@ -21,13 +21,14 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
-from kernel_pytorch.toolchain.precompiled import LeadingHeaders, without_project
+from kernel_pytorch.toolchain.precompiled import LeadingHeaders, read_back, without_project
 from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
 from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
 _SHOWN_ERRORS = 20
-_CHECK = ("-fsyntax-only", "-ferror-limit=0", "-fdiagnostics-parseable-fixits")
+# Enough for a round of repairs. One wrong flag makes 20,000 errors in torch's headers.
+_ALL_ERRORS = ("-ferror-limit=100", "-fdiagnostics-parseable-fixits")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class CompileOptions:
     stranger's source that reads another file fails, and nothing of that file is shown.
 
     `leading`: the headers the source begins with, which are then kept precompiled.
+    `all_errors`: more errors than the compiler shows a person, with the edits that it proposes.
     """
 
     optimization: str = "-O3"
@@ -49,6 +51,7 @@ class CompileOptions:
     timeout_s: float = 600.0
     bounds: tuple[Path, ...] = ()
     leading: LeadingHeaders | None = None
+    all_errors: bool = False
 
 
 class CompileFailed(Exception):
@@ -139,7 +142,7 @@ def check_device(source: Path, target_name: str, toolchain: Toolchain, options: 
 def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
-    command += [*_leading(command, toolchain, options), *_CHECK, _argument(source)]
+    command += [*_leading(command, toolchain, options), "-fsyntax-only", *_ALL_ERRORS, _argument(source)]
     run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
 
 
@@ -155,7 +158,7 @@ def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) 
         return False
 
     made = options.leading.store.file(without_project(command, options.leading.own), options.leading.names, make)
-    return ["-Xclang", "-include-pch", "-Xclang", str(made)] if made is not None else []
+    return read_back(made) if made is not None else []
 
 
 def compile_host(
@@ -223,6 +226,7 @@ def device_command(
     if constants is not None:
         for library in (*toolchain.device_libs, constants):
             command += ["-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(library)]
+    command += _ALL_ERRORS if options.all_errors else ()
     if options.debug:
         command += ["-g", "-fdebug-compilation-dir=."]
     return [*command, "-o", str(destination), source]

@@ -13,10 +13,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
@@ -102,7 +102,8 @@ def build_level(
             jobs += _trial_jobs(root, trial, targets, toolchain, wanted, stack)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
-    checks = tuple(check for check, _ in results)
+    macros = given_macros(root, project.listed)
+    checks = tuple(unless_a_macro_is_missing(check, macros) for check, _ in results)
     return LevelResult("build", (*checks, *triton)), tuple(kernel for _, found in results for kernel in found)
 
 
@@ -171,7 +172,7 @@ def _extension_jobs(
     tree: TorchExtension | None = None
     if not reason:
         try:
-            store = PrecompiledHeaders(Path(stack.enter_context(TemporaryDirectory(prefix="kpt-headers-"))))
+            store = PrecompiledHeaders()
             tree = stack.enter_context(torch_extension(root, paths, folders))
             tree = tree.made_fast((*sources.extension, *sources.host), store, toolchain)
         except TorchHeadersError as error:
@@ -193,7 +194,7 @@ def _trial_jobs(
     gpu = [path for path, is_gpu in commands.items() if is_gpu]
     host = [path for path, is_gpu in commands.items() if not is_gpu]
     try:
-        store = PrecompiledHeaders(Path(stack.enter_context(TemporaryDirectory(prefix="kpt-headers-"))))
+        store = PrecompiledHeaders()
         tree = recorded_extension(trial, root).made_fast((*gpu, *host), store, toolchain)
         return _unit_jobs(tree, gpu, host, targets, toolchain)
     except TorchHeadersError as error:

@@ -13,13 +13,17 @@ from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.port.build_files.cmake_text import commands
 from kernel_pytorch.port.discover import list_files
+from kernel_pytorch.port.python.install_gates import vendor_is_chosen_at
+from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
 from kernel_pytorch.verify.install.cmake_run import configure_on_both
 from kernel_pytorch.verify.install.cmake_tools import real_cmake
 from kernel_pytorch.verify.install.jit import build_calls
 from kernel_pytorch.verify.install.judge import judged, made_at, not_judged
-from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial
+from kernel_pytorch.verify.install.parting import partings
+from kernel_pytorch.verify.install.record import Condition, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
@@ -158,7 +162,14 @@ def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult,
     findings = (*judged(trial), *_flag_findings(trial, scratch))
     missed = tuple(CheckResult(name, Status.NOT_RUN, text) for text in trial.cuda.not_tried)
     if findings:
-        return (*(CheckResult(name, Status.FAIL, str(one), one.code) for one in findings), *missed), findings
+        chosen = is_authors_choice(trial)
+        checks = (
+            CheckResult(name, Status.NOT_RUN, f"{one}; the author's own condition chooses by vendor", one.code)
+            if chosen and one.code in ("KP811", "KP812")
+            else CheckResult(name, Status.FAIL, str(one), one.code)
+            for one in findings
+        )
+        return (*checks, *missed), findings
     if missed and not trial.rocm.extensions:
         return missed, ()
     unused = _unused_kernels(trial)
@@ -168,6 +179,18 @@ def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult,
         )
         return (CheckResult(name, Status.NOT_RUN, reason), *missed), ()
     return (CheckResult(name, Status.PASS, _summary(trial.rocm)), *missed), ()
+
+
+def is_authors_choice(trial: InstallTrial) -> bool:
+    """Whether the runs part only where the author asks for the vendor: `if not ROCM_VERSION: extensions += [...]`."""
+    parted = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
+    return bool(parted) and all(_asks_for_vendor(trial.tree, one) for one in parted)
+
+
+def _asks_for_vendor(tree: Path, condition: Condition) -> bool:
+    module = python_module(source_file(condition.path, read_if_there(tree / condition.path, tree) or b""))
+    place = (condition.line, condition.column, condition.end_line, condition.end_column)
+    return module is not None and vendor_is_chosen_at(module, place)
 
 
 def _unused_kernels(trial: InstallTrial) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from kernel_pytorch.port.builds.leading_headers import leading_headers, shared_headers
@@ -50,8 +51,16 @@ def test_headers_that_include_each_other(tmp_path: Path) -> None:
 
 
 def test_sources_share_what_they_have_in_common() -> None:
-    one, other = ("torch/extension.h", "ATen/ATen.h", "c10/a.h"), ("torch/extension.h", "ATen/ATen.h")
+    one, other = ("c10/util/Half.h", "ATen/Dispatch.h", "c10/a.h"), ("c10/util/Half.h", "ATen/Dispatch.h")
     assert shared_headers({"a": one, "b": other, "c": ("vector",)}) == {"a": other, "b": other}
+
+
+def test_a_header_with_nearly_all_of_torch_is_kept_alone() -> None:
+    one = ("hip/hip_runtime.h", "cmath", "c10/util/Half.h", "torch/extension.h", "ATen/ATen.h")
+    assert shared_headers({"a": one, "b": ("vector", "torch/extension.h")}) == {
+        "a": ("hip/hip_runtime.h", "torch/extension.h"),
+        "b": ("torch/extension.h",),
+    }
 
 
 def test_the_project_has_no_part_in_what_is_kept(tmp_path: Path) -> None:
@@ -76,3 +85,36 @@ def test_each_is_made_once_and_a_failure_is_kept(tmp_path: Path) -> None:
     assert store.file(["clang", "-bad"], ("a.h",), make) is None
     assert store.file(["clang", "-bad"], ("a.h",), make) is None
     assert len(commands) == 2
+
+
+def test_a_file_of_an_earlier_run_is_tried_before_it_is_used(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def make(command: list[str], still_good: bool) -> bool:
+        if "-fsyntax-only" in command:
+            return still_good
+        made.append(command[0])
+        Path(command[command.index("-o") + 1]).write_bytes(b"made")
+        return True
+
+    folder = tmp_path / "kept"
+    first = PrecompiledHeaders(folder).file(["clang"], ("a.h",), lambda command: make(command, True))
+    assert first == PrecompiledHeaders(folder).file(["clang"], ("a.h",), lambda command: make(command, True))
+    assert len(made) == 1
+    assert first == PrecompiledHeaders(folder).file(["clang"], ("a.h",), lambda command: make(command, False))
+    assert len(made) == 2
+
+
+def test_the_oldest_files_go_when_the_folder_is_full(tmp_path: Path) -> None:
+    def make(command: list[str]) -> bool:
+        Path(command[command.index("-o") + 1]).write_bytes(b"0123456789")
+        return True
+
+    folder = tmp_path / "kept"
+    old = PrecompiledHeaders(folder, 25).file(["clang"], ("old.h",), make)
+    recent = PrecompiledHeaders(folder, 25).file(["clang"], ("recent.h",), make)
+    assert old is not None and recent is not None
+    os.utime(old, (1, 1))
+    new = PrecompiledHeaders(folder, 25).file(["clang"], ("new.h",), make)
+    assert new is not None
+    assert (old.exists(), recent.exists(), new.exists()) == (False, True, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,22 @@ def test_a_column_before_its_line_was_renamed() -> None:
     old, new = b"x = cudaMalloc(p) + f(q);\n", b"x = hipMalloc(p) + f(q);\n"
     assert old[column_before(old, 1, new, 1, new.index(b"f(q") + 1) - 1 :].startswith(b"f(q)")
     assert column_before(old, 1, old, 1, 7) == 7
+
+
+def test_a_settled_folder_counts_by_its_version(tmp_path: Path) -> None:
+    cache, runs = KernelCache(tmp_path / "cache"), Runs()
+    source, options = project(tmp_path / "one")
+    torch = tmp_path / "torch"
+    torch.mkdir()
+    (torch / "b.h").write_text("int b;\n")
+    source.write_text('#include "a.h"\n#include "b.h"\n')
+    options = replace(options, include_dirs=(*options.include_dirs, torch))
+
+    def run(version: str) -> int:
+        UnitMemory(toolchain(), tmp_path / "one", cache, {torch: version}).run(source, options, "host", runs)
+        return runs.count
+
+    assert run("1") == 1
+    (torch / "b.h").write_text("int b = 2;\n")
+    assert run("1") == 1
+    assert run("2") == 2

@@ -22,7 +22,18 @@ __global__ void k(unsigned *out, int n) {
            static_cast<unsigned>(llmin(7ll, i)) + static_cast<unsigned>(ullmax(1ull, 2ull)) +
            (float_as_int(int_as_float(i)) == i);
 }
+__constant__ unsigned table[2];
+__device__ unsigned kept[2];
+__global__ void keep() { kept[threadIdx.x] = table[threadIdx.x]; }
 int main() {
+  unsigned two[2] = {3, 4}, back[2] = {0, 0};
+  check(cudaMemcpyToSymbolAsync(table, two, sizeof two), "to a symbol");
+  keep<<<1, 2>>>();
+  check(cudaMemcpyFromSymbolAsync(back, kept, sizeof back, 0), "from a symbol");
+  check(cudaDeviceSynchronize(), "synchronize");
+  if (back[0] != 3 || back[1] != 4) {
+    return 1;
+  }
   unsigned *d, h[8];
   struct cudaDeviceProp prop;
   check(cudaGetDeviceProperties(&prop, 0), "properties");

@@ -47,9 +47,7 @@ def first_complaints(folder: Path) -> tuple[Complaint, ...]:
     with tempfile.TemporaryDirectory() as scratch:
         root = _project(folder, Path(scratch))
         store = PrecompiledHeaders(Path(scratch) / "headers")
-        units = try_ported(
-            discover(root), (), find_toolchain(), "gfx942", layout=LAYOUT, with_code=False, every=True, store=store
-        )
+        units = try_ported(discover(root), (), find_toolchain(), "gfx942", layout=LAYOUT, every=True, store=store)
         return complaints_of(units)
 
 

@@ -118,6 +118,26 @@ SETUPS = {
 }
 
 
+SETUPS["chosen by the author"] = """\
+    import torch
+    from setuptools import setup
+    from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+    found = [CUDAExtension("p._C", ["csrc/bind.cpp", "csrc/k.cu"])]
+    if torch.version.hip is None:
+        found.append(CUDAExtension("p.tensor_cores", ["csrc/ops_cuda.cu"]))
+    setup(name="p", ext_modules=found, cmdclass={"build_ext": BuildExtension})
+    """
+SETUPS["header by a flag"] = """\
+    import os
+    from setuptools import setup
+    from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+    here = os.path.dirname(os.path.abspath(__file__))
+    flags = {"nvcc": ["-I" + os.path.join(here, "csrc/include")], "cxx": ["-I" + os.path.join(here, "csrc/include")]}
+    setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/far.cu"], extra_compile_args=flags)],
+          cmdclass={"build_ext": BuildExtension})
+    """
+
+
 @dataclass(frozen=True)
 class Outcome:
     trial: InstallTrial
@@ -140,8 +160,13 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
         (root / "beside.py").write_text("VERSION = '1.0'\n")
         (root / "csrc/ops.cpp").write_text("#include <cuda_runtime.h>\nint bound(cudaStream_t);\n")
         (root / "csrc/ops_cuda.cu").write_text(KERNEL)
+        (root / "csrc/far.cu").write_text('// k\n#include "near.h"\n#include "far.h"\n')
+        (root / "csrc/near.h").write_text(KERNEL)
+        (root / "csrc/include").mkdir()
+        (root / "csrc/include/far.h").write_text("#include <cuda_runtime.h>\n")
         roots.append(root)
-    files = ("setup.py", "csrc/k.cu", "csrc/bind.cpp", "csrc/ops.cpp", "csrc/ops_cuda.cu", "beside.py")
+    headers = ("csrc/far.cu", "csrc/near.h", "csrc/include/far.h")
+    files = (*headers, "setup.py", "csrc/k.cu", "csrc/bind.cpp", "csrc/ops.cpp", "csrc/ops_cuda.cu", "beside.py")
     scratch = folder / "scratch"
     scratch.mkdir()
     with InstallWorker(scratch) as worker:
@@ -247,6 +272,20 @@ def test_a_fault_is_a_finding_at_its_line(
     assert says in seen.findings[0].message
 
 
+def test_what_the_author_leaves_out_by_vendor_is_not_run_and_still_a_finding(outcomes: dict[str, Outcome]) -> None:
+    seen = outcomes["chosen by the author"]
+    assert seen.status is Status.NOT_RUN
+    assert [(one.code, one.line) for one in seen.findings] == [("KP811", 5)]
+    assert "the author's own condition" in seen.detail
+
+
+def test_a_header_that_hipify_does_not_find_is_a_finding_at_its_include(outcomes: dict[str, Outcome]) -> None:
+    seen = outcomes["header by a flag"]
+    assert seen.status is Status.FAIL
+    assert [(one.code, one.path, one.line) for one in seen.findings] == [("KP821", "csrc/far.cu", 3)]
+    assert "csrc/include/far.h" in seen.findings[0].message
+
+
 def test_a_flag_and_a_library_that_rocm_does_not_have(outcomes: dict[str, Outcome]) -> None:
     messages = {one.code: one.message for one in outcomes["flags"].findings}
     assert messages["KP815"] == "p._C links cublas, which ROCm does not have: ROCm's is hipblas"
@@ -256,7 +295,7 @@ def test_a_flag_and_a_library_that_rocm_does_not_have(outcomes: dict[str, Outcom
 @pytest.mark.parametrize("name", ["asks hipcc", "imports its own module"])
 def test_what_works_and_leaves_the_kernels_beside_it_out_is_not_a_pass(outcomes: dict[str, Outcome], name: str) -> None:
     assert (outcomes[name].status, outcomes[name].findings) == (Status.NOT_RUN, ())
-    assert outcomes[name].detail.startswith("nothing for GPUs is built, on CUDA neither, and 2 .cu files lie beside it")
+    assert outcomes[name].detail.startswith("nothing for GPUs is built, on CUDA neither, and 3 .cu files lie beside it")
 
 
 def test_conditions_note_their_answers_on_both_platforms(outcomes: dict[str, Outcome]) -> None:

@@ -8,6 +8,11 @@ from textwrap import indent
 from kernel_pytorch.port.build_files.nvcc_flags import FlagRow, flag_table
 
 HALF = ("__CUDA_NO_HALF_OPERATORS__", "__CUDA_NO_HALF_CONVERSIONS__")
+NEWER_STANDARD = {
+    f"-std={kind}{old}": f"-std={kind}17" for kind in ("c++", "gnu++") for old in ("11", "0x", "14", "1y")
+}
+"""torch's headers need C++17."""
+
 _WIDTH = 88  # what most formatters keep to
 
 _HEAD = '''\
@@ -68,6 +73,7 @@ def hip_flags_function(text: str) -> str:
         for row in rows
         if row.value == "none" and row.action in ("drop", "replace", "relocatable")
     }
+    plain |= {old: [new] for old, new in NEWER_STANDARD.items() if _is_named(old, text)}
     lists = {
         "unwrapped": [row.flag for row in by_action.get("unwrap", ())],
         "relocatable": [row.flag for row in by_action.get("relocatable", ()) if row.value == "joined-or-next"],

@@ -10,6 +10,9 @@ from kernel_pytorch.port.cxx.includes import Include, resolve_include
 
 # Headers that are worth keeping precompiled.
 _SLOW = re.compile(r"(?:torch|ATen|c10|pybind11)/")
+# Each of these includes nearly all of torch, and does not ask what was included before it.
+_WHOLE = re.compile(r"torch/(?:extension|torch|all|script|library|types|python)\.h|ATen/ATen\.h")
+_RUNTIME = "hip/hip_runtime.h"
 _NOTHING = re.compile(rb"(?:\s|//[^\n]*\n|/\*.*?\*/|#[ \t]*pragma[ \t]+once\b[^\n]*\n)*", re.DOTALL)
 _GUARD = re.compile(rb"#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1[ \t\r]*\n")
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*(?:\"([^\"\n]+)\"|<([^>\n]+)>)[^\n]*(?:\n|\Z)")
@@ -26,13 +29,21 @@ def leading_headers(source: Path, folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def shared_headers(leading: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """For each source what it has in common with all that begin alike, up to the first slow header."""
+    """For each source what is worth keeping of the headers it begins with.
+
+    Where one of them is nearly all of torch, that one: other projects begin with it too, and find it ready. Else what
+    the source has in common with all that begin alike, up to the first slow header.
+    """
     groups: dict[tuple[str, ...], list[str]] = {}
+    shared: dict[str, tuple[str, ...]] = {}
     for path, names in leading.items():
+        whole = next((index for index, name in enumerate(names) if _WHOLE.fullmatch(name)), None)
+        if whole is not None:
+            shared[path] = (*((_RUNTIME,) if _RUNTIME in names[:whole] else ()), names[whole])
+            continue
         first = next((index for index, name in enumerate(names) if _SLOW.match(name)), None)
         if first is not None:
             groups.setdefault(names[: first + 1], []).append(path)
-    shared: dict[str, tuple[str, ...]] = {}
     for paths in groups.values():
         common = _common([leading[path] for path in paths])
         shared.update(dict.fromkeys(paths, common))

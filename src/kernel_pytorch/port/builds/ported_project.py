@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.builds.complaints import complaints, merged
+from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
@@ -37,6 +38,8 @@ from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
+
+OUT_OF_TIME = "the time for builds was over (--build-limit)"
 
 
 @dataclass(frozen=True)
@@ -72,17 +75,17 @@ def try_ported(
     include_dirs: Sequence[Path] = (),
     layout: str = "single-source",
     *,
-    with_code: bool = True,
     every: bool = False,
     recorded: Sequence[RecordedUnit] = (),
     store: PrecompiledHeaders | None = None,
     progress: Callable[[str], None] = lambda text: None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> tuple[TriedUnit, ...]:
     """The same, with what the compiler objects to on the lines of the ported files.
 
-    `with_code`: device code is made; otherwise both passes only parse and check. `every`: also sources that neither
-    were ported nor include a file that was. `recorded`: the sources that the project's own build names, in place of all
-    that could be meant. `store` keeps headers precompiled; `progress` is told each source.
+    `every`: also sources that neither were ported nor include a file that was. `recorded`: the sources that the
+    project's own build names, in place of all that could be meant. `store` keeps headers precompiled; `progress` is
+    told each source. No source is begun once `is_over` says so.
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
@@ -101,20 +104,26 @@ def try_ported(
             sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
             units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
             sources = list(units) or sources
-            attempt = _Attempt(toolchain, target, with_code, store, units)
+            attempt = _Attempt(toolchain, target, store, units)
             build: Callable[[str], TriedUnit] = _extension_build(
                 root, folders, sources, setup_files(project.root), attempt
             )
         else:
-            options = CompileOptions(include_dirs=folders, bounds=(root, project.root, *include_dirs))
+            bounds = (root, project.root, *include_dirs)
+            options = CompileOptions(include_dirs=folders, bounds=bounds, all_errors=True)
             made = {
                 PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
             }
             build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
 
+        macros = given_macros(project.root, project.listed)
+
         def tried(path: str) -> TriedUnit:
+            if is_over():
+                return TriedUnit(path, CheckResult(f"build {path} for {target}", Status.NOT_RUN, OUT_OF_TIME))
             progress(path)
-            return build(path)
+            unit = build(path)
+            return replace(unit, check=unless_a_macro_is_missing(unit.check, macros))
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return tuple(pool.map(tried, sources))
@@ -126,7 +135,6 @@ class _Attempt:
 
     toolchain: Toolchain
     target: str
-    with_code: bool
     store: PrecompiledHeaders | None
     units: Mapping[str, CompileOptions]
 
@@ -160,7 +168,7 @@ def _extension_build(
     def failures(path: str, made: TorchExtension) -> Iterator[CompileFailed]:
         try:
             if not path.endswith(HOST_SUFFIXES):
-                (made.build_device if attempt.with_code else made.check_device)(path, target, toolchain)
+                made.build_device(path, target, toolchain)
         except CompileFailed as failure:
             yield failure
         try:

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
@@ -30,7 +31,6 @@ from kernel_pytorch.port.hipify.tree import run_tasks, tasks_of
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,
-    check_device,
     check_host,
     compile_device,
     header_directories,
@@ -94,11 +94,6 @@ class TorchExtension:
         source, options = self.source(path), self.options(path)
         return self._pass(path, f"code for {target}", lambda: compile_device(source, target, toolchain, options))
 
-    def check_device(self, path: str, target: str, toolchain: Toolchain) -> None:
-        """The device pass of a source without its code. Raises CompileFailed: see `outcome`."""
-        source, options = self.source(path), self.options(path)
-        self._pass(path, f"check for {target}", lambda: check_device(source, target, toolchain, options))
-
     def check_host(self, path: str, toolchain: Toolchain, target: str = "gfx942") -> None:
         """The host pass of a source; a .cpp has no other. Raises CompileFailed: see `outcome`."""
         source, options = self.source(path), self.options(path)
@@ -114,7 +109,7 @@ class TorchExtension:
 
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
-        return replace(self._options(path), leading=self.leading.get(path))
+        return replace(self._options(path), leading=self.leading.get(path), all_errors=True)
 
     def _options(self, path: str) -> CompileOptions:
         if path in self.units:
@@ -131,8 +126,9 @@ class TorchExtension:
         leading = {path: self._leading_headers(path) for path in paths}
         shared = shared_headers({path: names for path, names in leading.items() if not path.endswith(HOST_SUFFIXES)})
         shared |= shared_headers({path: names for path, names in leading.items() if path.endswith(HOST_SUFFIXES)})
+        settled = {self.headers.resolve(): self.torch.version}
         leads = {path: LeadingHeaders(names, store, (self.top, self.original)) for path, names in shared.items()}
-        return replace(self, leading=leads, memory=UnitMemory(toolchain, self.top))
+        return replace(self, leading=leads, memory=UnitMemory(toolchain, self.top, settled=settled))
 
     def _leading_headers(self, path: str) -> tuple[str, ...]:
         own = [one for one in self._options(path).include_dirs if not one.is_relative_to(self.headers)]
@@ -175,7 +171,7 @@ class TorchExtension:
         if message.path is None:
             return message
         written = Path(os.path.realpath(message.path))
-        before = next((old for old, new in self.renamed.items() if Path(os.path.realpath(new)) == written), written)
+        before = self._as_written.get(written, written)
         top = Path(os.path.realpath(self.top))
         if not before.is_relative_to(top):
             return message
@@ -183,10 +179,26 @@ class TorchExtension:
         origin = self.original / name
         if not origin.is_file():
             return replace(message, path=str(name))
-        old, new = origin.read_bytes(), written.read_bytes()
-        line = line_map(old, new).get(message.line, message.line)
-        column = column_before(old, line, new, message.line, message.column)
+        lines = self._lines.get(written) or self._lines.setdefault(written, _Lines(origin, written))
+        line = lines.before.get(message.line, message.line)
+        column = column_before(lines.old, line, lines.new, message.line, message.column)
         return replace(message, path=str(name), line=line, column=column)
+
+    @cached_property
+    def _as_written(self) -> dict[Path, Path]:
+        return {Path(os.path.realpath(new)): old for old, new in self.renamed.items()}
+
+    @cached_property
+    def _lines(self) -> dict[Path, _Lines]:
+        return {}  # filled as messages come: a template's error names a file hundreds of times
+
+
+class _Lines:
+    """The lines of a renamed file, and which line of the user's each of them was."""
+
+    def __init__(self, origin: Path, written: Path) -> None:
+        self.old, self.new = origin.read_bytes(), written.read_bytes()
+        self.before = line_map(self.old, self.new)
 
 
 def renamed_extension(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.port.cxx.includes import includes_of, resolve_include
@@ -19,11 +20,22 @@ _MADE, _FAILED = b"+", b"-"
 
 
 class UnitMemory:
-    """Outcomes of passes by what they depend on: the files a source reaches, the options, the toolchain."""
+    """Outcomes of passes by what they depend on: the files a source reaches, the options, the toolchain.
 
-    def __init__(self, toolchain: Toolchain, top: Path, cache: KernelCache | None = None) -> None:
+    `settled` are folders whose files change only with the version given for them. They are not read: torch's headers
+    are thousands, and every source reaches them.
+    """
+
+    def __init__(
+        self,
+        toolchain: Toolchain,
+        top: Path,
+        cache: KernelCache | None = None,
+        settled: Mapping[Path, str] = MappingProxyType({}),
+    ) -> None:
         self._toolchain = toolchain.fingerprint()
         self._top = str(top)
+        self._settled = settled
         self._cache = cache or KernelCache(default_cache(), _ENTRIES, kind="units")
 
     def run(
@@ -51,21 +63,22 @@ class UnitMemory:
     def _key(self, source: Path, options: CompileOptions, step: str) -> str:
         digest = hashlib.sha256()
         flags = (options.optimization, options.std, *options.defines, *options.extra, *map(str, options.include_dirs))
-        for word in (self._toolchain, step, *(flag.replace(self._top, _TOP) for flag in flags)):
+        versions = (f"{folder} {version}" for folder, version in self._settled.items())
+        for word in (self._toolchain, step, *versions, *(flag.replace(self._top, _TOP) for flag in flags)):
             digest.update(word.encode(errors="surrogateescape") + b"\0")
-        for path, data in _reached(source, options.include_dirs).items():
+        for path, data in _reached(source, options.include_dirs, tuple(self._settled)).items():
             digest.update(str(path).replace(self._top, _TOP).encode(errors="surrogateescape") + b"\0")
             digest.update(hashlib.sha256(data).digest())
         return digest.hexdigest()
 
 
-def _reached(source: Path, folders: Sequence[Path]) -> dict[Path, bytes]:
-    """A source and every file it reaches through the folders, third-party ones too."""
+def _reached(source: Path, folders: Sequence[Path], settled: tuple[Path, ...]) -> dict[Path, bytes]:
+    """A source and every file it reaches through the folders, third-party ones too, but none of the settled ones."""
     seen: dict[Path, bytes] = {}
     pending = [source]
     while pending:
         path = pending.pop()
-        if path in seen:
+        if path in seen or any(path.is_relative_to(folder) for folder in settled):
             continue
         try:
             seen[path] = path.read_bytes()

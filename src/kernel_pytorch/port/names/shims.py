@@ -108,6 +108,9 @@ _EVENT_WITH_FLAGS = re.compile(rb"\bcudaEventCreate\s*\((?:[^(),;{}]|\([^();{}]*
 _INSTANTIATES_WITH_FLAGS = re.compile(
     rb"\bcudaGraphInstantiate\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){1,2}\)"
 )
+_SYMBOL_WITH_DEFAULTS = re.compile(
+    rb"\bcudaMemcpy(?:To|From)SymbolAsync\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){2,3}\)"
+)
 # nvcc's math functions that the host has too; HIP's are the device's alone.
 _HOST_MATH = re.compile(rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(")
 # HIP has these for bfloat162 alone.
@@ -147,6 +150,8 @@ def overloads_needed(
         needed.append(shims()[b"hipMemPrefetchAsync(location)"])
     if _EVENT_WITH_FLAGS.search(data):
         needed.append(shims()[b"hipEventCreate(flags)"])
+    if _SYMBOL_WITH_DEFAULTS.search(data):
+        needed.append(shims()[b"hipMemcpyToSymbolAsync(defaults)"])
     if _INSTANTIATES_WITH_FLAGS.search(data):
         needed.append(shims()[b"hipGraphInstantiate(flags)"])
     on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}

@@ -39,6 +39,12 @@ def gated_condition(module: PythonModule, place: Place, on_cuda: bool, original:
     return true_on_rocm(module, node) if on_cuda else false_on_rocm(module, node)
 
 
+def vendor_is_chosen_at(module: PythonModule, place: Place) -> bool:
+    """Whether the condition at a place speaks of AMD in its author's words; gates as this port writes them do not."""
+    node = _expression_at(module, place)
+    return node is not None and is_vendor_choice(module, node, b"")
+
+
 def is_vendor_choice(module: PythonModule, node: ast.AST, original: bytes) -> bool:
     """Whether a condition speaks of AMD: in itself, in what happens where it does not hold, or in a comment there."""
     holder = next((one for one in (node, *module.parents(node)) if isinstance(one, (ast.IfExp, ast.stmt))), node)

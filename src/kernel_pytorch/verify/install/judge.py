@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
+from kernel_pytorch.verify.install.out_of_reach import out_of_reach
 from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, SourceLine
 
@@ -30,6 +31,7 @@ def judged(trial: InstallTrial) -> tuple[Finding, ...]:
         *lost,
         *_one_name(trial),
         *_not_hipified(trial),
+        *_out_of_reach(trial),
         *_missing(trial),
         *_libraries(trial),
         *_compiled_again(trial),
@@ -109,11 +111,21 @@ def _one_name(trial: InstallTrial) -> Iterator[Finding]:
 
 
 def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
+    # hipify leaves a .cu without CUDA names as it is; hipcc takes it.
+    seen = {old for old, _ in trial.rocm.renamed}
     for extension in trial.rocm.extensions:
-        units = [one for one in trial.rocm.gpu_units(extension.name) if one.endswith((".cu", ".cuh"))]
+        gpu = trial.rocm.gpu_units(extension.name)
+        units = [one for one in gpu if one.endswith((".cu", ".cuh")) and one not in seen]
         if units and extension.kind == "Extension":
             message = f"{extension.name} hands {units[0]} to hipcc as it is: only CUDAExtension runs hipify"
             yield _finding("KP819", made_at(trial, extension), message)
+
+
+def _out_of_reach(trial: InstallTrial) -> Iterator[Finding]:
+    for one in out_of_reach(trial):
+        cause = "known only by a flag" if one.from_here != one.include.name else "not in extra_include_paths"
+        message = f"torch's hipify does not reach {one.header}, {cause}: it keeps CUDA's names"
+        yield _finding("KP821", SourceLine(one.path, one.line), message)
 
 
 def _compiled_again(trial: InstallTrial) -> Iterator[Finding]:

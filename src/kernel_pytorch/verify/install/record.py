@@ -126,3 +126,8 @@ class InstallTrial:
     rocm: InstallRecord
     tree: Path
     again: InstallRecord | None = None
+
+    @property
+    def tools(self) -> Path:
+        """What looks like an installed ROCm in that run."""
+        return self.tree.parent / "tools"

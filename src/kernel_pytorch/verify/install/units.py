@@ -76,7 +76,7 @@ def recorded_extension(trial: InstallTrial, root: Path) -> TorchExtension:
     """
     torch = installed_torch()
     headers = rocm_headers(torch)
-    folder = include_folder(trial.tree / PurePosixPath(trial.setup).parent, torch, headers)
+    folder = include_folder(trial.tree / PurePosixPath(trial.setup).parent, torch, headers, trial.tools)
     units = {
         trial.rocm.as_written(command.source): read_flags(command.words, folder).options(command.is_gpu)
         for command in trial.rocm.compiles
@@ -85,14 +85,17 @@ def recorded_extension(trial: InstallTrial, root: Path) -> TorchExtension:
     return TorchExtension(trial.tree, root, torch, headers, (), renamed, units=units)
 
 
-def include_folder(start: Path, torch: InstalledTorch, headers: Path) -> Callable[[str], tuple[Path, ...]]:
-    """Torch's own folders become those of its ROCm headers; relative ones begin beside setup.py."""
+def include_folder(start: Path, torch: InstalledTorch, headers: Path, tools: Path) -> Callable[[str], tuple[Path, ...]]:
+    """Torch's own folders become those of its ROCm headers; relative ones begin beside setup.py.
+
+    Those of `tools`, which look like an installed ROCm, are left out: our toolchain brings ROCm's headers.
+    """
 
     def folder(name: str) -> tuple[Path, ...]:
         path = start / name
         if path.is_relative_to(torch.include):
             path = headers / path.relative_to(torch.include)
-        return (path,) if path.is_dir() else ()
+        return (path,) if path.is_dir() and not path.is_relative_to(tools) else ()
 
     return folder
 

@@ -8,3 +8,7 @@ target_compile_definitions(parts PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:ON_GPU>)
 target_compile_features(parts PUBLIC cuda_std_17)
 set(CMAKE_CUDA_STANDARD 14)
 set(CMAKE_CUDA_STANDARD ${PARTS_STANDARD})
+
+set(MY_NVCC_FLAGS --use_fast_math -Xptxas -v -gencode arch=compute_80,code=sm_80 -Xcompiler -fPIC --expt-relaxed-constexpr)
+string(REPLACE ";" " " MY_NVCC_TEXT "${MY_NVCC_FLAGS}")
+set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} ${MY_NVCC_TEXT}")

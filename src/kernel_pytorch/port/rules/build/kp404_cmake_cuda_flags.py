@@ -5,7 +5,8 @@ What: `$<$<COMPILE_LANGUAGE:CUDA>:...>` in options and definitions, CMAKE_CUDA_F
 Why: HIP sources get none of them, and clang does not know nvcc's spellings.
 Fix: A twin for HIP under USE_HIP, from the flag table (port/tables/nvcc_flags.csv); the CUDA expression stays. A C++
     standard below 17 becomes 17, because rocThrust and hipCUB of ROCm 7 refuse an older one. --use_fast_math never
-    becomes -ffast-math, which also reorders sums and assumes that there is no NaN.
+    becomes -ffast-math, which also reorders sums and assumes that there is no NaN. Where flags come from a variable,
+    lines behind the twin take out those of nvcc's that the file names.
 Source: facebookresearch/xformers#1162; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (-ffast-math)
 """
 
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
+from kernel_pytorch.port.build_files.cmake_flag_filter import filter_lines
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -118,6 +120,8 @@ def _variables(file: cmake.CMakeFile, command: Command) -> Iterator[Finding]:
         yield cmake.finding(RULE, file, command, f"nvcc flags without a HIP form: {'; '.join(obstacles)}")
     elif flags:
         twin = f'set({twin_name} "${{{twin_name}}} {" ".join(flags)}")'
+        if any("${" in flag for flag in flags):
+            twin = "\n".join([twin, *filter_lines(twin_name, file.text)])
         yield cmake.finding(
             RULE, file, command, f"{name} is not read for HIP sources", cmake.added(file, command, twin)
         )

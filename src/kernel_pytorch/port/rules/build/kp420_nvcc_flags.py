@@ -18,7 +18,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.build_files.hip_flags import HALF, hip_flags_function
+from kernel_pytorch.port.build_files.hip_flags import HALF, NEWER_STANDARD, hip_flags_function
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table, map_flags
 from kernel_pytorch.port.python.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
@@ -64,7 +64,7 @@ def hip_words(words: list[str]) -> list[str]:
     unchanged = set(single)
     mapped = map_flags(single, "").words
     for word in (part for item in mapped for part in ([item] if item in unchanged else item.split(" ")) if part):
-        kept.append(word)
+        kept.append(NEWER_STANDARD.get(word, word))
         if _switches_half_on(word):
             kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
     return kept

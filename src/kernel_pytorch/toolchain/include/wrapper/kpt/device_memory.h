@@ -1,4 +1,4 @@
-// malloc, free, new and delete on the device: ROCm's device heap (OCKL).
+// malloc, free, new and delete on the device: ROCm's device heap (OCKL). memcpy and memset in namespace std.
 #ifndef KPT_DEVICE_MEMORY_H
 #define KPT_DEVICE_MEMORY_H
 
@@ -22,5 +22,9 @@ __device__ inline void *operator new(kpt_size_t, void *__p) noexcept { return __
 __device__ inline void *operator new[](kpt_size_t, void *__p) noexcept { return __p; }
 __device__ inline void operator delete(void *, void *) noexcept {}
 __device__ inline void operator delete[](void *, void *) noexcept {}
+
+// HIP's header defines these. They are declared before <cstring>, so that std::memcpy means them too on the device.
+static inline __device__ void *memcpy(void *__to, const void *__from, kpt_size_t bytes);
+static inline __device__ void *memset(void *__to, int value, kpt_size_t bytes);
 
 #endif // KPT_DEVICE_MEMORY_H

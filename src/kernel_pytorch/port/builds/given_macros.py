@@ -1,0 +1,43 @@
+"""Macros that a project's build gives to the compiler: a source that lacks one was not built as it is meant to be.
+
+Where the build description ran, its flags are known. Where it could not run here (`load(..., [f"-DN={size}"])` in a
+training script), a name that only such a flag defines says nothing about the port.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from kernel_pytorch.core.findings import CheckResult, Status
+from kernel_pytorch.core.read_file import read_if_there
+
+_FIRST = re.compile(r"^\S+?:\d+:\d+: error: (?:use of undeclared identifier|unknown type name) '(\w+)'")
+_GIVEN = re.compile(rb"-D\s*([A-Za-z_]\w*)")
+_BUILD_FILES = (".py", ".cmake", ".mk", ".sh", ".toml")
+_BUILD_NAMES = frozenset({"CMakeLists.txt", "Makefile", "makefile", "GNUmakefile"})
+
+
+def given_macros(root: Path, listed: Iterable[str]) -> dict[str, str]:
+    """The macros that a project's build files name in flags, each with the first place."""
+    found: dict[str, str] = {}
+    for path in listed:
+        if not path.endswith(_BUILD_FILES) and PurePosixPath(path).name not in _BUILD_NAMES:
+            continue
+        data = read_if_there(root / path, root) or b""
+        for flag in _GIVEN.finditer(data):
+            line = data.count(b"\n", 0, flag.start()) + 1
+            found.setdefault(flag[1].decode(), f"{path}:{line}")
+    return found
+
+
+def unless_a_macro_is_missing(check: CheckResult, macros: dict[str, str]) -> CheckResult:
+    """A failed build that begins with the lack of such a macro was not a build of the project."""
+    first = _FIRST.match(check.detail) if check.status is Status.FAIL else None
+    if first is None or first[1] not in macros:
+        return check
+    place = macros[first[1]]
+    detail = f"needs the macro {first[1]}, which {place} gives when it builds: kpt could not run that build here"
+    return replace(check, status=Status.NOT_RUN, detail=detail)

@@ -1,0 +1,83 @@
+"""Headers of the project that a source includes and torch's hipify does not find: they keep CUDA's names on ROCm."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_within, left_out_on_cuda
+from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, is_third_party, resolve_include
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.verify.install.record import InstallTrial
+
+_OF_CUDA = re.compile(rb"cuda|cu(?:blas|sparse|solver|fft|rand|dnn|b)\b|nvrtc|nccl", re.IGNORECASE)
+_FLAG = re.compile(r"-(?:I|isystem)(.*)")
+
+
+@dataclass(frozen=True)
+class OutOfReach:
+    """An #include in a file of the project, and the header it means."""
+
+    path: str
+    include: Include
+    line: int
+    header: str
+
+    @property
+    def from_here(self) -> str:
+        """The header's path as seen from the file that includes it."""
+        return PurePosixPath(os.path.relpath(self.header, PurePosixPath(self.path).parent)).as_posix()
+
+
+def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:
+    """Every include that leads from a file which hipify read to one with CUDA's names which it did not."""
+    reached = frozenset(old for old, _ in trial.rocm.renamed)
+    if not reached:
+        return ()  # hipify did not run: nothing is renamed, and another finding says so
+    tree = trial.tree.resolve()
+    found: dict[tuple[str, int], OutOfReach] = {}
+    for command in trial.rocm.compiles:
+        source = trial.rocm.as_written(command.source)
+        folders = tuple(_folders(command.words, tree / PurePosixPath(trial.setup).parent, tree))
+        for one in _from(source, tree, folders, reached):
+            found.setdefault((one.path, one.include.start), one)
+    return tuple(found.values())
+
+
+def _folders(words: Sequence[str], start: Path, tree: Path) -> Iterator[Path]:
+    """The include folders of a command that lie in the project."""
+    rest = iter(words)
+    for word in rest:
+        flag = _FLAG.match(word)
+        if flag is not None:
+            folder = Path(os.path.normpath(start / (flag[1] or next(rest, ""))))
+            if folder.is_relative_to(tree) and folder.is_dir():
+                yield folder
+
+
+def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[str]) -> Iterator[OutOfReach]:
+    pending, seen = [source], set[str]()
+    while pending:
+        path = pending.pop()
+        if path in seen or path not in reached:
+            continue
+        seen.add(path)
+        data = read_if_there(tree / path, tree) or b""
+        only_rocm = left_out_on_cuda(cxx_file(path, data))
+        for include in includes_of(data):
+            header = resolve_include(include, tree / path, folders)
+            if header is None or not header.is_relative_to(tree) or is_within(include.start, only_rocm):
+                continue
+            name = header.relative_to(tree)
+            if name.as_posix() in reached:
+                pending.append(name.as_posix())
+            elif not is_third_party(name) and _is_of_cuda(header, tree, folders):
+                yield OutOfReach(path, include, data.count(b"\n", 0, include.start) + 1, name.as_posix())
+
+
+def _is_of_cuda(header: Path, tree: Path, folders: Sequence[Path]) -> bool:
+    return any(_OF_CUDA.search(data) for data in include_closure(header, tree, folders).values())

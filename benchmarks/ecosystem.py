@@ -41,6 +41,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.port.cxx.fragments import fragments
+
 LIST = Path(__file__).with_name("ecosystem.json")
 NVIDIA_ONLY = {
     "KP230": "PTX without a translation",
@@ -49,6 +51,7 @@ NVIDIA_ONLY = {
     "KP233": "CUTLASS or CuTe",
     "KP279": "a kit that ROCm has not",
 }
+CXX = frozenset({".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc"})
 BUILT = re.compile(r"^(?P<source>.+) for (?P<target>gfx\w+|the host)$")
 
 
@@ -171,7 +174,9 @@ def _try(one: Listed, folder: Path, ported: Path, args: argparse.Namespace) -> R
     again = _kpt(result, args.seconds, "port", str(ported), "--no-build", "--json")
     if again is not None:
         result.second_port_changes = len(again["patches"])
-    units = _sample(sorted(path.relative_to(ported).as_posix() for path in ported.rglob("*.cu")), args.units)
+    files = sorted(path.relative_to(ported).as_posix() for path in ported.rglob("*") if path.suffix in CXX)
+    parts = fragments(ported, files)
+    units = _sample([path for path in files if path.endswith(".cu") and path not in parts], args.units)
     only = ("--only", ",".join(units)) if units else ()
     levels = "install,build" if units else "install"
     seen = _kpt(result, args.seconds, "verify", str(ported), "--level", levels, "--arch", args.arch, "--json", *only)

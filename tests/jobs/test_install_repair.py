@@ -164,6 +164,23 @@ def test_a_header_that_hipify_does_not_find_is_included_by_its_path(tmp_path: Pa
     assert [check.status for check in done.level.checks] == [Status.PASS]
 
 
+@pytest.mark.slow
+def test_a_header_outside_the_folder_of_setup_py_gets_hips_names(tmp_path: Path) -> None:
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops/setup.py").write_text(
+        f'{HEAD}setup(name="p", py_modules=[], ext_modules=[CUDAExtension("p._C", ["k.cu"])],\n'
+        '      cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "ops/k.cu").write_text('#include "../common.cuh"\n' + KERNEL)
+    (tmp_path / "common.cuh").write_text("#include <cuda_runtime.h>\ninline cudaStream_t none();\n")
+    done = install_port(tmp_path, ("ops/setup.py", "ops/k.cu", "common.cuh"), (), "mi300x")
+    (patch,) = done.patches
+    assert (patch.path, patch.codes) == ("common.cuh", ("KP821",))
+    assert b"inline hipStream_t none();" in patch.after
+    assert compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+
+
 def test_nothing_runs_where_project_code_is_forbidden(tmp_path: Path) -> None:
     root = _project(tmp_path / "p", "open('RAN', 'w')\nkind, sources = CUDAExtension, ['csrc/k.cu']\n")
     with project_code_forbidden():

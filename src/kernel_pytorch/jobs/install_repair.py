@@ -8,6 +8,7 @@ it does, in whatever words.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -20,10 +21,12 @@ from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.build_files import cmake_gates
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_compiled
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.layouts.gates import behind_gates
+from kernel_pytorch.port.names.rename import name_file
 from kernel_pytorch.port.python import install_gates
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
@@ -31,7 +34,7 @@ from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
 from kernel_pytorch.verify.install.judge import judged, not_judged
-from kernel_pytorch.verify.install.out_of_reach import out_of_reach
+from kernel_pytorch.verify.install.out_of_reach import OutOfReach, out_of_reach
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
@@ -42,6 +45,7 @@ from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 MAX_ROUNDS = 12
 MAX_CANDIDATES = 24
 TRIED_TOGETHER = 4
+_OF_TORCH = re.compile(rb"\b(?:at|c10)::cuda\b|\b(?:ATen|c10)/cuda/")
 REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP819")
 
 
@@ -192,26 +196,46 @@ def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repa
 
 
 def _within_reach(root: Path, done: _Repaired, trial: InstallTrial) -> _Repaired:
-    """Includes by a path that torch's hipify follows, for headers that it does not find."""
+    """Headers that torch's hipify does not find: included by a path that it follows, or renamed by us."""
     edits: dict[str, EditSet] = {}
+    settled: dict[str, list[OutOfReach]] = {}
     for one in out_of_reach(trial):
-        data, _ = _contents(root, done.patches, one.path)
-        include = next((item for item in includes_of(data) if item.name == one.include.name), None)
-        if include is not None:
-            text = f'"{one.from_here}"'.encode()
-            edits.setdefault(one.path, EditSet()).add([Edit(Span(include.start, include.end), text)])
-    for path, group in edits.items():
+        if one.is_followed_from(trial.setup):
+            path, group = one.path, _by_path(root, done.patches, one)
+        else:
+            path, group = one.header, _hip_names(root, done.patches, one.header) if one.header not in edits else ()
+        for edit in group:
+            edits.setdefault(path, EditSet()).add([edit])
+        settled.setdefault(path, []).append(one)
+    for path, every in edits.items():
         data, original = _contents(root, done.patches, path)
         known = next((one for one in done.patches if one.path == path), None)
         codes = tuple(sorted({*(known.codes if known else ()), "KP821"}))
-        patch = Patch(path, original, behind_gates(cxx_file(path, data), group).data, codes)
+        patch = Patch(path, original, behind_gates(cxx_file(path, data), every).data, codes)
         verdict = verdict_on(patch)
         if verdict is None or verdict.is_proven:
-            every = tuple(Edit(Span(start, end), text) for start, end, text in group)
-            found = (one for one in judged(trial) if one.code == "KP821" and one.path == path)
-            settled = (replace(_on_original(done.patches, one), safety=Safety.SAFE, edits=every) for one in found)
-            done = _Repaired(_with(done.patches, patch), (*done.findings, *settled))
+            made = tuple(Edit(Span(start, end), text) for start, end, text in every)
+            places = {(one.path, one.line) for one in settled[path]}
+            found = (one for one in judged(trial) if one.code == "KP821" and (one.path, one.line) in places)
+            shown = (replace(_on_original(done.patches, one), safety=Safety.SAFE, edits=made) for one in found)
+            done = _Repaired(_with(done.patches, patch), (*done.findings, *shown))
     return done
+
+
+def _by_path(root: Path, patches: Sequence[Patch], one: OutOfReach) -> tuple[Edit, ...]:
+    data, _ = _contents(root, patches, one.path)
+    found = (item for item in includes_of(data) if item.name == one.include.name)
+    return tuple(Edit(Span(item.start, item.end), f'"{one.from_here}"'.encode()) for item in found)[:1]
+
+
+def _hip_names(root: Path, patches: Sequence[Patch], header: str) -> tuple[Edit, ...]:
+    """HIP's names in a header. None where it uses torch's: how a ROCm torch calls those differs by version."""
+    data, _ = _contents(root, patches, header)
+    src = cxx_file(header, data)
+    if _OF_TORCH.search(data):
+        return ()
+    groups = name_file(src, frozenset(), lambda include: (root / header).parent.joinpath(include.name).is_file()).groups
+    return tuple(edit for _, group in groups for edit in group if is_compiled(src, edit.span.start))
 
 
 def _lost(trial: InstallTrial) -> bool:

@@ -20,6 +20,7 @@ from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
+from kernel_pytorch.port.cxx.fragments import fragments
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.discover import Project, globs
 from kernel_pytorch.port.layouts import layout_named
@@ -77,7 +78,10 @@ def build_level(
     triton = tuple(triton_checks(project, targets, triton_spec))
     folders = compile_folders(root, [root / path for path in project.of("cuda", "c++")], include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
-    kernels = [path for path in paths if path.endswith((".cu", ".hip")) and wanted.fullmatch(path)]
+    parts = fragments(root, paths)
+    kernels = [
+        path for path in paths if path.endswith((".cu", ".hip")) and path not in parts and wanted.fullmatch(path)
+    ]
     recorded = {path: trial for trial in trials for path in map(trial.rocm.as_written, trial.rocm.sources)}
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
     of_torch = [path for path in of_torch if path not in recorded and wanted.fullmatch(path)]

@@ -28,6 +28,7 @@ from kernel_pytorch.port.builds.torch_extension import (
     renamed_extension,
     setup_files,
 )
+from kernel_pytorch.port.cxx.fragments import fragments
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.cxx.includes import include_closure
 from kernel_pytorch.port.discover import Project
@@ -89,7 +90,8 @@ def try_ported(
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
-    sources = [patch.path for patch in patches if patch.path.endswith((".cu", ".hip"))]
+    parts = fragments(project.root, project.of("cuda", "c++"))
+    sources = [patch.path for patch in patches if patch.path.endswith((".cu", ".hip")) and patch.path not in parts]
     if not sources and not of_torch:
         return ()
     with tempfile.TemporaryDirectory(prefix="kpt-port-") as scratch:
@@ -103,7 +105,7 @@ def try_ported(
             paths = [*project.of("cuda", "c++"), *sorted(ported)]
             sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
             units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
-            sources = list(units) or sources
+            sources = list(units) or [path for path in sources if path not in parts]
             attempt = _Attempt(toolchain, target, store, units)
             build: Callable[[str], TriedUnit] = _extension_build(
                 root, folders, sources, setup_files(project.root), attempt

@@ -1,6 +1,6 @@
 """Headers and names that torch no longer has
 
-What: `THC/*.h`, `THCudaCheck`, `THCCeilDiv`, `AT_CHECK`, and others of old torch.
+What: `THC/*.h`, `THCudaCheck`, `THCCeilDiv`, `THCudaMalloc`, `THCudaBlas_Sgemm`, `AT_CHECK`, and others of old torch.
 Why: torch removed them years ago, on CUDA as well. A ROCm build of torch that runs on today's GPUs does not have them.
 Fix: What today's torch has in their place, on ROCm. The CUDA side stays as it was, for the old torch it needs.
 Source: https://github.com/pytorch/pytorch/pull/66391 (THC removed), ATen/cuda/Exceptions.h, ATen/ceil_div.h
@@ -13,16 +13,11 @@ import re
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.names.old_torch import OLD_HEADER, todays_headers
 from kernel_pytorch.port.names.rename import newline_of
 from kernel_pytorch.port.repairs.calls import call_near
 from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
-_HEADERS = {
-    "THC/THCAtomics.cuh": ("ATen/cuda/Atomic.cuh",),
-    "THC/THCDeviceUtils.cuh": ("ATen/cuda/DeviceUtils.cuh", "ATen/ceil_div.h"),
-    "THC/THCNumerics.cuh": ("ATen/NumericUtils.h",),
-}
-_ANY_THC = ("ATen/cuda/CUDAContext.h", "ATen/cuda/Exceptions.h", "ATen/ceil_div.h", "c10/cuda/CUDACachingAllocator.h")
 # Names whose use stays as it is.
 _RENAMED = {
     "THCudaCheck": "C10_CUDA_CHECK",
@@ -33,14 +28,29 @@ _RENAMED = {
     "AT_ASSERT": "TORCH_INTERNAL_ASSERT",
     "AT_ASSERTM": "TORCH_CHECK",
 }
-# Calls that take the state of old torch first.
+# torch multiplies batches of strided matrices, but has no call for arrays of pointers: this asks the BLAS library.
+_BATCHED = """\
+[](char ta, char tb, int m, int n, int k, {type} alpha, const {type}** a, int lda, const {type}** b, int ldb,
+       {type} beta, {type}** c, int ldc, int count) {{
+        auto op = [](char t) {{ return t == 'n' || t == 'N' ? CUBLAS_OP_N : CUBLAS_OP_T; }};
+        TORCH_CUDABLAS_CHECK(cublas{letter}gemmBatched(at::cuda::getCurrentCUDABlasHandle(), op(ta), op(tb), m, n, k,
+                                                &alpha, a, lda, b, ldb, &beta, c, ldc, count));
+    }}"""
+# Calls that take the state of old torch first, and the other arguments as today's.
 _WITHOUT_STATE = {
     "THCudaMalloc": "c10::cuda::CUDACachingAllocator::raw_alloc",
     "THCudaFree": "c10::cuda::CUDACachingAllocator::raw_delete",
+} | {
+    f"THCudaBlas_{letter}{name}": new.format(type=type_, letter=letter)
+    for letter, type_ in (("S", "float"), ("D", "double"))
+    for name, new in (
+        ("gemm", "at::cuda::blas::gemm<{type}>"),
+        ("gemv", "at::cuda::blas::gemv<{type}>"),
+        ("gemmBatched", _BATCHED),
+    )
 }
 # The declaration of the state goes (`_state`), and the compiler then names the state where the call is given it.
 _STREAM = "THCState_getCurrentStream"
-_OLD = re.compile(r"TH(?:C|CUNN)?/")
 REPAIR = Repair(
     "KP287",
     "headers-gone-from-torch",
@@ -60,7 +70,7 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
     if name == "THCState":
         return _state(place)
     if name in (_STREAM, "state"):
-        return _stream(place)
+        return _stream(place) or (_without_state(place, *_WITHOUT_STATE) if name == "state" else ())
     if name in _WITHOUT_STATE:
         return _without_state(place, name)
     return _name(place, name, _RENAMED[name])
@@ -71,10 +81,8 @@ def _include(place: RepairPlace) -> tuple[Edit, ...]:
     src = place.src
     found = []
     for include in includes_of(src.data):
-        if _OLD.match(include.name):
-            names = _HEADERS.get(include.name, _ANY_THC)
-            text = (newline_of(src) + b"#include ").join(f"<{name}>".encode() for name in names)
-            found.append(Edit(Span(include.start, include.end), text))
+        if OLD_HEADER.match(include.name):
+            found.append(Edit(Span(include.start, include.end), todays_headers(include.name, newline_of(src))))
     return tuple(found)
 
 
@@ -86,11 +94,15 @@ def _name(place: RepairPlace, old: str, new: str) -> tuple[Edit, ...]:
     return tuple(Edit(Span(one.start, one.end), new.encode()) for one in tokens if start <= one.start < end)
 
 
-def _without_state(place: RepairPlace, name: str) -> tuple[Edit, ...]:
-    call = call_near(place.src, (name.encode(),), place.offset)
-    if call is None or len(call.arguments) != 2:
+def _without_state(place: RepairPlace, *names: str) -> tuple[Edit, ...]:
+    """The call by its new name, without its first argument."""
+    call = call_near(place.src, tuple(name.encode() for name in names), place.offset)
+    if call is None or len(call.arguments) < 2:
         return ()
-    return (Edit(call.whole, f"{_WITHOUT_STATE[name]}(".encode() + call.argument(place.src, 1) + b")"),)
+    new = _WITHOUT_STATE[place.src.data[call.name.start : call.name.end].decode()]
+    return (
+        Edit(Span(call.whole.start, call.arguments[1].start), f"{new}(".encode().replace(b"\n", newline_of(place.src))),
+    )
 
 
 def _stream(place: RepairPlace) -> tuple[Edit, ...]:

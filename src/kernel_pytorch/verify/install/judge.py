@@ -123,8 +123,7 @@ def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
 
 def _out_of_reach(trial: InstallTrial) -> Iterator[Finding]:
     for one in out_of_reach(trial):
-        cause = "known only by a flag" if one.from_here != one.include.name else "not in extra_include_paths"
-        message = f"torch's hipify does not reach {one.header}, {cause}: it keeps CUDA's names"
+        message = f"torch's hipify does not reach {one.header}: it keeps CUDA's names on ROCm"
         yield _finding("KP821", SourceLine(one.path, one.line), message)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_if_there
-from kernel_pytorch.port.cxx.compiled_on_rocm import is_within, left_out_on_cuda
+from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text, is_within, left_out_on_cuda
 from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, is_third_party, resolve_include
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.verify.install.record import InstallTrial
@@ -31,6 +31,15 @@ class OutOfReach:
     def from_here(self) -> str:
         """The header's path as seen from the file that includes it."""
         return PurePosixPath(os.path.relpath(self.header, PurePosixPath(self.path).parent)).as_posix()
+
+    def is_followed_from(self, description: str) -> bool:
+        """Whether hipify would read the header if the include gave its path.
+
+        It reads what lies below setup.py. A build at run time reads headers below `extra_include_paths` alone.
+        """
+        if PurePosixPath(description).name != "setup.py" or self.from_here == self.include.name:
+            return False
+        return PurePosixPath(self.header).is_relative_to(PurePosixPath(description).parent)
 
 
 def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:
@@ -80,4 +89,6 @@ def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[s
 
 
 def _is_of_cuda(header: Path, tree: Path, folders: Sequence[Path]) -> bool:
-    return any(_OF_CUDA.search(data) for data in include_closure(header, tree, folders).values())
+    """Whether CUDA's names are in what ROCm compiles of a header and of those it includes."""
+    reached = include_closure(header, tree, folders).items()
+    return any(_OF_CUDA.search(compiled_text(cxx_file(str(path), data))) for path, data in reached)

@@ -81,6 +81,7 @@ def main() -> int:
     rows = [row for row in build(args.cuda, args.hip, hip, older) if row.cuda not in {macro for macro, _, _ in asked}]
     if not older:
         rows = with_known_since(rows)
+    rows = with_advice(rows)
     text = as_csv(rows)
     path = TABLES / "cuda_names.csv"
     if args.check:
@@ -304,6 +305,20 @@ def checked(
     if library.strict:
         return Row(row.cuda, "", row.kind, row.library, "none", "", differs.replace(",", ";"))
     return replace(row, status="signature", note=differs.replace(",", ";"))
+
+
+def with_advice(rows: list[Row]) -> list[Row]:
+    """Names without counterpart that nothing is said about get the advice of their family, if they have one."""
+    with (TABLES / "absent_families.csv").open(encoding="utf-8", newline="") as file:
+        families = [(re.compile(line["pattern"]), line["advice"]) for line in csv.DictReader(file)]
+
+    def advised(row: Row) -> Row:
+        if row.status != "none" or row.note:
+            return row
+        advice = next((text for pattern, text in families if pattern.fullmatch(row.cuda)), "")
+        return replace(row, note=advice)
+
+    return [advised(row) for row in rows]
 
 
 def read_exceptions(hip: Declarations, folders: list[Path]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -10,14 +11,19 @@ from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target
+from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
+from kernel_pytorch.port.cxx.includes import include_closure
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.names.table import names_used
 from kernel_pytorch.port.rules import rule_names
 from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain
 
-SOURCES = (".hip", ".cu", ".cpp", ".cc", ".cxx")
+HOST_SOURCES = (".cpp", ".cc", ".cxx")
+SOURCES = (".hip", ".cu", *HOST_SOURCES)
 # HIP refuses 32-bit masks at compile time; this header takes them, so that what they do at run time is seen.
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
 Say = Callable[[str], None]
@@ -95,11 +101,11 @@ def _check_carries(program: Path, gpu: GPU) -> None:
 
 
 def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Say) -> tuple[list[Path], CompileOptions]:
-    """The HIP sources to compile: a .cu is translated into a scratch folder first."""
+    """The HIP sources to compile: a .cu, and a C++ file that calls CUDA, is translated into a scratch folder first."""
     sources = []
     folders: list[Path] = []
     for path in files:
-        if path.suffix.lower() == ".cu":
+        if path.suffix.lower() == ".cu" or (path.suffix.lower() in HOST_SOURCES and calls_cuda(path, how.include_dirs)):
             rules = without_lane_rules() if how.untranslated else None
             tree = stack.enter_context(hipified_tree(path, how.include_dirs, rules))
             sources.append(tree.main)
@@ -119,6 +125,18 @@ def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Sa
         extra=("-include", UNTOUCHED_LANES) if how.untranslated else (),
     )
     return sources, options
+
+
+def calls_cuda(path: Path, include_dirs: Sequence[Path]) -> bool:
+    """Whether a C++ file, or a header of the project that it reaches, uses CUDA's names."""
+    if not path.is_file():
+        return False
+    root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))
+    for file in include_closure(path, root, include_dirs):
+        uses, _ = names_used(cxx_file(file.name, read_bytes(file)))
+        if any(use.name.hip and use.name.cuda != use.name.hip for use in uses):
+            return True
+    return False
 
 
 def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -> str:

@@ -132,13 +132,6 @@ def check_host(
     _check_syntax(source, [*_common(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
 
 
-def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
-    """Checks the device side of a HIP source: parsing, types and templates, no code. Raises CompileFailed."""
-    options = options or CompileOptions()
-    command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    _check_syntax(source, command + _library_flags(toolchain), toolchain, options)
-
-
 def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
     if not source.is_file():
         raise UsageError(f"{source}: no such file")

@@ -61,9 +61,84 @@ int main() {
 """
 
 
+# Quotients and roots against the host's own directed rounding, atomics of the system, shuffles of structures.
+ROUNDED = r"""
+#include <cfenv>
+#include <cmath>
+#include <cstdio>
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+namespace cg = cooperative_groups;
+struct Pair { float a; int b[3]; };
+__global__ void rounded(const float *f, const double *d, float *fo, double *dd, unsigned *count, Pair *pairs) {
+  int i = threadIdx.x;
+  float a = f[i], b = f[63 - i];
+  double x = d[i], y = d[63 - i];
+  float *p = fo + 9 * i;
+  double *q = dd + 9 * i;
+  p[0] = __fdiv_rd(a, b); p[1] = __fdiv_ru(a, b); p[2] = __fdiv_rz(a, b);
+  p[3] = __fsqrt_rd(fabsf(a)); p[4] = __fsqrt_ru(fabsf(a)); p[5] = __fsqrt_rz(fabsf(a));
+  p[6] = __frcp_rd(a); p[7] = __frcp_ru(a); p[8] = __frcp_rz(a);
+  q[0] = __ddiv_rd(x, y); q[1] = __ddiv_ru(x, y); q[2] = __ddiv_rz(x, y);
+  q[3] = __dsqrt_rd(fabs(x)); q[4] = __dsqrt_ru(fabs(x)); q[5] = __dsqrt_rz(fabs(x));
+  q[6] = __drcp_rd(x); q[7] = __drcp_ru(x); q[8] = __drcp_rz(x);
+  atomicInc_system(count, 9);
+  atomicDec_system(count + 1, 9);
+  auto tile = cg::tiled_partition<32>(cg::this_thread_block());
+  Pair mine = {a, {i, i + 1, i + 2}};
+  pairs[i] = tile.shfl_xor(mine, 1);
+}
+template <typename T> int wrong(T got, T want, const char *what, int i) {
+  if (got == want || (std::isnan(got) && std::isnan(want))) return 0;
+  printf("%s %d: %a is not %a\n", what, i, double(got), double(want));
+  return 1;
+}
+template <typename T> int check(const T *in, const T *out, const char *what) {
+  const int modes[] = {FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+  int bad = 0;
+  for (int i = 0; i < 64; ++i) {
+    for (int m = 0; m < 3; ++m) {
+      volatile T a = in[i], b = in[63 - i], one = 1;
+      fesetround(modes[m]);
+      volatile T q = a / b, s = std::sqrt(std::fabs(a)), r = one / a;
+      fesetround(FE_TONEAREST);
+      bad += wrong<T>(out[9 * i + m], q, what, i) + wrong<T>(out[9 * i + 3 + m], s, what, i) +
+             wrong<T>(out[9 * i + 6 + m], r, what, i);
+    }
+  }
+  return bad;
+}
+int main() {
+  float *f, *fo; double *d, *dd; unsigned *count; Pair *pairs;
+  cudaMallocManaged(&f, 64 * sizeof(float)); cudaMallocManaged(&fo, 9 * 64 * sizeof(float));
+  cudaMallocManaged(&d, 64 * sizeof(double)); cudaMallocManaged(&dd, 9 * 64 * sizeof(double));
+  cudaMallocManaged(&count, 2 * sizeof(unsigned)); cudaMallocManaged(&pairs, 64 * sizeof(Pair));
+  unsigned seed = 1;
+  for (int i = 0; i < 64; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    double mantissa = 1 + (seed >> 8) / 16777216.0 + (seed & 255) * 0x1p-45;
+    f[i] = float(std::ldexp(mantissa, i % 4 == 3 ? int(seed >> 24) % 120 : i % 7)) * (i % 2 ? 1 : -1);
+    d[i] = std::ldexp(mantissa, i % 5 == 4 ? -1020 + i : int(seed >> 24)) * (i % 2 ? 1 : -1);
+  }
+  f[5] = 0; f[6] = INFINITY; f[7] = 1e-44f; f[8] = 3; f[9] = 4; d[5] = 0; d[6] = INFINITY; d[7] = 5e-324; d[8] = 3;
+  count[0] = count[1] = 0;
+  rounded<<<1, 64>>>(f, d, fo, dd, count, pairs);
+  cudaDeviceSynchronize();
+  int bad = check(f, fo, "float") + check(d, dd, "double");
+  bad += count[0] != 64 % 10 || count[1] != (10 - 64 % 10) % 10;
+  for (int i = 0; i < 64; ++i) bad += pairs[i].a != f[i ^ 1] || pairs[i].b[2] != (i ^ 1) + 2;
+  printf(bad ? "%d wrong\n" : "as expected\n", bad);
+  return bad != 0;
+}
+"""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("text", [PROGRAM, ROUNDED], ids=["arguments", "rounding"])
 @pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
-def test_the_program_says_what_it_says_on_nvidia(gpu: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "program.cu").write_text(PROGRAM)
+def test_the_program_says_what_it_says_on_nvidia(
+    gpu: str, text: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "program.cu").write_text(text)
     assert main(["emulate", str(tmp_path / "program.cu"), "--gpu", gpu]) == 0
     assert capfd.readouterr().out.splitlines()[0] == "as expected"

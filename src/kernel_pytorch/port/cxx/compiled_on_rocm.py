@@ -14,6 +14,7 @@ from kernel_pytorch.core.findings import Finding, Span
 from kernel_pytorch.port.cxx.absent_kits import absent_kit
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals, directives
+from kernel_pytorch.port.cxx.presented_version import presented_atoms, presented_truth
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 # HIP's compiler defines these. The host's compiler, which reads plain C++ files, does not.
@@ -26,7 +27,7 @@ ROCM_MACROS = _OF_HIPCC | {
     b"BUILD_HIP", b"TORCH_HIP_VERSION", b"HIP_VERSION",
 }  # fmt: skip
 
-# Versions of NVIDIA's software: HIP defines none of them, so that each is 0 in a condition.
+# Versions of NVIDIA's software: HIP defines none of them. `presented_version` says which tests of them AMD answers.
 VERSION_MACROS = frozenset({
     b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER_MAJOR__", b"__CUDACC_VER_MINOR__", b"CUDNN_VERSION",
     b"CUBLAS_VERSION", b"CUSPARSE_VERSION", b"CUSOLVER_VERSION", b"CUFFT_VERSION", b"CURAND_VERSION",
@@ -128,6 +129,7 @@ def _on_rocm(src: CxxFile, is_device: bool) -> Value:
     """What the parts of a condition are where ROCm compiles the file; None for a macro we know nothing about."""
     of_hipcc = True if src.path.endswith(_READ_BY_HIPCC) else None
     changed = _changed_macros(src)
+    presented = presented_atoms(src)
 
     def value(atom: Atom) -> bool | None:
         is_comparison = atom.operator not in ("defined", "value")
@@ -144,6 +146,8 @@ def _on_rocm(src: CxxFile, is_device: bool) -> Value:
                 return is_device
             is_matched = is_device and atom.number <= MATCHED_CAPABILITY
             return compare(MATCHED_CAPABILITY if is_matched else 0, atom.operator, atom.number)
+        if atom.span in presented:
+            return presented_truth(atom)
         if atom.macro in VERSION_MACROS:
             return compare(0, atom.operator, atom.number) if is_comparison else False
         return None

@@ -6,7 +6,7 @@ from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.layouts.layout import Draft, LaidOut
-from kernel_pytorch.port.names.headers import RUNTIME_HEADER
+from kernel_pytorch.port.names.headers import RELY_ON_RUNTIME, RUNTIME_HEADER
 from kernel_pytorch.port.names.implicit import half_blas, implicit_headers, includes_header
 from kernel_pytorch.port.names.rename import needs_runtime_header, newline_of, top_of_file
 
@@ -45,7 +45,8 @@ def _top(draft: Draft) -> bytes:
     elif any(change.path == RUNTIME_HEADER for _, change in naming.headers):
         # A header that brings CUDA's runtime in itself may be included from where this unit does not see.
         paths.extend(header for header in implicit_headers(unit_of(src)) if not includes_header(src, header))
-    if naming.needed_shims and RUNTIME_HEADER not in paths:
+    relies = any(change.path in RELY_ON_RUNTIME for _, change in naming.headers)
+    if (naming.needed_shims or relies) and RUNTIME_HEADER not in paths:
         paths.insert(0, RUNTIME_HEADER)
     parts = [b"#include <" + path.encode() + b">" + newline for path in paths]
     parts.extend(shim.guarded(newline.decode()).encode() for shim in naming.needed_shims)

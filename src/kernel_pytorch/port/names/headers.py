@@ -8,6 +8,8 @@ from kernel_pytorch.port.cxx.includes import Include
 from kernel_pytorch.port.names.table import Name, header_rows
 
 RUNTIME_HEADER = "hip/hip_runtime.h"
+# Headers of HIP that use its types and do not include them: CUDA's include what they need.
+RELY_ON_RUNTIME = frozenset({"hip/hip_gl_interop.h"})
 
 # libcu++: KP234 says what becomes of it.
 RULES_OWN = "KP234"

@@ -165,7 +165,7 @@ def needs_runtime_header(src: CxxFile, naming: Naming, is_local: IsLocal) -> boo
         if include is not None:
             if (token.start in bringing or include.name == RUNTIME_HEADER) and depth == 0:
                 return False
-            if include.quoted and is_local(include):
+            if is_local(include):
                 return True
         elif token.start >= in_directive_until:
             return True

@@ -144,9 +144,12 @@ _GEMM_EX = sought(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(", b"cublasGemm")
 _ERROR_TEXT = sought(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(", b"GetError")
 
 
-# What a namespace gives and a header's name does not tell: libcu++, and a function of cooperative groups.
+# What no name of the table tells: parts of libcu++, functions of cooperative groups, overloads of C++.
 _BY_USE = (
+    (sought(rb"\bcudaHostGetDevicePointer\s*\(\s*&", b"cudaHostGetDevicePointer"), b"hipHostGetDevicePointer(typed)"),
+    (sought(rb"(?<!kpt_group)\.\s*shfl(?:_up|_down|_xor)?\s*\(", b"shfl"), b"tile.shfl(class)"),
     (sought(rb"(?<![\w:])(?:::)?cuda::std\b", b"cuda::std"), b"cuda::std"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::std::identity\b", b"cuda::std::identity"), b"cuda::std::identity"),
     (sought(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b", b"cuda::atomic_ref"), b"cuda::atomic_ref"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b", b"ceil_div", b"round_up"), b"cuda::ceil_div"),
     (sought(rb"(?<![\w:])(?:::)?cuda::barrier\b", b"cuda::barrier"), b"cuda::barrier"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -165,6 +166,8 @@ def _own_names(src: CxxFile) -> frozenset[bytes]:
         text = data[code[index].start : code[index].end]
         if text in rows and text not in own and _is_declared_at(data, code, index):
             own.add(text)
+    if b"enum" in data:
+        own.update(name for name in _enumerators(data, code) if name in rows)
     return frozenset(own)
 
 
@@ -256,9 +259,32 @@ def _is_declared_at(data: bytes, code: Sequence[Token], index: int) -> bool:
         return after == b"{" or (after == b":" and name.kind == "type")
     if after == b"(":
         return _follows_type(data, code, index) and _is_definition(data, code, index + 1)
+    if before == b"}" and after == b";" and name.kind == "type":
+        return True  # `typedef struct CUuuid_st { ... } CUuuid;`
     if after not in _AFTER_DECLARATOR or (after == b":" and name.kind != "type"):
         return False
     return _follows_type(data, code, index) and not (before in (b"*", b"&") and name.kind in ("enum", "macro"))
+
+
+def _enumerators(data: bytes, code: Sequence[Token]) -> Iterator[bytes]:
+    """The names that the enumerations of a file give to values."""
+    done = 0
+    for found in _ENUM.finditer(data):
+        index = bisect_left(code, found.start(), lo=done, key=lambda token: token.start)
+        if index >= len(code) or code[index].start != found.start():
+            continue  # in a comment or a string, or inside another enumeration
+        done = index + 1
+        while done < min(index + 6, len(code)) and _text(data, code, done) not in (b"{", b";", b"(", b")", b"="):
+            done += 1
+        depth = 0
+        while done < len(code) and (text := _text(data, code, done)) not in (b"}", b";"):
+            if text in (b"{", b",") and not depth:
+                yield _text(data, code, done + 1)
+            depth += (text == b"(") - (text == b")")
+            done += 1
+
+
+_ENUM = re.compile(rb"\benum\b[^;{}()]{0,200}\{")
 
 
 def _follows_type(data: bytes, code: Sequence[Token], index: int) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from kernel_pytorch.core.findings import Edit, Span
+from kernel_pytorch.port.cxx.presented_version import SHOWN_VERSION
 from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
@@ -19,7 +20,6 @@ REPAIR = Repair(
     "cuda-version-value",
     re.compile(r"use of undeclared identifier '(CUDART_VERSION|CUDA_VERSION|TORCH_HIP_VERSION|HIPRT_VERSION)'"),
 )
-_VALUE = b"(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)"
 
 
 def edits(place: RepairPlace) -> tuple[Edit, ...]:
@@ -28,4 +28,4 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
     start, end = place.line
     indexes = (index for name in (b"CUDART_VERSION", b"CUDA_VERSION") for index in words(src).get(name, ()))
     tokens = (src.code[index] for index in sorted(indexes))
-    return tuple(Edit(Span(one.start, one.end), _VALUE) for one in tokens if start <= one.start < end)
+    return tuple(Edit(Span(one.start, one.end), SHOWN_VERSION) for one in tokens if start <= one.start < end)

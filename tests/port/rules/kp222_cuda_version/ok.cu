@@ -1,21 +1,18 @@
-__device__ int all_of(int p) {
-#if CUDART_VERSION >= 9000
-  return __all_sync(0xffffffff, p);
-#else
-  return __all(p);
-#endif
-}
 #if CUDA_VERSION >= 12080 || defined(USE_ROCM)
 int modern = 1;
 #endif
+// What this switches on is elsewhere.
 #if CUDA_VERSION >= 11000
 #define HAS_ASYNC_ALLOCATOR 1
 #endif
-const char *text = "CUDA_VERSION >= 9000";
-#ifdef CUDART_VERSION
-int built_with() { return CUDART_VERSION; }
+// The branch for newer CUDA needs what AMD lacks.
+__device__ int first(int *p) {
+#if CUDART_VERSION >= 11000
+  int x;
+  asm("ld.global.nc.s32 %0, [%1];" : "=r"(x) : "l"(p));
+  return x;
 #else
-int built_with() { return 0; }
+  return *p;
 #endif
 
 // AMD takes the other branch, which has code.
@@ -27,3 +24,5 @@ __global__ void either(float* x) { x[threadIdx.x] /= 3.0f; }
 #else
 __global__ void either(float* x) { x[threadIdx.x] *= 0.333f; }
 #endif
+}
+const char *text = "CUDA_VERSION >= 9000";

@@ -19,17 +19,17 @@ template <typename T> struct bit_and { __device__ T operator()(T a, T b) const {
 template <typename T> struct bit_or { __device__ T operator()(T a, T b) const { return a | b; } };
 template <typename T> struct bit_xor { __device__ T operator()(T a, T b) const { return a ^ b; } };
 template <unsigned int N, typename Parent, typename T, typename Op>
-__device__ inline T reduce(const thread_block_tile<N, Parent>& group, T value, Op op) {
+__device__ inline T reduce(const thread_block_tile<N, Parent>& kpt_group, T value, Op op) {
   for (unsigned int o = N / 2; o > 0; o /= 2) {
-    value = op(value, kpt_by_words(value, [&](int word) { return group.shfl_xor(word, o); }));
+    value = op(value, kpt_by_words(value, [&](int word) { return kpt_group.shfl_xor(word, o); }));
   }
   return value;
 }
 template <typename T, typename Op>
-__device__ inline T reduce(const coalesced_group& group, T value, Op op) {
-  T result = kpt_by_words(value, [&](int word) { return group.shfl(word, 0); });
-  for (unsigned int i = 1; i < group.size(); ++i) {
-    result = op(result, kpt_by_words(value, [&](int word) { return group.shfl(word, i); }));
+__device__ inline T reduce(const coalesced_group& kpt_group, T value, Op op) {
+  T result = kpt_by_words(value, [&](int word) { return kpt_group.shfl(word, 0); });
+  for (unsigned int i = 1; i < kpt_group.size(); ++i) {
+    result = op(result, kpt_by_words(value, [&](int word) { return kpt_group.shfl(word, i); }));
   }
   return result;
 }
@@ -45,11 +45,11 @@ namespace cooperative_groups {
 // tile want all of its lanes; here some may have returned.
 __device__ inline coalesced_group kpt_labeled(int part, long long label) {
   while (true) {
-    const coalesced_group left = coalesced_threads();
-    const int first_part = left.shfl(part, 0);
-    const long long first_label = left.shfl(label, 0);
+    const coalesced_group kpt_group = coalesced_threads();
+    const int first_part = kpt_group.shfl(part, 0);
+    const long long first_label = kpt_group.shfl(label, 0);
     const bool is_first = first_part == part && first_label == label;
-    const coalesced_group same = binary_partition(left, is_first);
+    const coalesced_group same = binary_partition(kpt_group, is_first);
     if (is_first) return same;
   }
 }
@@ -57,8 +57,8 @@ template <unsigned int N, typename Parent>
 __device__ inline coalesced_group labeled_partition(const thread_block_tile<N, Parent>&, long long label) {
   return kpt_labeled(__lane_id() / N, label);
 }
-__device__ inline coalesced_group labeled_partition(const coalesced_group& group, long long label) {
-  return kpt_labeled(group.shfl(int(__lane_id()), 0), label);
+__device__ inline coalesced_group labeled_partition(const coalesced_group& kpt_group, long long label) {
+  return kpt_labeled(kpt_group.shfl(int(__lane_id()), 0), label);
 }
 }  // namespace cooperative_groups
 #endif

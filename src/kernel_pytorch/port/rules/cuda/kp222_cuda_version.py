@@ -1,14 +1,17 @@
 """CUDA_VERSION, CUDART_VERSION and the versions of nvcc and NVIDIA's libraries
 
-What: `#if CUDA_VERSION >= 11000` and the like, where the branch that AMD takes holds no code or stops the compiler, or
-    switches a macro off that other conditions of the file ask for; and the same names outside preprocessor conditions.
-Why: HIP defines none of these names, and they are not renamed. In a condition each of them is 0, so code for newer
-    CUDA is left out without a message; in ordinary code the name is not declared. HIP_VERSION is no substitute:
+What: `#if CUDA_VERSION >= 11000` and the like, and the same names outside preprocessor conditions.
+Why: HIP defines none of these names. In a condition each of them is 0, so AMD would compile what was written for the
+    oldest CUDA, or nothing, without a message; in ordinary code the name is not declared. HIP_VERSION is no substitute:
     70200000 >= 11000 is true for every HIP, so each test would claim the newest CUDA. torch's own hipify writes
     TORCH_HIP_VERSION, 702 for ROCm 7.2, which answers such tests as 0 does. hipify-perl leaves the names alone.
-Fix: A person adds `|| defined(__HIP_PLATFORM_AMD__)` where HIP has what the branch uses. kpt leaves a condition alone
-    if its other branch is a working path for old CUDA: AMD gets that path.
-Source: https://docs.pytorch.org/docs/main/notes/hip.html
+Fix: A port presents CUDA 12.0, whose names, forms and meanings HIP 7 follows: kpt answers each test as CUDA 12.0 would.
+    The exception is a test whose answer would choose code that AMD cannot compile (a name without counterpart, PTX,
+    tensor cores), or code that only switches a macro on: there AMD keeps the branch for older CUDA, and kpt reports the
+    place where that branch holds no code, or where code of the file waits for the macro. Such a branch is for a person:
+    write the AMD code, or leave it out. Outside conditions a comparison gets 12000; a number that is shown or passed on
+    becomes HIP's version in CUDA's form.
+Source: https://docs.pytorch.org/docs/main/notes/hip.html; hip/hip_runtime_api.h of ROCm 7.2 beside CUDA 11 to 13's.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
-from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS, VERSION_MACROS
-from kernel_pytorch.port.cxx.conditions import Atom, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.directives import conditionals, is_in_directive
-from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS, VERSION_MACROS, is_compiled
+from kernel_pytorch.port.cxx.conditions import Atom, atoms, compare, evaluate, parse_condition
+from kernel_pytorch.port.cxx.directives import Directive, conditionals, directive_at
+from kernel_pytorch.port.cxx.presented_version import PRESENTED, SHOWN_VERSION, presented_atoms, presented_truth
+from kernel_pytorch.port.cxx.tokens import text_at, words
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -33,19 +37,46 @@ RULE = Rule(
     "KP222",
     "cuda-version",
     languages=("cuda", "c++"),
-    safety=Safety.MANUAL,
+    safety=Safety.SAFE,
     triggers=tuple(sorted(VERSION_MACROS)),
 )
 
 
+_ON_AMD = b"__HIP_PLATFORM_AMD__"
+_COMPARISONS = frozenset((b"<", b"<=", b">", b">=", b"==", b"!="))
+
+
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
-    """Each version test that leaves AMD without code, and each use that AMD cannot compile."""
+    """Each version test that AMD answers as CUDA 12.0, each that leaves it without code, each use in code."""
+    if not any(name in unit.macros for name in PRESENTED):
+        yield from _answered(src)
     yield from _conditions(src)
     yield from _switches(src)
     yield from _in_code(src, unit)
 
 
+def _answered(src: CxxFile) -> Iterator[Finding]:
+    presented = presented_atoms(src)
+    for conditional in conditionals(src):
+        for branch in conditional.branches:
+            tree = parse_condition(src, branch.directive) if presented else None
+            leaves = () if tree is None else atoms(tree)
+            asked = [leaf for leaf in leaves if isinstance(leaf, Atom) and leaf.span in presented]
+            if asked:
+                condition = b" ".join(src.text(token) for token in branch.directive.tokens).decode("latin-1")
+                message = f"`{condition}`: HIP defines no version of CUDA: AMD answers as CUDA 12.0 does"
+                edits = [Edit(atom.span, _answer(branch.directive, atom)) for atom in asked]
+                yield RULE.finding(src, branch.directive.span, message, edits)
+
+
+def _answer(directive: Directive, atom: Atom) -> bytes:
+    if directive.name.endswith((b"ifdef", b"ifndef")):
+        return _ON_AMD
+    return (b"" if presented_truth(atom) else b"!") + b"defined(" + _ON_AMD + b")"
+
+
 def _conditions(src: CxxFile) -> Iterator[Finding]:
+    presented = presented_atoms(src)
     for conditional in conditionals(src):
         for position, branch in enumerate(conditional.branches):
             texts = [src.text(token) for token in branch.directive.tokens]
@@ -53,6 +84,8 @@ def _conditions(src: CxxFile) -> Iterator[Finding]:
             if named is None or any(text in ROCM_MACROS for text in texts):
                 continue
             tree = parse_condition(src, branch.directive)
+            if tree is not None and any(leaf.span in presented for leaf in atoms(tree)):
+                continue
             # Other macros are taken to hold: what is asked is what the version alone leaves out.
             truth = None if tree is None else evaluate(tree, _as_zero)
             if truth is None:
@@ -72,6 +105,7 @@ def _conditions(src: CxxFile) -> Iterator[Finding]:
 
 def _switches(src: CxxFile) -> Iterator[Finding]:
     """Tests that only switch macros, where AMD compiles no code because a macro is off."""
+    presented = presented_atoms(src)
     for conditional in conditionals(src):
         if len(conditional.branches) != 1:
             continue
@@ -80,6 +114,8 @@ def _switches(src: CxxFile) -> Iterator[Finding]:
         named = next((text for text in texts if text in VERSION_MACROS), None)
         tree = parse_condition(src, branch.directive)
         if named is None or tree is None or any(text in ROCM_MACROS for text in texts):
+            continue
+        if any(leaf.span in presented for leaf in atoms(tree)):
             continue
         truth, body = evaluate(tree, _as_zero), branch_text(src, branch)
         if truth is None or not only_defines(body):
@@ -137,20 +173,26 @@ def _in_code(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     if not any(name in words(src) for name in VERSION_MACROS):
         return
     given = VERSION_MACROS & unit.macros.keys()
-    # What only CUDA's side of a test of the macro itself compiles needs nothing.
-    guarded = [
-        branch.body
-        for conditional in conditionals(src)
-        for branch in conditional.branches
-        if any(src.text(token) in VERSION_MACROS for token in branch.directive.tokens)
-    ]
     for name in sorted(VERSION_MACROS - given):
         for index in words(src).get(name, ()):
             token = src.code[index]
-            if is_in_directive(src, token.start) or any(body.start <= token.start < body.end for body in guarded):
+            directive = directive_at(src, token.start)
+            if directive is not None and (directive.name != b"define" or token == directive.tokens[0]):
+                continue
+            if not is_compiled(src, token.start):
                 continue
             message = f"{name.decode()} outside a preprocessor condition: HIP does not define it"
-            yield RULE.finding(src, Span(token.start, token.end), message)
+            place = Span(token.start, token.end)
+            value = _value(src, index)
+            yield RULE.finding(src, place, message, [Edit(place, value)] if value else ())
+
+
+def _value(src: CxxFile, index: int) -> bytes:
+    """What stands for a version in code: nothing where the number means another library's."""
+    name = src.text(src.code[index])
+    if name in PRESENTED and {text_at(src, index - 1), text_at(src, index + 1)} & _COMPARISONS:
+        return str(PRESENTED[name]).encode()
+    return SHOWN_VERSION if name in (b"CUDA_VERSION", b"CUDART_VERSION") else b""
 
 
 def _as_zero(atom: Atom) -> bool | None:

@@ -1,6 +1,7 @@
 """Cooperative groups that ROCm has late or not at all
 
-What: reduce, scans, memcpy_async, labeled_partition, invoke_one and wait_prior of cooperative groups.
+What: reduce, scans, memcpy_async, labeled_partition, invoke_one, wait_prior and block_tile_memory of cooperative
+    groups.
 Why: reduce came with about ROCm 7.13 and the scans with 7.14; others are missing. tiled_partition<32> is right as it
     is.
 Fix: For ROCm before the version that has them, kpt writes out reduce, the scans of a tile and labeled_partition with

@@ -152,3 +152,18 @@ static __host__ __device__ inline int __viaddmin_s32(int a, int b, int c) { int 
 static __host__ __device__ inline unsigned __viaddmax_u32(unsigned a, unsigned b, unsigned c) { unsigned s = a + b; return s > c ? s : c; }
 //: __viaddmin_u32
 static __host__ __device__ inline unsigned __viaddmin_u32(unsigned a, unsigned b, unsigned c) { unsigned s = a + b; return s < c ? s : c; }
+//: atomicInc_system atomicDec_system
+static __device__ inline unsigned atomicInc_system(unsigned* place, unsigned most) {
+  unsigned seen = __hip_atomic_load(place, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  while (!__hip_atomic_compare_exchange_strong(place, &seen, seen >= most ? 0u : seen + 1u, __ATOMIC_RELAXED,
+                                               __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+  }
+  return seen;
+}
+static __device__ inline unsigned atomicDec_system(unsigned* place, unsigned most) {
+  unsigned seen = __hip_atomic_load(place, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  while (!__hip_atomic_compare_exchange_strong(place, &seen, seen == 0u || seen > most ? most : seen - 1u,
+                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+  }
+  return seen;
+}

@@ -4,6 +4,15 @@
 namespace cuda {
 namespace std = ::std;  // clang compiles its constexpr functions for the device as well
 }
+//: cuda::std::identity < functional
+#if __cplusplus < 202002L  // C++20's library has it
+namespace std {
+struct identity {
+  using is_transparent = void;
+  template <typename T> __host__ __device__ constexpr T&& operator()(T&& value) const noexcept { return static_cast<T&&>(value); }
+};
+}  // namespace std
+#endif
 //: cuda::ceil_div < type_traits
 namespace cuda {
 template <typename T, typename U> constexpr ::std::common_type_t<T, U> ceil_div(T value, U divisor) {

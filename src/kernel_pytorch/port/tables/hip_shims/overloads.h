@@ -122,3 +122,19 @@ static __device__ inline __half2 __hmax2(__half2 a, __half2 b) {
 static __device__ inline __half2 __hmin2(__half2 a, __half2 b) {
   return __halves2half2(__hmin(__low2half(a), __low2half(b)), __hmin(__high2half(a), __high2half(b)));
 }
+//: CUctxCreateParams CUctxCreateParams_st
+// CUDA 13's cuCtxCreate takes one, for the share of the GPU that a context gets: HIP's context has all of it.
+struct CUctxCreateParams_st {};
+typedef struct CUctxCreateParams_st CUctxCreateParams;
+static inline hipError_t hipCtxCreate(hipCtx_t* context, CUctxCreateParams*, unsigned flags, hipDevice_t device) {
+  return hipCtxCreate(context, flags, device);
+}
+//: cudaGraphicsResourceSetMapFlags cuGraphicsResourceSetMapFlags cuGraphicsResourceSetMapFlags_v2
+// A hint how a resource will be used, which HIP takes at registration alone.
+static inline hipError_t cudaGraphicsResourceSetMapFlags(hipGraphicsResource_t, unsigned) { return hipSuccess; }
+static inline hipError_t cuGraphicsResourceSetMapFlags(hipGraphicsResource_t, unsigned) { return hipSuccess; }
+static inline hipError_t cuGraphicsResourceSetMapFlags_v2(hipGraphicsResource_t, unsigned) { return hipSuccess; }
+//: hipHostGetDevicePointer(typed)
+template <typename T> static inline hipError_t hipHostGetDevicePointer(T** device, void* host, unsigned flags) {
+  return hipHostGetDevicePointer(reinterpret_cast<void**>(device), host, flags);
+}

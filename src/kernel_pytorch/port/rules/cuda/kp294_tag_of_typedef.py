@@ -1,0 +1,50 @@
+"""`struct` in front of a type that is a typedef in HIP
+
+What: `struct cudaGraphicsResource *r;` and other types that CUDA declares as structures and HIP as typedefs.
+Why: C++ refuses `struct` in front of a typedef.
+Fix: kpt writes the tag that HIP has behind the typedef (`struct _hipGraphicsResource`), which means the same and
+    declares the type where no header of HIP was included.
+Source: hip/hip_runtime_api.h, ROCm 7.2; each name was compiled with `struct` in front of it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
+
+# CUDA's tag -> HIP's.
+_TAGS = {
+    b"CUgraphicsResource_st": b"_hipGraphicsResource",
+    b"cudaExternalMemoryBufferDesc": b"hipExternalMemoryBufferDesc_st",
+    b"cudaExternalMemoryHandleDesc": b"hipExternalMemoryHandleDesc_st",
+    b"cudaExternalMemoryHandleType": b"hipExternalMemoryHandleType_enum",
+    b"cudaExternalMemoryMipmappedArrayDesc": b"hipExternalMemoryMipmappedArrayDesc_st",
+    b"cudaExternalSemaphoreHandleDesc": b"hipExternalSemaphoreHandleDesc_st",
+    b"cudaExternalSemaphoreHandleType": b"hipExternalSemaphoreHandleType_enum",
+    b"cudaExternalSemaphoreSignalParams": b"hipExternalSemaphoreSignalParams_st",
+    b"cudaExternalSemaphoreWaitParams": b"hipExternalSemaphoreWaitParams_st",
+    b"cudaGraphicsResource": b"_hipGraphicsResource",
+    b"cudaLaunchAttribute": b"hipLaunchAttribute_st",
+    b"cudaLaunchParams": b"hipLaunchParams_t",
+    b"cudaLibraryOption": b"hipLibraryOption_e",
+}
+RULE = Rule("KP294", "tag-of-typedef", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=tuple(_TAGS))
+
+
+def check(src: CxxFile) -> Iterator[Finding]:
+    """Each such word in front of one of the types."""
+    for name, tag in _TAGS.items():
+        for index in words(src).get(name, ()):
+            word = text_at(src, index - 1)
+            if word not in (b"struct", b"enum") or text_at(src, index + 1) in (b"{", b":"):
+                continue
+            start, token = src.code[index - 1].start, src.code[index]
+            message = f"{name.decode()} is a typedef in HIP, which `{word.decode()}` cannot stand in front of"
+            yield RULE.finding(src, Span(start, token.end), message, [Edit(Span(token.start, token.end), tag)])

@@ -1,0 +1,76 @@
+"""Functions for CUresult and for cudaError_t that become one function
+
+What: Two functions of one name in a file, one for a CUresult and one for a cudaError_t (`_cudaGetErrorEnum`, `check`).
+Why: The driver's errors and the runtime's are one type in HIP, so the second is a redefinition.
+Fix: kpt leaves out the function for CUresult on AMD: the other one gets all of HIP's errors, and HIP has one set of
+    names and texts for them. Where the function for cudaError_t stands behind an option of the project, a person
+    decides.
+Source: hip/hip_runtime_api.h, ROCm 7.2 (hipError_t);
+    https://github.com/NVIDIA/cuda-samples/blob/master/Common/helper_cuda.h
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.directives import conditionals
+from kernel_pytorch.port.cxx.unit import functions_of
+from kernel_pytorch.port.rule import Rule
+from kernel_pytorch.port.tables import read_table
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
+
+RULE = Rule("KP296", "one-error-type", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"CUresult",))
+
+_DRIVER = re.compile(rb"\b(?:const\s+)?CUresult\b")
+_RUNTIME = re.compile(rb"\b(?:const\s+)?cudaError(?:_t)?\b")
+
+
+def check(src: CxxFile) -> Iterator[Finding]:
+    """Each function for CUresult beside one that differs from it in that type alone."""
+    if not _RUNTIME.search(src.data):
+        return
+    heads = [(function.name, _head(src, function.node), function.node) for function in functions_of(src)]
+    runtime = {
+        (name, _RUNTIME.sub(b"E", head))
+        for name, head, node in heads
+        if _RUNTIME.search(head) and _is_always_compiled(src, node.start_byte)
+    }
+    for name, head, node in heads:
+        if _DRIVER.search(head) and (name, _DRIVER.sub(b"E", head)) in runtime:
+            message = (
+                f"{name.decode()} for CUresult and for cudaError_t: one type in HIP, so this one is left out on AMD"
+            )
+            start, end = node.start_byte, node.end_byte
+            outer = node.parent
+            if outer is not None and outer.type == "template_declaration":
+                start = outer.start_byte
+            yield RULE.finding(src, Span(start, end), message, [Edit(Span(start, end), b"")])
+
+
+def _head(src: CxxFile, node: object) -> bytes:
+    """The parameters of a function, without their names' spelling mattering less than their types."""
+    declarator = node.child_by_field_name("declarator")  # type: ignore[attr-defined]
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    if declarator is None:
+        return b""
+    listed = declarator.child_by_field_name("parameters")
+    return b" ".join(src.text(listed).split()) if listed is not None else b""
+
+
+def _is_always_compiled(src: CxxFile, offset: int) -> bool:
+    """Whether what stands around a place tests nothing but include guards."""
+    guards = {row["cuda"].encode() for row in read_table("header_guards.csv")}
+    for number, conditional in enumerate(conditionals(src)):
+        for branch in conditional.branches:
+            if branch.body.start <= offset < branch.body.end:
+                names = {src.text(token) for token in branch.directive.tokens if token.kind == "identifier"}
+                is_own_guard = number == 0 and branch.directive.name == b"ifndef"
+                if not is_own_guard and not names - {b"defined"} <= guards:
+                    return False
+    return True

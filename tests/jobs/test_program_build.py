@@ -1,0 +1,55 @@
+"""Programs of several files for emulated GPUs: C++ files that call CUDA are translated too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.cli.main import main
+from kernel_pytorch.jobs.program_build import calls_cuda
+
+KERNEL = """\
+__global__ void fill(int *p) { p[threadIdx.x] = threadIdx.x; }
+void run(int *p) { fill<<<1, 64>>>(p); }
+"""
+MAIN = """\
+#include <cstdio>
+#include "device.h"
+void run(int *p);
+int main() {
+  int *d, h[64];
+  if (cudaMalloc((void **)&d, sizeof h) != cudaSuccess) return 1;
+  run(d);
+  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  printf("last %d\\n", h[63]);
+  return h[63] != 63;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("#include <cuda_runtime.h>\nint main() { return cudaDeviceSynchronize(); }\n", True),
+        ('#include "device.h"\nint main() { return 0; }\n', True),
+        ("#include <hip/hip_runtime.h>\nint main() { return hipDeviceSynchronize(); }\n", False),
+        ("int main() { return 0; } // cudaFree\n", False),
+    ],
+    ids=["call", "header", "hip", "comment"],
+)
+def test_which_files_call_cuda(text: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "device.h").write_text(
+        "#pragma once\n#include <cuda_runtime.h>\ninline void f(void *p) { cudaFree(p); }\n"
+    )
+    (tmp_path / "a.cpp").write_text(text)
+    assert calls_cuda(tmp_path / "a.cpp", ()) is expected
+
+
+@pytest.mark.slow
+def test_a_host_file_beside_kernels(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "device.h").write_text("#pragma once\n#include <cuda_runtime.h>\n")
+    (tmp_path / "kernel.cu").write_text(KERNEL)
+    (tmp_path / "main.cpp").write_text(MAIN)
+    assert main(["emulate", str(tmp_path / "kernel.cu"), str(tmp_path / "main.cpp"), "--gpu", "mi300x"]) == 0
+    assert "last 63" in capfd.readouterr().out

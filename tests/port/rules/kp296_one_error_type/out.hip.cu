@@ -1,0 +1,13 @@
+#include <hip/hip_runtime.h>
+#include <hip/hip_runtime.h>
+
+#ifdef __DRIVER_TYPES_H__
+static const char *text_of(hipError_t error) { return hipGetErrorName(error); }
+#endif
+
+#ifdef CUDA_DRIVER_API
+// The driver's errors.
+
+#endif
+
+const char *both(hipError_t driver, hipError_t runtime) { return driver ? "driver" : text_of(runtime); }

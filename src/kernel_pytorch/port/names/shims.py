@@ -14,8 +14,8 @@ from importlib.resources import files
 
 from kernel_pytorch.port.cxx.sought import sought
 
-# A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks. A header of
-# ours that holds several has them in this order.
+# A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks. A header
+# of ours that holds several has them in this order.
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
     "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",

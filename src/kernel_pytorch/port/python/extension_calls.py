@@ -9,11 +9,11 @@ from kernel_pytorch.port.python.module import PythonModule
 
 CUDA_HOME = "torch.utils.cpp_extension.CUDA_HOME"
 BUILD_WORDS = (b"cpp_extension", b"CUDAExtension", b"CppExtension")
-FLAG_KEYWORDS = ("extra_cuda_cflags", "extra_nvcc_flags")
+FLAG_KEYWORDS = ("extra_cuda_cflags", "extra_nvcc_flags", "nvcc")
 
 
 def nvcc_flag_values(module: PythonModule) -> Iterator[ast.expr]:
-    """The expressions that nvcc's flags come from: `{"nvcc": X}`, `d["nvcc"] = X`, `extra_cuda_cflags=X`."""
+    """Where nvcc's flags come from: `{"nvcc": X}`, `dict(nvcc=X)`, `d["nvcc"] = X`, `extra_cuda_cflags=X`."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):

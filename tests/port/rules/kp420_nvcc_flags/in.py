@@ -31,3 +31,9 @@ setup(
     ],
     cmdclass={"build_ext": BuildExtension},
 )
+
+by_keyword = CUDAExtension(
+    "by_keyword",
+    ["k.cu"],
+    extra_compile_args=dict(nvcc=["-O3", "--ptxas-options=-v", "--use_fast_math"], cxx=["-O3"]),
+)

@@ -7,7 +7,7 @@ from torch.utils.cpp_extension import BuildExtension, CUDAExtension, load
 
 def _hip_flags(flags):
     """nvcc's flags in hipcc's terms. The architecture is torch's business: PYTORCH_ROCM_ARCH."""
-    with_value = {"-gencode", "-Xptxas", "--threads", "-Xcompiler"}
+    with_value = {"-gencode", "-Xptxas", "--ptxas-options", "--threads", "-Xcompiler"}
     # Not -ffast-math for -use_fast_math: it would also assume that there is no NaN.
     other = {
         "--use_fast_math": ["-ffp-contract=fast", "-fno-math-errno"],
@@ -63,4 +63,10 @@ setup(
         CUDAExtension("ext._D", ["b.cu"], extra_compile_args={"nvcc": _hip_flags(["-O3"] + cc_flag) if IS_ROCM else ["-O3"] + cc_flag}),
     ],
     cmdclass={"build_ext": BuildExtension},
+)
+
+by_keyword = CUDAExtension(
+    "by_keyword",
+    ["k.cu"],
+    extra_compile_args=dict(nvcc=["-O3", "-ffp-contract=fast", "-fno-math-errno"] if IS_ROCM else ["-O3", "--ptxas-options=-v", "--use_fast_math"], cxx=["-O3"]),
 )

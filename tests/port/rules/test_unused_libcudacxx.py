@@ -7,14 +7,14 @@ import pytest
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.rules.cuda.kp234_libcudacxx import check
 
-INCLUDE = b"#include <cuda/barrier>\n"
+INCLUDE = b"#include <cuda/annotated_ptr>\n"
 
 
 @pytest.mark.parametrize(
     ("path", "code", "is_left_out"),
     [
         ("a.cu", b"int n() { return at::cuda::warp_size(); }", True),
-        ("a.cu", b"__global__ void k() { cuda::barrier<cuda::thread_scope_block> b; }", False),
+        ("a.cu", b"__global__ void k() { cuda::annotated_ptr<int, cuda::access_property::global> p; }", False),
         ("a.cu", b"using namespace cuda;", False),
         ("a.cuh", b"int n();", False),
     ],

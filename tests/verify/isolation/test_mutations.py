@@ -49,22 +49,22 @@ def gated_python() -> list[tuple[Fixture, bytes, bytes]]:
 
 
 def nvidia_words(after: bytes) -> list[re.Match[bytes]]:
-    """Words in the #else branches of the gates, comments left out."""
+    """Words in the #else branches of the gates, comments left out. Shims have conditionals of their own in a gate."""
     words: list[re.Match[bytes]] = []
     at = 0
-    inside = False
-    depth = 0
+    gates: list[bool] = []  # of each open conditional
+    sides: list[bool] = []  # whether its NVIDIA side has begun
     for line in after.splitlines(keepends=True):
         text = line.strip()
-        if inside and text.startswith(b"#if"):
-            depth += 1
-        elif inside and text.startswith(b"#endif"):
-            if depth == 0:
-                inside = False
-            depth -= 1
-        elif text == b"#else" and not inside:
-            inside, depth = True, 0
-        elif inside and b"//" not in line and b"/*" not in line and b'"' not in line and not text.startswith(b"#"):
+        if text.startswith(b"#if"):
+            gates.append(text.startswith(GATE))
+            sides.append(False)
+        elif text.startswith(b"#endif") and gates:
+            gates.pop()
+            sides.pop()
+        elif text == b"#else" and gates:
+            sides[-1] = gates[-1]
+        elif any(sides) and b"//" not in line and b"/*" not in line and b'"' not in line and not text.startswith(b"#"):
             words += list(_CODE.finditer(after, at, at + len(line)))
         at += len(line)
     return words

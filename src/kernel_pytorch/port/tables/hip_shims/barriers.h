@@ -199,7 +199,7 @@ template <typename Group, thread_scope Scope, unsigned char Stages>
 __device__ inline pipeline<Scope> make_pipeline(const Group& group, pipeline_shared_state<Scope, Stages>* state,
                                                 pipeline_role role) {
   const bool produces = role == pipeline_role::producer;
-  const unsigned long long producing = __ballot(produces), active = __ballot(true);
+  const unsigned long long producing = __builtin_amdgcn_ballot_w64(produces), active = __builtin_amdgcn_ballot_w64(true);
   if (producing != 0 && producing != active) __builtin_trap();
   if (group.thread_rank() == 0) state->producers = 0;
   group.sync();

@@ -104,8 +104,11 @@ def try_ported(
         if of_torch:
             paths = [*project.of("cuda", "c++"), *sorted(ported)]
             sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
+            sources = [path for path in sources if path not in parts]
+        if of_torch or (every and any(reaches_torch(root / path, root, folders) for path in sources)):
+            # Also without setup.py: `load` has torch rename the sources when they are built at run time.
             units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
-            sources = list(units) or [path for path in sources if path not in parts]
+            sources = list(units) or sources
             attempt = _Attempt(toolchain, target, store, units)
             build: Callable[[str], TriedUnit] = _extension_build(
                 root, folders, sources, setup_files(project.root), attempt

@@ -51,13 +51,14 @@ _WITHOUT_STATE = {
 }
 # The declaration of the state goes (`_state`), and the compiler then names the state where the call is given it.
 _STREAM = "THCState_getCurrentStream"
+_ARGUMENT_CHECK = "THArgCheck"  # the condition, the argument's number, the message
 REPAIR = Repair(
     "KP287",
     "headers-gone-from-torch",
     re.compile(
         r"'(TH[CH]?(?:UNN)?/[^']+)' file not found|"  # torch's renaming makes THH of THC
         r"(?:use of undeclared identifier|no member named|unknown type name) "
-        rf"'({'|'.join((*_RENAMED, *_WITHOUT_STATE, 'THCState', _STREAM, 'state'))})'"
+        rf"'({'|'.join((*_RENAMED, *_WITHOUT_STATE, 'THCState', _STREAM, _ARGUMENT_CHECK, 'state'))})'"
     ),
 )
 
@@ -69,6 +70,8 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
         return _include(place)
     if name == "THCState":
         return _state(place)
+    if name == _ARGUMENT_CHECK:
+        return _argument_check(place)
     if name in (_STREAM, "state"):
         return _stream(place) or (_without_state(place, *_WITHOUT_STATE) if name == "state" else ())
     if name in _WITHOUT_STATE:
@@ -103,6 +106,14 @@ def _without_state(place: RepairPlace, *names: str) -> tuple[Edit, ...]:
     return (
         Edit(Span(call.whole.start, call.arguments[1].start), f"{new}(".encode().replace(b"\n", newline_of(place.src))),
     )
+
+
+def _argument_check(place: RepairPlace) -> tuple[Edit, ...]:
+    call = call_near(place.src, (_ARGUMENT_CHECK.encode(),), place.offset)
+    if call is None or len(call.arguments) < 3:
+        return ()
+    number = Span(call.arguments[0].end, call.arguments[1].end)
+    return Edit(Span(call.name.start, call.name.end), b"TORCH_CHECK"), Edit(number, b"")
 
 
 def _stream(place: RepairPlace) -> tuple[Edit, ...]:

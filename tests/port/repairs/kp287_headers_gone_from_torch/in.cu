@@ -17,5 +17,6 @@ void product(float** a, float** b, float** c, float* d, int n) {
     THCudaBlas_SgemmBatched(state, 'n', 't', n, n, n, 1.f, (const float**)a, n, (const float**)b, n, 0.f, c, n, 2);
     THCudaBlas_Sgemm(state, 'n', 'n', n, n, n, 1.f, d, n, d, n, 0.f, d,
                      n);
+    THArgCheck(n > 0, 5, "n is %d", n);
     fill<<<1, 1, 0, THCState_getCurrentStream(state)>>>(d, 1);
 }

@@ -46,6 +46,11 @@ void product(float** a, float** b, float** c, float* d, int n) {
 #endif
                      n);
 #if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
+    TORCH_CHECK(n > 0, "n is %d", n);
+#else
+    THArgCheck(n > 0, 5, "n is %d", n);
+#endif
+#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
     fill<<<1, 1, 0, at::cuda::getCurrentCUDAStream()>>>(d, 1);
 #else
     fill<<<1, 1, 0, THCState_getCurrentStream(state)>>>(d, 1);

@@ -42,4 +42,6 @@ def check(module: PythonModule) -> Iterator[Finding]:
 def _is_passed_on(module: PythonModule, node: ast.Constant) -> bool:
     """Whether the string may reach a compiler: it is not looked for, and not a part of a larger string."""
     parent = next(module.parents(node), None)
+    if isinstance(parent, ast.Dict) and node in parent.keys:
+        return False
     return not isinstance(parent, (ast.Compare, ast.JoinedStr, ast.Expr))

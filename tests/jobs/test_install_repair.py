@@ -219,3 +219,17 @@ def test_cmake_is_repaired_by_what_the_configuration_shows(tmp_path: Path) -> No
     assert b"PROPERTIES LANGUAGE HIP" in patch.after, "the glob's .cu files are HIP sources"
     assert compare_file("CMakeLists.txt", CMAKE.encode(), patch.after).is_proven
     assert {one.code for one in done.findings} == {"KP812"}
+
+
+@pytest.mark.slow
+def test_a_header_behind_a_link_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "ops").mkdir()
+    (tmp_path / "ops/setup.py").write_text(
+        f'{HEAD}setup(name="p", py_modules=[], ext_modules=[CUDAExtension("p._C", ["k.cu"])],\n'
+        '      cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "ops/k.cu").write_text('#include "../linked.cuh"\n' + KERNEL)
+    (tmp_path / "real.cuh").write_text("#include <cuda_runtime.h>\ninline cudaStream_t none();\n")
+    (tmp_path / "linked.cuh").symlink_to("real.cuh")
+    listed = ("ops/setup.py", "ops/k.cu", "real.cuh", "linked.cuh")
+    assert install_port(tmp_path, listed, (), "mi300x").patches == ()

@@ -204,6 +204,8 @@ def _within_reach(root: Path, done: _Repaired, trial: InstallTrial) -> _Repaired
             path, group = one.path, _by_path(root, done.patches, one)
         else:
             path, group = one.header, _hip_names(root, done.patches, one.header) if one.header not in edits else ()
+        if (root / path).resolve() != root.resolve() / path:
+            continue  # behind a link: what it leads to may be used by others as well, and no port writes through links
         for edit in group:
             edits.setdefault(path, EditSet()).add([edit])
         settled.setdefault(path, []).append(one)

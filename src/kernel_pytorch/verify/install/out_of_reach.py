@@ -12,6 +12,7 @@ from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text, is_compiled, is_within, left_out_on_cuda
 from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_of, is_third_party, resolve_include
 from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
+from kernel_pytorch.port.names.compat_header import COMPAT_HEADER
 from kernel_pytorch.verify.install.record import InstallTrial
 
 _OF_CUDA = re.compile(rb"cuda|cu(?:blas|sparse|solver|fft|rand|dnn|b)\b|nvrtc|nccl", re.IGNORECASE)
@@ -90,7 +91,10 @@ def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[s
 
 def _is_of_cuda(header: Path, tree: Path, folders: Sequence[Path]) -> bool:
     """Whether CUDA's names are in what ROCm compiles of a header and of those it includes."""
-    return any(_names_cuda(cxx_file(str(path), data)) for path, data in include_closure(header, tree, folders).items())
+    reached = include_closure(header, tree, folders)
+    if any(COMPAT_HEADER.encode() in data for data in reached.values()):
+        return False  # the port's own header gives these names HIP's meaning
+    return any(_names_cuda(cxx_file(str(path), data)) for path, data in reached.items())
 
 
 def _names_cuda(src: CxxFile) -> bool:

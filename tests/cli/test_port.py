@@ -394,3 +394,9 @@ def test_a_submodule_is_left_alone_by_name_and_copied(project: Path, capsys: pyt
     capsys.readouterr()
     main(["scan", str(project)])
     assert "left alone: kernels/third_party, third_party" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "soon", "nan"])
+def test_a_build_limit_is_a_number_of_seconds(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["port", str(tmp_path), f"--build-limit={text}"]) == 2
+    assert f"{text} is not a number of seconds above 0" in capsys.readouterr().err

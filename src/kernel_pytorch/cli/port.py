@@ -133,7 +133,10 @@ def _port(args: argparse.Namespace) -> int:
 
 
 def _seconds(text: str) -> float:
-    value = float(text)  # argparse names the option and the word where this is no number
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
     if not value > 0:
         raise argparse.ArgumentTypeError(f"{text} is not a number of seconds above 0")
     return value

@@ -20,11 +20,11 @@ from pathlib import Path
 from kernel_pytorch.core.cache_folder import default_cache, private_folder
 
 MAX_BYTES = 2 << 30
-"""About twelve files: torch's headers make one of 175 MB."""
+"""About twelve files: torch's headers make one of 175 MB. Files that are in use stay beyond that."""
 
 _WITH_A_WORD = frozenset({"-Xfatbin", "-Xptxas"})  # NVIDIA's flags, which setup.py files pass on
 _OF_NO_ACCOUNT = re.compile(r"-DTORCH_EXTENSION_NAME=|-W|-g(?:line-tables-only|gdb)?[0-3]?\Z")
-_IN_USE_S = 3600.0  # another process may have found a file a moment ago, and compile with it for a while
+_IN_USE_S = 600.0  # as long as a compiler may take: another process may have begun to read a file just now
 
 
 class PrecompiledHeaders:
@@ -43,9 +43,11 @@ class PrecompiledHeaders:
         with self._lock:
             lock = self._locks.setdefault(key, threading.Lock())
         with lock:
-            if key not in self._made:
-                self._made[key] = self._kept(key, command, make) or self._make(key, command, names, make)
-            return self._made[key]
+            made = self._made.get(key)
+            if key not in self._made or (made is not None and not _is_there_and_used(made)):
+                made = self._kept(key, command, make) or self._make(key, command, names, make)
+                self._made[key] = made
+            return made
 
     def _kept(self, key: str, command: Sequence[str], make: Callable[[list[str]], bool]) -> Path | None:
         """The file of an earlier run, if the compiler still takes it."""
@@ -53,9 +55,8 @@ class PrecompiledHeaders:
         if not kept.is_file():
             return None
         nothing.write_bytes(b"")
-        if not make([*command, *read_back(kept), "-fsyntax-only", str(nothing)]):
+        if not make([*command, *read_back(kept), "-fsyntax-only", str(nothing)]) or not _is_there_and_used(kept):
             return None
-        os.utime(kept)
         return kept
 
     def _make(
@@ -93,6 +94,15 @@ class PrecompiledHeaders:
             path.unlink(missing_ok=True)
             path.with_suffix(".hip").unlink(missing_ok=True)
             total -= size
+
+
+def _is_there_and_used(path: Path) -> bool:
+    """Marks a file as used now. False where another process dropped it."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def read_back(precompiled: Path) -> list[str]:

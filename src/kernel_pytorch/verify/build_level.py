@@ -16,7 +16,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
-from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
+from kernel_pytorch.port.builds.given_macros import GivenMacros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
@@ -103,10 +103,10 @@ def build_level(
         if sources.extension or sources.host:
             jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
         for trial in trials:
-            jobs += _trial_jobs(root, trial, targets, toolchain, wanted, stack)
+            jobs += _trial_jobs(root, trial, targets, toolchain, wanted)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
-    macros = given_macros(root, project.listed)
+    macros = GivenMacros(root, project.listed)
     checks = tuple(unless_a_macro_is_missing(check, macros) for check, _ in results)
     return LevelResult("build", (*checks, *triton)), tuple(kernel for _, found in results for kernel in found)
 
@@ -190,7 +190,6 @@ def _trial_jobs(
     targets: Sequence[str],
     toolchain: Toolchain,
     wanted: re.Pattern[str],
-    stack: ExitStack,
 ) -> list[Callable[[], _Outcome]]:
     """The same for what the project's own build names."""
     commands = {trial.rocm.as_written(command.source): command.is_gpu for command in trial.rocm.compiles}

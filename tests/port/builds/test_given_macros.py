@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import CheckResult, Status
-from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
+from kernel_pytorch.port.builds.given_macros import GivenMacros, unless_a_macro_is_missing
 
 FAILED = "a.cu:3:7: error: use of undeclared identifier '{}'; a.cu:4:7: error: no member named 'x' in 'y'"
 
@@ -16,13 +16,14 @@ def test_macros_are_found_with_their_places(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text('size = 4\nload("a", ["a.cu"], extra_cuda_cflags=[f"-DN={size}", "-D M"])\n')
     (tmp_path / "Makefile").write_text("FLAGS = -DN=1\n")
     (tmp_path / "a.cu").write_text("// -DNOT_A_BUILD_FILE\n")
-    assert given_macros(tmp_path, ["train.py", "Makefile", "a.cu", "gone.py"]) == {"N": "train.py:2", "M": "train.py:2"}
+    macros = GivenMacros(tmp_path, ["train.py", "Makefile", "a.cu", "gone.py"])
+    assert macros.places == {"N": "train.py:2", "M": "train.py:2"}
 
 
 @pytest.mark.parametrize(("name", "status"), [("N", Status.NOT_RUN), ("other", Status.FAIL)])
-def test_only_the_lack_of_such_a_macro_excuses_a_failure(name: str, status: Status) -> None:
-    check = unless_a_macro_is_missing(
-        CheckResult("build a.cu", Status.FAIL, FAILED.format(name)), {"N": "train.py:2", "y": "train.py:3"}
-    )
+def test_only_the_lack_of_such_a_macro_excuses_a_failure(tmp_path: Path, name: str, status: Status) -> None:
+    (tmp_path / "train.py").write_text('\nflags = ["-DN=4"]\nmore = ["-Dy"]\n')
+    failed = CheckResult("build a.cu", Status.FAIL, FAILED.format(name))
+    check = unless_a_macro_is_missing(failed, GivenMacros(tmp_path, ["train.py"]))
     assert check.status is status
     assert ("train.py:2" in check.detail) is (status is Status.NOT_RUN)

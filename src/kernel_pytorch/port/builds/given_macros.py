@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Status
@@ -20,24 +21,32 @@ _BUILD_FILES = (".py", ".cmake", ".mk", ".sh", ".toml")
 _BUILD_NAMES = frozenset({"CMakeLists.txt", "Makefile", "makefile", "GNUmakefile"})
 
 
-def given_macros(root: Path, listed: Iterable[str]) -> dict[str, str]:
-    """The macros that a project's build files name in flags, each with the first place."""
-    found: dict[str, str] = {}
-    for path in listed:
-        if not path.endswith(_BUILD_FILES) and PurePosixPath(path).name not in _BUILD_NAMES:
-            continue
-        data = read_if_there(root / path, root) or b""
-        for flag in _GIVEN.finditer(data):
-            line = data.count(b"\n", 0, flag.start()) + 1
-            found.setdefault(flag[1].decode(), f"{path}:{line}")
-    return found
+@dataclass(frozen=True)
+class GivenMacros:
+    """The macros that a project's build files name in flags. The files are read when a build first fails for one."""
+
+    root: Path
+    listed: Iterable[str]
+
+    @cached_property
+    def places(self) -> dict[str, str]:
+        """Each macro with the first place that names it."""
+        found: dict[str, str] = {}
+        for path in self.listed:
+            if not path.endswith(_BUILD_FILES) and PurePosixPath(path).name not in _BUILD_NAMES:
+                continue
+            data = read_if_there(self.root / path, self.root) or b""
+            for flag in _GIVEN.finditer(data):
+                line = data.count(b"\n", 0, flag.start()) + 1
+                found.setdefault(flag[1].decode(), f"{path}:{line}")
+        return found
 
 
-def unless_a_macro_is_missing(check: CheckResult, macros: dict[str, str]) -> CheckResult:
+def unless_a_macro_is_missing(check: CheckResult, macros: GivenMacros) -> CheckResult:
     """A failed build that begins with the lack of such a macro was not a build of the project."""
     first = _FIRST.match(check.detail) if check.status is Status.FAIL else None
-    if first is None or first[1] not in macros:
+    place = macros.places.get(first[1]) if first is not None else None
+    if first is None or place is None:
         return check
-    place = macros[first[1]]
     detail = f"needs the macro {first[1]}, which {place} gives when it builds: kpt could not run that build here"
     return replace(check, status=Status.NOT_RUN, detail=detail)

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.builds.complaints import complaints, merged
-from kernel_pytorch.port.builds.given_macros import given_macros, unless_a_macro_is_missing
+from kernel_pytorch.port.builds.given_macros import GivenMacros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
@@ -121,7 +121,7 @@ def try_ported(
             }
             build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
 
-        macros = given_macros(project.root, project.listed)
+        macros = GivenMacros(project.root, project.listed)
 
         def tried(path: str) -> TriedUnit:
             if is_over():

@@ -51,6 +51,7 @@ HOST_SUFFIXES = (".cpp", ".cc", ".cxx")
 _OF_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
 _OF_CUDA = re.compile(r"cuda|cublas|cusparse|cusolver|cufft|curand|c10/cuda/|ATen/cuda/")
+_OF_ROCM_OR_PYTHON = re.compile(r"hip|roc|rccl|miopen|thrust|Python\.h")
 _FROM = re.compile(r"from (.+?):(\d+)[,:]")
 _SHOWN = 3
 
@@ -145,10 +146,10 @@ class TorchExtension:
                 reason = "which ROCm does not have: torch's renaming did not reach that file"
                 return Status.FAIL, f"{line} leads to <{missing[1]}>, {reason}"
         if missing is not None and raw[0].path is not None and Path(raw[0].path).is_relative_to(self.headers):
-            return Status.NOT_RUN, (
-                f"torch's headers include <{missing[1]}>, which is not here: install the headers of ROCm's libraries "
-                "and of Python, or name a ROCm root with KPT_ROCM_ROOT"
-            )
+            cure = "install the headers of ROCm's libraries and of Python, or name a ROCm root with KPT_ROCM_ROOT"
+            if not _OF_ROCM_OR_PYTHON.match(missing[1]):
+                cure = "install the library, or name its folder in include_dirs of [tool.kernel_pytorch.verify]"
+            return Status.NOT_RUN, f"torch's headers include <{missing[1]}>, which is not here: {cure}"
         if missing is not None:
             where = self.on_original(raw[0])
             meaning = missing_header(raw[0].text, f"{where.path}:{where.line}")

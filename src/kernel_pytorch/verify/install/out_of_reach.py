@@ -14,9 +14,9 @@ from kernel_pytorch.port.cxx.includes import Include, include_closure, includes_
 from kernel_pytorch.port.cxx.source import CxxFile, cxx_file
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER
 from kernel_pytorch.verify.install.record import InstallTrial
+from kernel_pytorch.verify.install.units import read_flags
 
 _OF_CUDA = re.compile(rb"cuda|cu(?:blas|sparse|solver|fft|rand|dnn|b)\b|nvrtc|nccl", re.IGNORECASE)
-_FLAG = re.compile(r"-(?:I|isystem)(.*)")
 
 
 @dataclass(frozen=True)
@@ -49,24 +49,19 @@ def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:
     if not reached:
         return ()  # hipify did not run: nothing is renamed, and another finding says so
     tree = trial.tree.resolve()
+    start = tree / PurePosixPath(trial.setup).parent
+
+    def inside(name: str) -> tuple[Path, ...]:
+        folder = Path(os.path.normpath(start / name))
+        return (folder,) if folder.is_relative_to(tree) and folder.is_dir() else ()
+
     found: dict[tuple[str, int], OutOfReach] = {}
     for command in trial.rocm.compiles:
         source = trial.rocm.as_written(command.source)
-        folders = tuple(_folders(command.words, tree / PurePosixPath(trial.setup).parent, tree))
+        folders = read_flags(command.words, inside).include_dirs
         for one in _from(source, tree, folders, reached):
             found.setdefault((one.path, one.include.start), one)
     return tuple(found.values())
-
-
-def _folders(words: Sequence[str], start: Path, tree: Path) -> Iterator[Path]:
-    """The include folders of a command that lie in the project."""
-    rest = iter(words)
-    for word in rest:
-        flag = _FLAG.match(word)
-        if flag is not None:
-            folder = Path(os.path.normpath(start / (flag[1] or next(rest, ""))))
-            if folder.is_relative_to(tree) and folder.is_dir():
-                yield folder
 
 
 def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[str]) -> Iterator[OutOfReach]:

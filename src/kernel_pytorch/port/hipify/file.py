@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -33,12 +34,14 @@ from kernel_pytorch.port.names.rename import (
 )
 from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_needed, shims, with_needed
 from kernel_pytorch.port.names.table import Name, project_names
+from kernel_pytorch.port.ptx.ops_matrix import FUNCTIONS as MATRIX_FUNCTIONS
 from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.suppress import apply_suppressions
 from kernel_pytorch.port.wave.collectives import is_wave_file
 
 WAVES = ("logical32", "native")
-WAVE_CALL = b"kpt_wave("
+# Functions of ours that edits may call.
+_OWN_CALL = re.compile(rb"\b(" + "|".join(("kpt_wave", *MATRIX_FUNCTIONS)).encode() + rb")[(<]")
 MAX_PASSES = 4
 
 
@@ -181,8 +184,7 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
     if layout.is_built_by_torch:
         found = tuple(one for one in found if not _is_done_by_torch(src, one))
     applied, held = _apply(found, edits, own, options)
-    if any(WAVE_CALL in text for _, _, text in edits) and (shim := shims()[b"kpt_wave"]) not in naming.needed_shims:
-        naming.needed_shims.append(shim)
+    _add_called_by_edits(src, unit, naming, edits)
     replaced = [(src.line_col(start), src.line_col(end)) for start, end, _ in edits if start < end]
     done = layout.lay_out(Draft(src, unit, naming, edits, is_local, options.shims_beside))
     # A name that a rule has replaced needs no counterpart, and a rule's own words about a name are enough.
@@ -222,6 +224,14 @@ def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None
     naming.needed_shims = [
         shim for shim in with_needed(naming.needed_shims) if shim.guard not in given and shim.guard not in src.data
     ]
+
+
+def _add_called_by_edits(src: CxxFile, unit: Unit, naming: Naming, edits: EditSet) -> None:
+    called = {call.group(1) for _, _, text in edits for call in _OWN_CALL.finditer(text)}
+    given = _given_beside(src, unit)
+    for shim in with_needed(shims()[name] for name in sorted(called)):
+        if shim not in naming.needed_shims and shim.guard not in src.data and shim.guard not in given:
+            naming.needed_shims.append(shim)
 
 
 def _apply(

@@ -48,6 +48,14 @@ def _pointer(state: Lowering, item: Instruction, address: Operand, pointee: str)
     return f"({pointee}*)({base}{offset})"
 
 
+def shared_address(state: Lowering, item: Instruction, address: Operand) -> str:
+    """The 32-bit LDS address of `[base + offset]`, which a generic address becomes where the instruction names no space."""
+    if item.has("shared", "shared::cta"):
+        # The text of _pointer without its type.
+        return _pointer(state, item, address, "void").removeprefix(f"({LDS} void*)")
+    return f"(unsigned)({LDS} void*)({_pointer(state, item, address, 'void')})"
+
+
 def _vector_pointer(state: Lowering, item: Instruction, address: Operand, vector: str) -> str:
     """HIP's vector types are classes: their operators take generic pointers only."""
     pointer = _pointer(state, item, address, vector)

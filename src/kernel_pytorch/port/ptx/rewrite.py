@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from kernel_pytorch.port.ptx import ops_bits, ops_control, ops_convert, ops_float, ops_integer, ops_memory
+from kernel_pytorch.port.ptx import ops_bits, ops_control, ops_convert, ops_float, ops_integer, ops_matrix, ops_memory
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement
 from kernel_pytorch.port.ptx.lower import CPP, Context, Handler, NotTranslated, lower
 from kernel_pytorch.port.ptx.parse import PtxSyntaxError, parse_program
@@ -45,6 +45,7 @@ def handlers() -> dict[str, Handler]:
         **ops_float.HANDLERS,
         **ops_memory.HANDLERS,
         **ops_control.HANDLERS,
+        **ops_matrix.HANDLERS,
     }
 
 

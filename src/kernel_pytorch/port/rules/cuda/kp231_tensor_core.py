@@ -23,7 +23,7 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"asm", b"nvcuda"))
+RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.SAFE, triggers=(b"asm", b"nvcuda"))
 
 
 def check(src: CxxFile) -> Iterator[Finding]:

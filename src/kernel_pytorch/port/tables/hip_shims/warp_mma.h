@@ -1,0 +1,282 @@
+// mma.sync: a warp multiplies matrix tiles. Lanes hold what the PTX manual says, on every target.
+
+//: kpt_mma < : kpt_lane
+// The formats of PTX. A word of `per_word` elements becomes `parts` words of the format `as`, in which it is multiplied;
+// that changes no value. The order of the elements along K changes, for both factors alike.
+struct kpt_f16 {
+  typedef unsigned word;
+  typedef kpt_f16 as;
+  enum { per_word = 2, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_bf16 {
+  typedef unsigned word;
+  typedef kpt_bf16 as;
+  enum { per_word = 2, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+// NVIDIA's tensor cores do not read the low 13 bits. The products of what is left are exact in f32.
+struct kpt_tf32 {
+  typedef unsigned word;
+  typedef kpt_tf32 as;
+  enum { per_word = 1, parts = 1 };
+  static __device__ inline word part(word x, int) { return x & 0xffffe000u; }
+};
+struct kpt_f64 {
+  typedef double word;
+  typedef kpt_f64 as;
+  enum { per_word = 1, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+// Both 8-bit formats of OCP are exact in f16. (CDNA3's own are others.)
+struct kpt_e5m2 {
+  typedef unsigned word;
+  typedef kpt_f16 as;
+  enum { per_word = 4, parts = 2 };
+  static __device__ inline word part(word x, int odd) { return (odd ? x : x << 8) & 0xff00ff00u; }
+};
+struct kpt_e4m3 {
+  typedef unsigned word;
+  typedef kpt_f16 as;
+  enum { per_word = 4, parts = 2 };
+  static __device__ inline word part(word x, int odd) {
+    typedef _Float16 pair __attribute__((ext_vector_type(2)));
+    const unsigned bytes = (odd ? x >> 8 : x) & 0x00ff00ffu, magnitude = bytes & 0x007f007fu;
+    const unsigned scaled = (bytes & 0x00800080u) << 8 | magnitude << 7;  // 2^-8 of the value
+    const unsigned nan = ((magnitude + 0x00010001u) & 0x00800080u) * 0xf8u;
+    const pair by = {static_cast<_Float16>(256.0f), static_cast<_Float16>(256.0f)};
+    return __builtin_bit_cast(unsigned, static_cast<pair>(__builtin_bit_cast(pair, scaled) * by)) | nan;
+  }
+};
+struct kpt_s8 {
+  typedef unsigned word;
+  typedef kpt_s8 as;
+  enum { per_word = 4, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_u8 {
+  typedef unsigned word;
+  typedef kpt_u8 as;
+  enum { per_word = 4, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_s4 {
+  typedef unsigned word;
+  typedef kpt_s8 as;
+  enum { per_word = 8, parts = 2 };
+  static __device__ inline word part(word x, int odd) {
+    const unsigned low = (odd ? x >> 4 : x) & 0x0f0f0f0fu;
+    return low | (low & 0x08080808u) * 30u;
+  }
+};
+struct kpt_u4 {
+  typedef unsigned word;
+  typedef kpt_u8 as;
+  enum { per_word = 8, parts = 2 };
+  static __device__ inline word part(word x, int odd) { return (odd ? x >> 4 : x) & 0x0f0f0f0fu; }
+};
+struct kpt_b1_xor {
+  typedef unsigned word;
+  typedef kpt_b1_xor as;
+  enum { per_word = 32, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_b1_and {
+  typedef unsigned word;
+  typedef kpt_b1_and as;
+  enum { per_word = 32, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+
+// The sum of the products of two words' elements and an addend.
+template <typename A, typename B> struct kpt_dot {};
+template <> struct kpt_dot<kpt_f16, kpt_f16> {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+    typedef _Float16 pair __attribute__((ext_vector_type(2)));
+    const pair x = __builtin_bit_cast(pair, a), y = __builtin_bit_cast(pair, b);
+    // gfx90a's dot product flushes subnormals.
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__gfx1030__) || defined(__GFX11__) || defined(__GFX12__)
+    return __builtin_amdgcn_fdot2(x, y, c, false);
+#else
+    return __builtin_fmaf(static_cast<float>(x.y), static_cast<float>(y.y),
+                          __builtin_fmaf(static_cast<float>(x.x), static_cast<float>(y.x), c));
+#endif
+  }
+};
+template <> struct kpt_dot<kpt_bf16, kpt_bf16> {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+    const float low = __builtin_fmaf(__uint_as_float(a << 16), __uint_as_float(b << 16), c);
+    return __builtin_fmaf(__uint_as_float(a & 0xffff0000u), __uint_as_float(b & 0xffff0000u), low);
+  }
+};
+template <> struct kpt_dot<kpt_tf32, kpt_tf32> {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+    return __builtin_fmaf(__uint_as_float(a), __uint_as_float(b), c);
+  }
+};
+template <> struct kpt_dot<kpt_f64, kpt_f64> {
+  typedef double sum;
+  static __device__ inline double add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+};
+template <bool SignedA, bool SignedB> struct kpt_dot_bytes {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) {
+#if defined(__GFX11__) || defined(__GFX12__)
+    return static_cast<unsigned>(__builtin_amdgcn_sudot4(SignedA, static_cast<int>(a), SignedB, static_cast<int>(b),
+                                                         static_cast<int>(c), false));
+#else
+#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__) || \
+    defined(__gfx1030__)
+    if (SignedA && SignedB)
+      return static_cast<unsigned>(__builtin_amdgcn_sdot4(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c), false));
+    if (!SignedA && !SignedB) return __builtin_amdgcn_udot4(a, b, c, false);
+#endif
+#pragma unroll
+    for (int i = 0; i < 32; i += 8) {
+      const int x = SignedA ? static_cast<signed char>(a >> i) : static_cast<unsigned char>(a >> i);
+      const int y = SignedB ? static_cast<signed char>(b >> i) : static_cast<unsigned char>(b >> i);
+      c += static_cast<unsigned>(x * y);
+    }
+    return c;
+#endif
+  }
+};
+template <> struct kpt_dot<kpt_s8, kpt_s8> : kpt_dot_bytes<true, true> {};
+template <> struct kpt_dot<kpt_s8, kpt_u8> : kpt_dot_bytes<true, false> {};
+template <> struct kpt_dot<kpt_u8, kpt_s8> : kpt_dot_bytes<false, true> {};
+template <> struct kpt_dot<kpt_u8, kpt_u8> : kpt_dot_bytes<false, false> {};
+template <> struct kpt_dot<kpt_b1_xor, kpt_b1_xor> {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) { return c + static_cast<unsigned>(__popc(a ^ b)); }
+};
+template <> struct kpt_dot<kpt_b1_and, kpt_b1_and> {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) { return c + static_cast<unsigned>(__popc(a & b)); }
+};
+
+// The word of one lane of this lane's four.
+template <int Lane> static __device__ inline unsigned kpt_of_four(unsigned word) {
+  return static_cast<unsigned>(__builtin_amdgcn_mov_dpp(static_cast<int>(word), Lane * 0x55, 0xf, 0xf, true));
+}
+template <int Lane> static __device__ inline double kpt_of_four(double value) {
+  const unsigned long long bits = __builtin_bit_cast(unsigned long long, value);
+  const unsigned low = kpt_of_four<Lane>(static_cast<unsigned>(bits)), high = kpt_of_four<Lane>(static_cast<unsigned>(bits >> 32));
+  return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
+}
+// d += a * b. Row lane / 4 of A (and the row eight below) lies in this lane's four lanes; column n of B in the lanes 4 * n
+// and the next three. This lane's part of D has the columns 2 * (lane % 4) and the next.
+template <typename Dot, int Rows, int Lane, typename Word>
+static __device__ inline void kpt_mma_step(typename Dot::sum* d, const Word* a, Word b) {
+  const unsigned from = 8 * (kpt_lane() % 4) + Lane;
+  const Word left = kpt_of_lane(b, from), right = kpt_of_lane(b, from + 4);
+#pragma unroll
+  for (int row = 0; row < Rows; ++row) {
+    const Word x = kpt_of_four<Lane>(a[row]);
+    d[2 * row] = Dot::add(x, left, d[2 * row]);
+    d[2 * row + 1] = Dot::add(x, right, d[2 * row + 1]);
+  }
+}
+template <typename Dot, int Rows, int Blocks, typename Word>
+static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* a, const Word* b) {
+#pragma unroll
+  for (int block = 0; block < Blocks; ++block) {
+    kpt_mma_step<Dot, Rows, 0>(d, a + Rows * block, b[block]);
+    kpt_mma_step<Dot, Rows, 1>(d, a + Rows * block, b[block]);
+    kpt_mma_step<Dot, Rows, 2>(d, a + Rows * block, b[block]);
+    kpt_mma_step<Dot, Rows, 3>(d, a + Rows * block, b[block]);
+  }
+}
+template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit {
+  template <typename Word> static __device__ inline void run(typename Dot::sum* d, const Word* a, const Word* b) {
+    kpt_mma_by_dots<Dot, Rows, Blocks>(d, a, b);
+  }
+};
+
+// What D is: its words, and how they start and end the sums of a tile.
+struct kpt_into_f16 {
+  typedef _Float16 pair __attribute__((ext_vector_type(2)));
+  template <int Count> static __device__ inline void load(float* sums, const unsigned* d) {
+    for (int i = 0; i < Count; ++i) sums[i] = static_cast<float>(__builtin_bit_cast(pair, d[i / 2])[i % 2]);
+  }
+  template <int Count> static __device__ inline void store(unsigned* d, const float* sums) {
+    for (int i = 0; i < Count; i += 2) {
+      const pair both = {static_cast<_Float16>(sums[i]), static_cast<_Float16>(sums[i + 1])};
+      d[i / 2] = __builtin_bit_cast(unsigned, both);
+    }
+  }
+};
+struct kpt_into_same {
+  template <int Count, typename Sum, typename D> static __device__ inline void load(Sum* sums, const D* d) {
+    for (int i = 0; i < Count; ++i) sums[i] = static_cast<Sum>(d[i]);
+  }
+  template <int Count, typename D, typename Sum> static __device__ inline void store(D* d, const Sum* sums) {
+    for (int i = 0; i < Count; ++i) d[i] = static_cast<D>(sums[i]);
+  }
+};
+// .satfinite: the products' sum fits, and C is added last, between the limits of int.
+struct kpt_into_limited {
+  template <int Count> static __device__ inline void load(unsigned* sums, const int*) {
+    for (int i = 0; i < Count; ++i) sums[i] = 0;
+  }
+  template <int Count> static __device__ inline void store(int* d, const unsigned* sums) {
+    for (int i = 0; i < Count; ++i) {
+      const long long sum = static_cast<long long>(d[i]) + static_cast<int>(sums[i]);
+      d[i] = static_cast<int>(sum > 0x7fffffffll ? 0x7fffffffll : sum < -0x80000000ll ? -0x80000000ll : sum);
+    }
+  }
+};
+// D = A * B + D for tiles of M x 8 x K, A by rows and B by columns: the fragments of one lane.
+template <int M, int K, typename A, typename B, typename Into, typename D>
+static __device__ inline void kpt_mma(D* d, const typename A::word* a, const typename B::word* b) {
+  typedef kpt_dot<typename A::as, typename B::as> dot;
+  enum { rows = M / 8, words = K / (4 * A::per_word), blocks = words * A::parts };
+  typename A::as::word left[rows * blocks];
+  typename B::as::word right[blocks];
+#pragma unroll
+  for (int i = 0; i < blocks; ++i) {
+#pragma unroll
+    for (int row = 0; row < rows; ++row) left[rows * i + row] = A::part(a[rows * (i / A::parts) + row], i % A::parts);
+    right[i] = B::part(b[i / A::parts], i % A::parts);
+  }
+  typename dot::sum sums[2 * rows];
+  Into::template load<2 * rows>(sums, d);
+  kpt_mma_unit<dot, rows, blocks>::run(sums, left, right);
+  Into::template store<2 * rows>(d, sums);
+}
+//: kpt_mma_m8n8k4 < : kpt_lane
+// Volta's form: lanes 4q..4q+3 and 16+4q..16+4q+3 multiply their own 8x4 by 4x8 tile. A sum is rounded to f16 once.
+typedef _Float16 kpt_two_halves __attribute__((ext_vector_type(2)));
+// The element `at` of line `line` of a factor: lane `line` holds it, or with Across lane `at` does.
+template <bool Across> static __device__ inline float kpt_quad_pair_element(const unsigned* words, unsigned line, unsigned at) {
+  const unsigned half = line & 4u, lane = (kpt_lane() & 12u) | 4u * half | (Across ? at : line & 3u), element = Across ? line & 3u : at;
+  const unsigned low = kpt_of_lane(words[0], lane), high = kpt_of_lane(words[1], lane);
+  return static_cast<float>(__builtin_bit_cast(kpt_two_halves, element & 2u ? high : low)[element & 1u]);
+}
+template <bool ColumnsOfA, bool RowsOfB> static __device__ inline float kpt_quad_pair_sum(const unsigned* a, const unsigned* b,
+                                                                                         unsigned row, unsigned column, float sum) {
+#pragma unroll
+  for (unsigned k = 0; k < 4; ++k)
+    sum = __builtin_fmaf(kpt_quad_pair_element<ColumnsOfA>(a, row, k), kpt_quad_pair_element<RowsOfB>(b, column, k), sum);
+  return sum;
+}
+template <bool ColumnsOfA, bool RowsOfB> static __device__ inline void kpt_mma_m8n8k4(float* d, const unsigned* a, const unsigned* b) {
+  const unsigned lane = kpt_lane(), half = lane & 16u ? 4u : 0u;
+#pragma unroll
+  for (unsigned i = 0; i < 8; ++i)
+    d[i] = kpt_quad_pair_sum<ColumnsOfA, RowsOfB>(a, b, half + (lane & 1u) + (i & 2u), (i & 4u) + (lane & 2u) + (i & 1u), d[i]);
+}
+template <bool ColumnsOfA, bool RowsOfB> static __device__ inline void kpt_mma_m8n8k4(unsigned* d, const unsigned* a, const unsigned* b) {
+  const unsigned lane = kpt_lane(), row = (lane & 3u) + (lane & 16u ? 4u : 0u);
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i) {
+    kpt_two_halves both = __builtin_bit_cast(kpt_two_halves, d[i]);
+    const float x = kpt_quad_pair_sum<ColumnsOfA, RowsOfB>(a, b, row, 2 * i, static_cast<float>(both.x));
+    const float y = kpt_quad_pair_sum<ColumnsOfA, RowsOfB>(a, b, row, 2 * i + 1, static_cast<float>(both.y));
+    both.x = static_cast<_Float16>(x);
+    both.y = static_cast<_Float16>(y);
+    d[i] = __builtin_bit_cast(unsigned, both);
+  }
+}

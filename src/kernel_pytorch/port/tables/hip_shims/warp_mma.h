@@ -189,11 +189,137 @@ static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* 
     kpt_mma_step<Dot, Rows, 3>(d, a + Rows * block, b[block]);
   }
 }
-template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit {
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+// CDNA's matrix unit: 16x16 tiles of a whole wave. It pays no heed to EXEC, so all 64 lanes must be in the call.
+template <typename Dot> struct kpt_matrix_unit {
+  enum { exists = 0 };
+};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> {
+  enum { exists = 1 };
+  typedef float element;
+  typedef element tile __attribute__((ext_vector_type(4)));
+  typedef _Float16 factor __attribute__((ext_vector_type(4)));
+  static __device__ inline tile add(uint2 a, uint2 b, tile c) {
+    return __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_bit_cast(factor, a), __builtin_bit_cast(factor, b), c, 0, 0, 0);
+  }
+};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_bf16, kpt_bf16>> {
+  enum { exists = 1 };
+  typedef float element;
+  typedef element tile __attribute__((ext_vector_type(4)));
+  typedef short factor __attribute__((ext_vector_type(4)));
+  static __device__ inline tile add(uint2 a, uint2 b, tile c) {
+    return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(__builtin_bit_cast(factor, a), __builtin_bit_cast(factor, b), c, 0, 0, 0);
+  }
+};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_s8, kpt_s8>> {
+  enum { exists = 1 };
+  typedef int element;
+  typedef element tile __attribute__((ext_vector_type(4)));
+  static __device__ inline tile add(uint2 a, uint2 b, tile c) {
+#if defined(__gfx90a__)
+    c = __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a.x), static_cast<int>(b.x), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a.y), static_cast<int>(b.y), c, 0, 0, 0);
+#else
+    return __builtin_amdgcn_mfma_i32_16x16x32_i8(__builtin_bit_cast(long, a), __builtin_bit_cast(long, b), c, 0, 0, 0);
+#endif
+  }
+};
+static __device__ inline unsigned kpt_of_wave(unsigned word, unsigned lane) {
+  return static_cast<unsigned>(__builtin_amdgcn_ds_bpermute(static_cast<int>(lane << 2), static_cast<int>(word)));
+}
+// Lanes 2i and 2i + 1 hold (x, y) each, a 2x2 matrix: transposes it.
+static __device__ inline void kpt_transpose_pairs(unsigned& x, unsigned& y, bool odd) {
+  const unsigned got = static_cast<unsigned>(__builtin_amdgcn_mov_dpp(static_cast<int>(odd ? x : y), 0xb1, 0xf, 0xf, true));
+  x = odd ? got : x;
+  y = odd ? y : got;
+}
+template <typename Dot, int Blocks, typename Word>
+static __device__ inline void kpt_mma_by_matrix_unit(typename Dot::sum* d, const Word* a, const Word* b) {
+  typedef kpt_matrix_unit<Dot> unit;
+  // The unit computes D transposed: its rows are the columns of both warps' B, its columns the rows of one warp's A. Lane
+  // bits, high to low, of a fragment: warp, g2 g1 g0 (row or column), t1 t0 (place along K, column pair of D).
+  const unsigned lane = __lane_id();
+  const unsigned of_b = (lane & 15u) << 2 | lane >> 4;                              // to t1 t0 warp g2 g1 g0
+  const unsigned of_a = (lane & 2u) << 3 | (lane & 12u) | lane >> 4;                // to t1 t0 g1 g0 g2, and the lower row
+  const unsigned of_d = (lane & 0x2du) | (lane & 2u) << 3 | (lane & 16u) >> 3;      // swaps g2 and t1
+  const bool lower = lane & 1u;
+  typename unit::tile tile[2];
+#pragma unroll
+  for (int column = 0; column < 2; ++column) {
+    unsigned x = __builtin_bit_cast(unsigned, d[column]), y = __builtin_bit_cast(unsigned, d[2 + column]);
+    kpt_transpose_pairs(x, y, lower);
+    tile[0][column] = __builtin_bit_cast(typename unit::element, kpt_of_wave(x, of_d));
+    tile[0][2 + column] = __builtin_bit_cast(typename unit::element, kpt_of_wave(y, of_d));
+  }
+  tile[1] = tile[0];
+#pragma unroll
+  for (int block = 0; block < Blocks; block += 2) {
+    const uint2 columns = {kpt_of_wave(b[block], of_b), kpt_of_wave(b[block + 1], of_b)};
+    unsigned rows[2][2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      unsigned x = a[2 * (block + half)], y = a[2 * (block + half) + 1];
+#if defined(__gfx950__)
+      const auto both = __builtin_amdgcn_permlane32_swap(x, y, false, false);
+      const unsigned from = of_a | (lower ? 32u : 0u);
+      rows[0][half] = kpt_of_wave(both[0], from), rows[1][half] = kpt_of_wave(both[1], from);
+#else
+#pragma unroll
+      for (int warp = 0; warp < 2; ++warp) {
+        const unsigned upper_row = kpt_of_wave(x, of_a + 32 * warp), lower_row = kpt_of_wave(y, of_a + 32 * warp);
+        rows[warp][half] = lower ? lower_row : upper_row;
+      }
+#endif
+    }
+#pragma unroll
+    for (int warp = 0; warp < 2; ++warp) tile[warp] = unit::add(columns, uint2{rows[warp][0], rows[warp][1]}, tile[warp]);
+  }
+#pragma unroll
+  for (int column = 0; column < 2; ++column) {
+    const bool second = lane & 32u;
+    const auto upper = second ? tile[1][column] : tile[0][column], under = second ? tile[1][2 + column] : tile[0][2 + column];
+    unsigned x = kpt_of_wave(__builtin_bit_cast(unsigned, upper), of_d), y = kpt_of_wave(__builtin_bit_cast(unsigned, under), of_d);
+    kpt_transpose_pairs(x, y, lower);
+    d[column] = __builtin_bit_cast(typename Dot::sum, x);
+    d[2 + column] = __builtin_bit_cast(typename Dot::sum, y);
+  }
+}
+#else
+template <typename Dot> struct kpt_matrix_unit {
+  enum { exists = 0 };
+};
+#endif
+template <typename Dot, int Rows, int Blocks, bool HasUnit = (kpt_matrix_unit<Dot>::exists && Rows == 2 && Blocks % 2 == 0)>
+struct kpt_mma_unit {
   template <typename Word> static __device__ inline void run(typename Dot::sum* d, const Word* a, const Word* b) {
     kpt_mma_by_dots<Dot, Rows, Blocks>(d, a, b);
   }
 };
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit<Dot, Rows, Blocks, true> {
+  template <typename Word> static __device__ inline void run(typename Dot::sum* d, const Word* a, const Word* b) {
+    if (__builtin_amdgcn_ballot_w64(true) == ~0ull) {
+      kpt_mma_by_matrix_unit<Dot, Blocks>(d, a, b);
+      return;
+    }
+    // One warp of the wave is elsewhere or absent. Small rather than fast.
+#pragma nounroll
+    for (unsigned k = 0; k < 4; ++k) {
+      const unsigned four = kpt_lane() % 4, row = kpt_lane() - four + k, from = 8 * four + k;
+#pragma unroll
+      for (int block = 0; block < Blocks; ++block) {
+        const Word left = kpt_of_lane(b[block], from), right = kpt_of_lane(b[block], from + 4);
+        const Word upper = kpt_of_lane(a[2 * block], row), under = kpt_of_lane(a[2 * block + 1], row);
+        d[0] = Dot::add(upper, left, d[0]);
+        d[1] = Dot::add(upper, right, d[1]);
+        d[2] = Dot::add(under, left, d[2]);
+        d[3] = Dot::add(under, right, d[3]);
+      }
+    }
+  }
+};
+#endif
 
 // What D is: its words, and how they start and end the sums of a tile.
 struct kpt_into_f16 {

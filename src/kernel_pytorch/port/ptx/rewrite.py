@@ -84,7 +84,7 @@ def opcodes_in(template: str) -> tuple[str, ...]:
     """The opcodes of a template, found without a full parse."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/", " ", template, flags=re.DOTALL)
     # a block brace before an instruction, and not a vector's
-    found = re.findall(r"(?:^|[;{}\n])\s*(?:@!?[%\w]+\s+)?([a-z][a-z0-9]*(?:[.][\w:]+)*)(?=[\s;\[{]|$)", text)
+    found = re.findall(r"(?:^|[;{}\n])\s*(?:@!?[%\w]+\s+)?([a-z][a-z0-9]*(?:[.][\w:%]+)*)(?=[\s;\[{]|$)", text)
     return tuple(name for name in found if not re.fullmatch(r"%?[a-z]\d+", name))
 
 

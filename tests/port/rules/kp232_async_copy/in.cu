@@ -20,6 +20,18 @@ __device__ void copy_async_if(unsigned to, const void *from, bool ok) {
       "}\n" ::"r"((int)ok), "r"(to), "l"(from));
 }
 
+__device__ void load_matrices(unsigned (&r)[4], const void *row) {
+  unsigned address = (unsigned)__cvta_generic_to_shared(row);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address));
+}
+
+__device__ void store_matrix(void *row, unsigned r) {
+  unsigned address = (unsigned)__cvta_generic_to_shared(row);
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};\n" ::"r"(address), "r"(r));
+}
+
 __global__ void kernel(float4 *out, const float4 *in) {
   __shared__ float4 tile[64];
   unsigned to = (unsigned)__cvta_generic_to_shared(&tile[threadIdx.x]);

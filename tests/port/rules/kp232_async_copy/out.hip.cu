@@ -5,6 +5,52 @@ static __device__ inline size_t __cvta_generic_to_shared(const void* p) {
   return (size_t)(unsigned)(unsigned long long)(const __attribute__((address_space(3))) void*)p;
 }
 #endif
+#ifndef KPT_SHIM_KPT_LANE
+#define KPT_SHIM_KPT_LANE
+// A 64-lane wave holds two 32-lane warps, which may be in different calls: a lane asks only lanes of its own warp.
+static __device__ inline unsigned kpt_lane() { return __lane_id() & 31u; }
+static __device__ inline unsigned kpt_of_lane(unsigned word, unsigned lane) {
+  return static_cast<unsigned>(
+      __builtin_amdgcn_ds_bpermute(static_cast<int>(((__lane_id() & 32u) | lane) << 2), static_cast<int>(word)));
+}
+static __device__ inline double kpt_of_lane(double value, unsigned lane) {
+  const unsigned long long bits = __builtin_bit_cast(unsigned long long, value);
+  const unsigned low = kpt_of_lane(static_cast<unsigned>(bits), lane), high = kpt_of_lane(static_cast<unsigned>(bits >> 32), lane);
+  return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
+}
+#endif
+#ifndef KPT_SHIM_KPT_LDMATRIX
+#define KPT_SHIM_KPT_LDMATRIX
+// Lane 8 * i + r has the address of row r of matrix i, 16 bytes of LDS. Lane l holds the columns 2 * (l % 4) and the next
+// of row l / 4, or with Trans the same of the transposed matrix.
+typedef __attribute__((address_space(3))) unsigned __attribute__((may_alias)) kpt_lds_word;
+typedef __attribute__((address_space(3))) unsigned short __attribute__((may_alias)) kpt_lds_half;
+template <bool Trans, int Count> static __device__ inline void kpt_ldmatrix(unsigned (&to)[Count], unsigned row) {
+  const unsigned lane = kpt_lane(), line = lane / 4, column = lane % 4;
+#pragma unroll
+  for (unsigned i = 0; i < Count; ++i) {
+    if (Trans) {
+      const unsigned low = *(kpt_lds_half*)(kpt_of_lane(row, 8 * i + 2 * column) + 2 * line);
+      const unsigned high = *(kpt_lds_half*)(kpt_of_lane(row, 8 * i + 2 * column + 1) + 2 * line);
+      to[i] = high << 16 | low;
+    } else {
+      to[i] = *(kpt_lds_word*)(kpt_of_lane(row, 8 * i + line) + 4 * column);
+    }
+  }
+}
+template <bool Trans, int Count> static __device__ inline void kpt_stmatrix(unsigned row, const unsigned (&from)[Count]) {
+  const unsigned lane = kpt_lane(), line = lane / 4, column = lane % 4;
+#pragma unroll
+  for (unsigned i = 0; i < Count; ++i) {
+    if (Trans) {
+      *(kpt_lds_half*)(kpt_of_lane(row, 8 * i + 2 * column) + 2 * line) = static_cast<unsigned short>(from[i]);
+      *(kpt_lds_half*)(kpt_of_lane(row, 8 * i + 2 * column + 1) + 2 * line) = static_cast<unsigned short>(from[i] >> 16);
+    } else {
+      *(kpt_lds_word*)(kpt_of_lane(row, 8 * i + line) + 4 * column) = from[i];
+    }
+  }
+}
+#endif
 #include <hip/hip_runtime.h>
 
 template <int bytes>
@@ -35,6 +81,26 @@ __device__ void copy_async_if(unsigned to, const void *from, bool ok) {
     bool kpt_p;
     kpt_p = (kpt_0 != 0u);
     if (kpt_p) { uint4* const kpt_to1 = (uint4*)(__attribute__((address_space(3))) uint4*)((unsigned)(kpt_1)); const uint4* const kpt_from1 = (const uint4*)(kpt_2); *kpt_to1 = *kpt_from1; }
+  } while (0);
+}
+
+__device__ void load_matrices(unsigned (&r)[4], const void *row) {
+  unsigned address = (unsigned)__cvta_generic_to_shared(row);
+  do {
+    unsigned kpt_m0[4];
+    kpt_ldmatrix<true>(kpt_m0, ((unsigned)((unsigned)address)));
+    r[0] = kpt_m0[0];
+    r[1] = kpt_m0[1];
+    r[2] = kpt_m0[2];
+    r[3] = kpt_m0[3];
+  } while (0);
+}
+
+__device__ void store_matrix(void *row, unsigned r) {
+  unsigned address = (unsigned)__cvta_generic_to_shared(row);
+  do {
+    const unsigned kpt_m0[1] = {(unsigned)r};
+    kpt_stmatrix<false>(((unsigned)((unsigned)address)), kpt_m0);
   } while (0);
 }
 

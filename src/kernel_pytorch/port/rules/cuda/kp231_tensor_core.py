@@ -3,10 +3,13 @@
 What: PTX that multiplies matrix tiles, or the wmma classes of <mma.h>.
 Why: AMD's matrix instructions (MFMA on CDNA, WMMA on RDNA3 and RDNA4) hold fragments in other lanes and registers, and
     CDNA's waves have 64 lanes. Nothing maps one to one.
-Fix: A person rewrites it. rocWMMA has the fragment classes (rocwmma::fragment, load_matrix_sync, mma_sync,
-    store_matrix_sync), with one wave instead of 32 threads per fragment. Composable Kernel and hipBLASLt have whole
-    GEMMs. If the file has a path without tensor cores, build that one first.
-Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
+Fix: mma.sync (f16, bf16, tf32, f64, 8-bit floats, integers of 8 and 4 bits, single bits) and movmatrix become calls of
+    functions that kpt writes beside the file. Fragments stay in NVIDIA's lane layout, so code that indexes them is
+    right as it is (docs/tensor-cores.md has the cost). Other forms (wmma, wgmma, tcgen05, mma.sp, block scales) are
+    for a person: rocWMMA has the fragment classes, with one wave instead of 32 threads per fragment; Composable Kernel
+    and hipBLASLt have whole GEMMs. If the file has a path without tensor cores, build that one first.
+Source: NVIDIA, PTX ISA, "Warp level matrix multiply-accumulate instructions";
+    https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
     https://rocm.docs.amd.com/projects/rocWMMA/en/latest/
 """
 

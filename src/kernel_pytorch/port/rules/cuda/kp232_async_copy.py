@@ -4,8 +4,9 @@ What: PTX that moves data to shared memory in the background, loads matrices in 
     clusters.
 Why: AMD GPUs have no copy engine of that kind, no clusters and another fragment layout.
 Fix: cp.async without bulk becomes a plain copy on the spot, and its commit and wait instructions become nothing. A
-    program that waits before it reads, as PTX demands, sees the same bytes; only the overlap is lost. TMA, ldmatrix,
-    mbarrier and cluster instructions are for a person; the message gives the nearest AMD form and the effort.
+    program that waits before it reads, as PTX demands, sees the same bytes; only the overlap is lost. ldmatrix and
+    stmatrix become calls of functions that kpt writes beside the file, in the same lane layout. TMA, mbarrier and
+    cluster instructions are for a person; the message gives the nearest AMD form and the effort.
 Source: NVIDIA, PTX ISA, "Data movement and conversion instructions: asynchronous copy";
     https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """

@@ -95,7 +95,7 @@ template <> struct kpt_dot<kpt_f16, kpt_f16> {
   static __device__ inline float add(unsigned a, unsigned b, float c) {
     typedef _Float16 pair __attribute__((ext_vector_type(2)));
     const pair x = __builtin_bit_cast(pair, a), y = __builtin_bit_cast(pair, b);
-    // gfx90a's dot product flushes subnormals.
+    // gfx90a's dot product flushes subnormals, as its matrix unit does.
 #if defined(__gfx942__) || defined(__gfx950__) || defined(__gfx1030__) || defined(__GFX11__) || defined(__GFX12__)
     return __builtin_amdgcn_fdot2(x, y, c, false);
 #else
@@ -107,8 +107,13 @@ template <> struct kpt_dot<kpt_f16, kpt_f16> {
 template <> struct kpt_dot<kpt_bf16, kpt_bf16> {
   typedef float sum;
   static __device__ inline float add(unsigned a, unsigned b, float c) {
+#if defined(__GFX11__) || defined(__GFX12__)
+    typedef __bf16 pair __attribute__((ext_vector_type(2)));
+    return __builtin_amdgcn_fdot2_f32_bf16(__builtin_bit_cast(pair, a), __builtin_bit_cast(pair, b), c, false);
+#else
     const float low = __builtin_fmaf(__uint_as_float(a << 16), __uint_as_float(b << 16), c);
     return __builtin_fmaf(__uint_as_float(a & 0xffff0000u), __uint_as_float(b & 0xffff0000u), low);
+#endif
   }
 };
 template <> struct kpt_dot<kpt_tf32, kpt_tf32> {
@@ -194,6 +199,7 @@ static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* 
 template <typename Dot> struct kpt_matrix_unit {
   enum { exists = 0 };
 };
+#if !defined(__gfx90a__)  // whose unit flushes subnormals, which begin at 2^-14 in f16
 template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> {
   enum { exists = 1 };
   typedef float element;
@@ -203,6 +209,7 @@ template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> {
     return __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_bit_cast(factor, a), __builtin_bit_cast(factor, b), c, 0, 0, 0);
   }
 };
+#endif
 template <> struct kpt_matrix_unit<kpt_dot<kpt_bf16, kpt_bf16>> {
   enum { exists = 1 };
   typedef float element;

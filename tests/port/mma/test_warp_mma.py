@@ -1,0 +1,127 @@
+"""mma.sync, ldmatrix, stmatrix and movmatrix: every form is translated, and its translation computes what PTX says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+import pytest
+
+from kernel_pytorch.emulate.device import EmulatedDevice
+from kernel_pytorch.emulate.launch import device_code
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
+from tests.port.mma import matrix_moves, mma_forms
+from tests.port.mma.mma_forms import MODES, Form
+
+FORMS = mma_forms.forms()
+# Forms whose sums are made by different instructions; the other forms of a group differ in how they are unpacked.
+GROUPS = {
+    "f16": ("f16.f16",), "bf16": ("bf16",), "tf32": ("tf32",), "f64": ("f64",), "s8": (".s8", ".u8"),
+    "s4": (".s4", ".u4"), "fp8": ("e4m3", "e5m2"), "b1": (".b1",),
+}  # fmt: skip
+# What differs between the targets: matrix units, dot products, the width of a wave.
+TARGETS = {
+    "mi300x": tuple(GROUPS), "rx7900xtx": tuple(GROUPS), "mi355x": ("f16", "bf16", "s8"), "mi250x": ("f16", "bf16", "s8"),
+    "rx9070xt": ("f16", "bf16", "s8"),
+}  # fmt: skip
+
+
+def ported(source: str) -> str:
+    result = hipify_file(cxx_file("a.cu", source.encode()), None, HipifyOptions())
+    left = [finding.message for finding in result.findings if not finding.edits]
+    assert left == []
+    return result.after.decode()
+
+
+@cache
+def forms_of(group: str) -> tuple[Form, ...]:
+    return tuple(form for form in FORMS if any(word in form.name for word in GROUPS[group]))
+
+
+def test_every_form_is_in_a_group() -> None:
+    assert {form for group in GROUPS for form in forms_of(group)} == set(FORMS)
+
+
+def test_every_form_is_translated() -> None:
+    kernels = [mma_forms.kernel(form, number) for number, form in enumerate(FORMS)]
+    kernels += [matrix_moves.kernel(move, number) for number, move in enumerate(matrix_moves.moves())]
+    text = ported("\n".join(kernels))
+    assert "asm" not in text
+    for name in ("KPT_MMA", "KPT_MMA_M8N8K4", "KPT_LDMATRIX", "KPT_MOVMATRIX", "KPT_LANE"):
+        assert text.count(f"#ifndef KPT_SHIM_{name}\n") == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32",
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f16",
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32",
+    ],
+)
+def test_a_form_that_is_not_there_stays_a_finding(name: str) -> None:
+    made = Form(16, 16, "f16", "f16", "f32")
+    source = mma_forms.kernel(made, 0).replace(made.name, name)
+    result = hipify_file(cxx_file("a.cu", source.encode()), None, HipifyOptions())
+    assert [(finding.code, finding.edits) for finding in result.findings] == [("KP231", ())]
+    assert name.encode() in result.after and b"kpt_mma" not in result.after
+
+
+def test_the_model_can_fail() -> None:
+    form = Form(16, 16, "f16", "f16", "f32")
+    drawn = mma_forms.draw(form, 0, exact=True)
+    assert mma_forms.difference(form, drawn, drawn.exact, 0) == ""
+    swapped = drawn.exact[:, :, [1, 0, 2, 3]]
+    assert "differ" in mma_forms.difference(form, drawn, swapped, 0)
+
+
+@pytest.fixture(scope="module", params=list(TARGETS))
+def gpu(request: pytest.FixtureRequest) -> Iterator[EmulatedDevice]:
+    with EmulatedDevice(request.param) as device:
+        yield device
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", list(GROUPS))
+def test_products(gpu: EmulatedDevice, group: str, request: pytest.FixtureRequest) -> None:
+    name = request.node.callspec.params["gpu"]
+    if group not in TARGETS[name]:
+        pytest.skip(f"{name} computes {group} with instructions that another target shows")
+    forms = forms_of(group)
+    text = ported("\n".join(mma_forms.kernel(form, number) for number, form in enumerate(forms)))
+    code = device_code(text, gpu.gpu)
+    wrong = []
+    for number, form in enumerate(forms):
+        kernel = gpu.load(code.code_object, f"mma{number}", code.assembly)
+        for exact in (True, False):
+            drawn = mma_forms.draw(form, number, exact)
+            results = []
+            for first, second in MODES:
+                out = np.zeros((mma_forms.WARPS * mma_forms.LANES, form.registers[2]), np.int64)
+                kernel.launch(1, len(out), drawn.slots.astype(np.int64), out, np.int32(first), np.int32(second))
+                results.append(out)
+            got = mma_forms.unpacked(form, np.stack(results))
+            # f32 rounds once for each product; f64's sums are exact here, or nearly.
+            allowed = 0.0 if exact else form.k * 2.0**-23
+            wrong.append(mma_forms.difference(form, drawn, got, allowed))
+    assert [one for one in wrong if one] == []
+
+
+@pytest.mark.slow
+def test_moves(gpu: EmulatedDevice, request: pytest.FixtureRequest) -> None:
+    if request.node.callspec.params["gpu"] not in ("mi300x", "rx7900xtx"):
+        pytest.skip("no instruction that differs between the targets")
+    made = matrix_moves.moves()
+    code = device_code(ported("\n".join(matrix_moves.kernel(move, number) for number, move in enumerate(made))), gpu.gpu)
+    data = np.random.default_rng(0).integers(0, 1 << 32, (128, 4), dtype=np.uint32)
+    for number, move in enumerate(made):
+        kernel = gpu.load(code.code_object, f"move{number}", code.assembly)
+        for mode in MODES:
+            out = np.zeros_like(data)
+            kernel.launch(1, 64, data, out, np.int32(mode[0]), np.int32(mode[1]))
+            assert (out == matrix_moves.expected(move, data, mode)).all(), (move, mode)

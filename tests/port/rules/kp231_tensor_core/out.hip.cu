@@ -1,0 +1,444 @@
+#include <hip/hip_runtime.h>
+#ifndef KPT_SHIM_KPT_LANE
+#define KPT_SHIM_KPT_LANE
+// A 64-lane wave holds two 32-lane warps, which may be in different calls: a lane asks only lanes of its own warp.
+static __device__ inline unsigned kpt_lane() { return __lane_id() & 31u; }
+static __device__ inline unsigned kpt_of_lane(unsigned word, unsigned lane) {
+  return static_cast<unsigned>(
+      __builtin_amdgcn_ds_bpermute(static_cast<int>(((__lane_id() & 32u) | lane) << 2), static_cast<int>(word)));
+}
+static __device__ inline double kpt_of_lane(double value, unsigned lane) {
+  const unsigned long long bits = __builtin_bit_cast(unsigned long long, value);
+  const unsigned low = kpt_of_lane(static_cast<unsigned>(bits), lane), high = kpt_of_lane(static_cast<unsigned>(bits >> 32), lane);
+  return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
+}
+#endif
+#ifndef KPT_SHIM_KPT_MMA
+#define KPT_SHIM_KPT_MMA
+// The formats of PTX. A word of `per_word` elements becomes `parts` words of the format `as`, in which it is multiplied;
+// that changes no value. The order of the elements along K changes, for both factors alike.
+struct kpt_f16 {
+  typedef unsigned word;
+  typedef kpt_f16 as;
+  enum { per_word = 2, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_bf16 {
+  typedef unsigned word;
+  typedef kpt_bf16 as;
+  enum { per_word = 2, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+// NVIDIA's tensor cores do not read the low 13 bits. The products of what is left are exact in f32.
+struct kpt_tf32 {
+  typedef unsigned word;
+  typedef kpt_tf32 as;
+  enum { per_word = 1, parts = 1 };
+  static __device__ inline word part(word x, int) { return x & 0xffffe000u; }
+};
+struct kpt_f64 {
+  typedef double word;
+  typedef kpt_f64 as;
+  enum { per_word = 1, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+// Both 8-bit formats of OCP are exact in f16. (CDNA3's own are others.)
+struct kpt_e5m2 {
+  typedef unsigned word;
+  typedef kpt_f16 as;
+  enum { per_word = 4, parts = 2 };
+  static __device__ inline word part(word x, int odd) { return (odd ? x : x << 8) & 0xff00ff00u; }
+};
+struct kpt_e4m3 {
+  typedef unsigned word;
+  typedef kpt_f16 as;
+  enum { per_word = 4, parts = 2 };
+  static __device__ inline word part(word x, int odd) {
+    typedef _Float16 pair __attribute__((ext_vector_type(2)));
+    const unsigned bytes = (odd ? x >> 8 : x) & 0x00ff00ffu, magnitude = bytes & 0x007f007fu;
+    const unsigned scaled = (bytes & 0x00800080u) << 8 | magnitude << 7;  // 2^-8 of the value
+    const unsigned nan = ((magnitude + 0x00010001u) & 0x00800080u) * 0xf8u;
+    const pair by = {static_cast<_Float16>(256.0f), static_cast<_Float16>(256.0f)};
+    return __builtin_bit_cast(unsigned, static_cast<pair>(__builtin_bit_cast(pair, scaled) * by)) | nan;
+  }
+};
+struct kpt_s8 {
+  typedef unsigned word;
+  typedef kpt_s8 as;
+  enum { per_word = 4, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_u8 {
+  typedef unsigned word;
+  typedef kpt_u8 as;
+  enum { per_word = 4, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_s4 {
+  typedef unsigned word;
+  typedef kpt_s8 as;
+  enum { per_word = 8, parts = 2 };
+  static __device__ inline word part(word x, int odd) {
+    const unsigned low = (odd ? x >> 4 : x) & 0x0f0f0f0fu;
+    return low | (low & 0x08080808u) * 30u;
+  }
+};
+struct kpt_u4 {
+  typedef unsigned word;
+  typedef kpt_u8 as;
+  enum { per_word = 8, parts = 2 };
+  static __device__ inline word part(word x, int odd) { return (odd ? x >> 4 : x) & 0x0f0f0f0fu; }
+};
+struct kpt_b1_xor {
+  typedef unsigned word;
+  typedef kpt_b1_xor as;
+  enum { per_word = 32, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+struct kpt_b1_and {
+  typedef unsigned word;
+  typedef kpt_b1_and as;
+  enum { per_word = 32, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+};
+
+// The sum of the products of two words' elements and an addend.
+template <typename A, typename B> struct kpt_dot {};
+template <> struct kpt_dot<kpt_f16, kpt_f16> {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+    typedef _Float16 pair __attribute__((ext_vector_type(2)));
+    const pair x = __builtin_bit_cast(pair, a), y = __builtin_bit_cast(pair, b);
+    // gfx90a's dot product flushes subnormals, as its matrix unit does.
+#if defined(__gfx942__) || defined(__gfx950__) || defined(__gfx1030__) || defined(__GFX11__) || defined(__GFX12__)
+    return __builtin_amdgcn_fdot2(x, y, c, false);
+#else
+    return __builtin_fmaf(static_cast<float>(x.y), static_cast<float>(y.y),
+                          __builtin_fmaf(static_cast<float>(x.x), static_cast<float>(y.x), c));
+#endif
+  }
+};
+template <> struct kpt_dot<kpt_bf16, kpt_bf16> {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+#if defined(__GFX11__) || defined(__GFX12__)
+    typedef __bf16 pair __attribute__((ext_vector_type(2)));
+    return __builtin_amdgcn_fdot2_f32_bf16(__builtin_bit_cast(pair, a), __builtin_bit_cast(pair, b), c, false);
+#else
+    const float low = __builtin_fmaf(__uint_as_float(a << 16), __uint_as_float(b << 16), c);
+    return __builtin_fmaf(__uint_as_float(a & 0xffff0000u), __uint_as_float(b & 0xffff0000u), low);
+#endif
+  }
+};
+template <> struct kpt_dot<kpt_tf32, kpt_tf32> {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+    return __builtin_fmaf(__uint_as_float(a), __uint_as_float(b), c);
+  }
+};
+template <> struct kpt_dot<kpt_f64, kpt_f64> {
+  typedef double sum;
+  static __device__ inline double add(double a, double b, double c) { return __builtin_fma(a, b, c); }
+};
+template <bool SignedA, bool SignedB> struct kpt_dot_bytes {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) {
+#if defined(__GFX11__) || defined(__GFX12__)
+    return static_cast<unsigned>(__builtin_amdgcn_sudot4(SignedA, static_cast<int>(a), SignedB, static_cast<int>(b),
+                                                         static_cast<int>(c), false));
+#else
+#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__) || \
+    defined(__gfx1030__)
+    if (SignedA && SignedB)
+      return static_cast<unsigned>(__builtin_amdgcn_sdot4(static_cast<int>(a), static_cast<int>(b), static_cast<int>(c), false));
+    if (!SignedA && !SignedB) return __builtin_amdgcn_udot4(a, b, c, false);
+#endif
+#pragma unroll
+    for (int i = 0; i < 32; i += 8) {
+      const int x = SignedA ? static_cast<signed char>(a >> i) : static_cast<unsigned char>(a >> i);
+      const int y = SignedB ? static_cast<signed char>(b >> i) : static_cast<unsigned char>(b >> i);
+      c += static_cast<unsigned>(x * y);
+    }
+    return c;
+#endif
+  }
+};
+template <> struct kpt_dot<kpt_s8, kpt_s8> : kpt_dot_bytes<true, true> {};
+template <> struct kpt_dot<kpt_s8, kpt_u8> : kpt_dot_bytes<true, false> {};
+template <> struct kpt_dot<kpt_u8, kpt_s8> : kpt_dot_bytes<false, true> {};
+template <> struct kpt_dot<kpt_u8, kpt_u8> : kpt_dot_bytes<false, false> {};
+template <> struct kpt_dot<kpt_b1_xor, kpt_b1_xor> {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) { return c + static_cast<unsigned>(__popc(a ^ b)); }
+};
+template <> struct kpt_dot<kpt_b1_and, kpt_b1_and> {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) { return c + static_cast<unsigned>(__popc(a & b)); }
+};
+
+// The word of one lane of this lane's four.
+template <int Lane> static __device__ inline unsigned kpt_of_four(unsigned word) {
+  return static_cast<unsigned>(__builtin_amdgcn_mov_dpp(static_cast<int>(word), Lane * 0x55, 0xf, 0xf, true));
+}
+template <int Lane> static __device__ inline double kpt_of_four(double value) {
+  const unsigned long long bits = __builtin_bit_cast(unsigned long long, value);
+  const unsigned low = kpt_of_four<Lane>(static_cast<unsigned>(bits)), high = kpt_of_four<Lane>(static_cast<unsigned>(bits >> 32));
+  return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
+}
+// d += a * b. Row lane / 4 of A (and the row eight below) lies in this lane's four lanes; column n of B in the lanes 4 * n
+// and the next three. This lane's part of D has the columns 2 * (lane % 4) and the next.
+template <typename Dot, int Rows, int Lane, typename Word>
+static __device__ inline void kpt_mma_step(typename Dot::sum* d, const Word* a, Word b) {
+  const unsigned from = 8 * (kpt_lane() % 4) + Lane;
+  const Word left = kpt_of_lane(b, from), right = kpt_of_lane(b, from + 4);
+#pragma unroll
+  for (int row = 0; row < Rows; ++row) {
+    const Word x = kpt_of_four<Lane>(a[row]);
+    d[2 * row] = Dot::add(x, left, d[2 * row]);
+    d[2 * row + 1] = Dot::add(x, right, d[2 * row + 1]);
+  }
+}
+template <typename Dot, int Rows, int Blocks, typename Word>
+static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* a, const Word* b) {
+#pragma unroll
+  for (int block = 0; block < Blocks; ++block) {
+    kpt_mma_step<Dot, Rows, 0>(d, a + Rows * block, b[block]);
+    kpt_mma_step<Dot, Rows, 1>(d, a + Rows * block, b[block]);
+    kpt_mma_step<Dot, Rows, 2>(d, a + Rows * block, b[block]);
+    kpt_mma_step<Dot, Rows, 3>(d, a + Rows * block, b[block]);
+  }
+}
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+// CDNA's matrix unit: 16x16 tiles of a whole wave. It pays no heed to EXEC, so all 64 lanes must be in the call.
+template <typename Dot> struct kpt_matrix_unit {
+  enum { exists = 0 };
+};
+#if !defined(__gfx90a__)  // whose unit flushes subnormals, which begin at 2^-14 in f16
+template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> {
+  enum { exists = 1 };
+  typedef float element;
+  typedef element tile __attribute__((ext_vector_type(4)));
+  typedef _Float16 factor __attribute__((ext_vector_type(4)));
+  static __device__ inline tile add(uint2 a, uint2 b, tile c) {
+    return __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_bit_cast(factor, a), __builtin_bit_cast(factor, b), c, 0, 0, 0);
+  }
+};
+#endif
+template <> struct kpt_matrix_unit<kpt_dot<kpt_bf16, kpt_bf16>> {
+  enum { exists = 1 };
+  typedef float element;
+  typedef element tile __attribute__((ext_vector_type(4)));
+  typedef short factor __attribute__((ext_vector_type(4)));
+  static __device__ inline tile add(uint2 a, uint2 b, tile c) {
+    return __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(__builtin_bit_cast(factor, a), __builtin_bit_cast(factor, b), c, 0, 0, 0);
+  }
+};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_s8, kpt_s8>> {
+  enum { exists = 1 };
+  typedef int element;
+  typedef element tile __attribute__((ext_vector_type(4)));
+  static __device__ inline tile add(uint2 a, uint2 b, tile c) {
+#if defined(__gfx90a__)
+    c = __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a.x), static_cast<int>(b.x), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a.y), static_cast<int>(b.y), c, 0, 0, 0);
+#else
+    return __builtin_amdgcn_mfma_i32_16x16x32_i8(__builtin_bit_cast(long, a), __builtin_bit_cast(long, b), c, 0, 0, 0);
+#endif
+  }
+};
+static __device__ inline unsigned kpt_of_wave(unsigned word, unsigned lane) {
+  return static_cast<unsigned>(__builtin_amdgcn_ds_bpermute(static_cast<int>(lane << 2), static_cast<int>(word)));
+}
+// Lanes 2i and 2i + 1 hold (x, y) each, a 2x2 matrix: transposes it.
+static __device__ inline void kpt_transpose_pairs(unsigned& x, unsigned& y, bool odd) {
+  const unsigned got = static_cast<unsigned>(__builtin_amdgcn_mov_dpp(static_cast<int>(odd ? x : y), 0xb1, 0xf, 0xf, true));
+  x = odd ? got : x;
+  y = odd ? y : got;
+}
+template <typename Dot, int Blocks, typename Word>
+static __device__ inline void kpt_mma_by_matrix_unit(typename Dot::sum* d, const Word* a, const Word* b) {
+  typedef kpt_matrix_unit<Dot> unit;
+  // The unit computes D transposed: its rows are the columns of both warps' B, its columns the rows of one warp's A. Lane
+  // bits, high to low, of a fragment: warp, g2 g1 g0 (row or column), t1 t0 (place along K, column pair of D).
+  const unsigned lane = __lane_id();
+  const unsigned of_b = (lane & 15u) << 2 | lane >> 4;                              // to t1 t0 warp g2 g1 g0
+  const unsigned of_a = (lane & 2u) << 3 | (lane & 12u) | lane >> 4;                // to t1 t0 g1 g0 g2, and the lower row
+  const unsigned of_d = (lane & 0x2du) | (lane & 2u) << 3 | (lane & 16u) >> 3;      // swaps g2 and t1
+  const bool lower = lane & 1u;
+  typename unit::tile tile[2];
+#pragma unroll
+  for (int column = 0; column < 2; ++column) {
+    unsigned x = __builtin_bit_cast(unsigned, d[column]), y = __builtin_bit_cast(unsigned, d[2 + column]);
+    kpt_transpose_pairs(x, y, lower);
+    tile[0][column] = __builtin_bit_cast(typename unit::element, kpt_of_wave(x, of_d));
+    tile[0][2 + column] = __builtin_bit_cast(typename unit::element, kpt_of_wave(y, of_d));
+  }
+  tile[1] = tile[0];
+#pragma unroll
+  for (int block = 0; block < Blocks; block += 2) {
+    const uint2 columns = {kpt_of_wave(b[block], of_b), kpt_of_wave(b[block + 1], of_b)};
+    unsigned rows[2][2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      unsigned x = a[2 * (block + half)], y = a[2 * (block + half) + 1];
+#if defined(__gfx950__)
+      const auto both = __builtin_amdgcn_permlane32_swap(x, y, false, false);
+      const unsigned from = of_a | (lower ? 32u : 0u);
+      rows[0][half] = kpt_of_wave(both[0], from), rows[1][half] = kpt_of_wave(both[1], from);
+#else
+#pragma unroll
+      for (int warp = 0; warp < 2; ++warp) {
+        const unsigned upper_row = kpt_of_wave(x, of_a + 32 * warp), lower_row = kpt_of_wave(y, of_a + 32 * warp);
+        rows[warp][half] = lower ? lower_row : upper_row;
+      }
+#endif
+    }
+#pragma unroll
+    for (int warp = 0; warp < 2; ++warp) tile[warp] = unit::add(columns, uint2{rows[warp][0], rows[warp][1]}, tile[warp]);
+  }
+#pragma unroll
+  for (int column = 0; column < 2; ++column) {
+    const bool second = lane & 32u;
+    const auto upper = second ? tile[1][column] : tile[0][column], under = second ? tile[1][2 + column] : tile[0][2 + column];
+    unsigned x = kpt_of_wave(__builtin_bit_cast(unsigned, upper), of_d), y = kpt_of_wave(__builtin_bit_cast(unsigned, under), of_d);
+    kpt_transpose_pairs(x, y, lower);
+    d[column] = __builtin_bit_cast(typename Dot::sum, x);
+    d[2 + column] = __builtin_bit_cast(typename Dot::sum, y);
+  }
+}
+#else
+template <typename Dot> struct kpt_matrix_unit {
+  enum { exists = 0 };
+};
+#endif
+template <typename Dot, int Rows, int Blocks, bool HasUnit = (kpt_matrix_unit<Dot>::exists && Rows == 2 && Blocks % 2 == 0)>
+struct kpt_mma_unit {
+  template <typename Word> static __device__ inline void run(typename Dot::sum* d, const Word* a, const Word* b) {
+    kpt_mma_by_dots<Dot, Rows, Blocks>(d, a, b);
+  }
+};
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit<Dot, Rows, Blocks, true> {
+  template <typename Word> static __device__ inline void run(typename Dot::sum* d, const Word* a, const Word* b) {
+    if (__builtin_amdgcn_ballot_w64(true) == ~0ull) {
+      kpt_mma_by_matrix_unit<Dot, Blocks>(d, a, b);
+      return;
+    }
+    // One warp of the wave is elsewhere or absent. Small rather than fast.
+#pragma nounroll
+    for (unsigned k = 0; k < 4; ++k) {
+      const unsigned four = kpt_lane() % 4, row = kpt_lane() - four + k, from = 8 * four + k;
+#pragma unroll
+      for (int block = 0; block < Blocks; ++block) {
+        const Word left = kpt_of_lane(b[block], from), right = kpt_of_lane(b[block], from + 4);
+        const Word upper = kpt_of_lane(a[2 * block], row), under = kpt_of_lane(a[2 * block + 1], row);
+        d[0] = Dot::add(upper, left, d[0]);
+        d[1] = Dot::add(upper, right, d[1]);
+        d[2] = Dot::add(under, left, d[2]);
+        d[3] = Dot::add(under, right, d[3]);
+      }
+    }
+  }
+};
+#endif
+
+// What D is: its words, and how they start and end the sums of a tile.
+struct kpt_into_f16 {
+  typedef _Float16 pair __attribute__((ext_vector_type(2)));
+  template <int Count> static __device__ inline void load(float* sums, const unsigned* d) {
+    for (int i = 0; i < Count; ++i) sums[i] = static_cast<float>(__builtin_bit_cast(pair, d[i / 2])[i % 2]);
+  }
+  template <int Count> static __device__ inline void store(unsigned* d, const float* sums) {
+    for (int i = 0; i < Count; i += 2) {
+      const pair both = {static_cast<_Float16>(sums[i]), static_cast<_Float16>(sums[i + 1])};
+      d[i / 2] = __builtin_bit_cast(unsigned, both);
+    }
+  }
+};
+struct kpt_into_same {
+  template <int Count, typename Sum, typename D> static __device__ inline void load(Sum* sums, const D* d) {
+    for (int i = 0; i < Count; ++i) sums[i] = static_cast<Sum>(d[i]);
+  }
+  template <int Count, typename D, typename Sum> static __device__ inline void store(D* d, const Sum* sums) {
+    for (int i = 0; i < Count; ++i) d[i] = static_cast<D>(sums[i]);
+  }
+};
+// .satfinite: the products' sum fits, and C is added last, between the limits of int.
+struct kpt_into_limited {
+  template <int Count> static __device__ inline void load(unsigned* sums, const int*) {
+    for (int i = 0; i < Count; ++i) sums[i] = 0;
+  }
+  template <int Count> static __device__ inline void store(int* d, const unsigned* sums) {
+    for (int i = 0; i < Count; ++i) {
+      const long long sum = static_cast<long long>(d[i]) + static_cast<int>(sums[i]);
+      d[i] = static_cast<int>(sum > 0x7fffffffll ? 0x7fffffffll : sum < -0x80000000ll ? -0x80000000ll : sum);
+    }
+  }
+};
+// D = A * B + D for tiles of M x 8 x K, A by rows and B by columns: the fragments of one lane.
+template <int M, int K, typename A, typename B, typename Into, typename D>
+static __device__ inline void kpt_mma(D* d, const typename A::word* a, const typename B::word* b) {
+  typedef kpt_dot<typename A::as, typename B::as> dot;
+  enum { rows = M / 8, words = K / (4 * A::per_word), blocks = words * A::parts };
+  typename A::as::word left[rows * blocks];
+  typename B::as::word right[blocks];
+#pragma unroll
+  for (int i = 0; i < blocks; ++i) {
+#pragma unroll
+    for (int row = 0; row < rows; ++row) left[rows * i + row] = A::part(a[rows * (i / A::parts) + row], i % A::parts);
+    right[i] = B::part(b[i / A::parts], i % A::parts);
+  }
+  typename dot::sum sums[2 * rows];
+  Into::template load<2 * rows>(sums, d);
+  kpt_mma_unit<dot, rows, blocks>::run(sums, left, right);
+  Into::template store<2 * rows>(d, sums);
+}
+#endif
+#ifndef KPT_SHIM_KPT_MOVMATRIX
+#define KPT_SHIM_KPT_MOVMATRIX
+static __device__ inline unsigned kpt_movmatrix(unsigned word) {
+  const unsigned lane = kpt_lane(), line = lane / 4, first = 8 * (lane % 4) + line / 2, shift = 16 * (line & 1);
+  return ((kpt_of_lane(word, first) >> shift) & 0xffffu) | (kpt_of_lane(word, first + 4) >> shift) << 16;
+}
+#endif
+#include <mma.h>
+#include <hip/hip_fp16.h>
+
+using namespace nvcuda;
+
+__global__ void tile(const half *a, const half *b, float *c) {
+  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> left;
+  nvcuda::wmma::load_matrix_sync(left, a, 16);
+}
+
+__device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+  do {
+    const unsigned kpt_a0[] = {(unsigned)(a[0]), (unsigned)(a[1]), (unsigned)(a[2]), (unsigned)(a[3])};
+    const unsigned kpt_b0[] = {(unsigned)(b[0]), (unsigned)(b[1])};
+    float kpt_d0[] = {(d[0]), (d[1]), (d[2]), (d[3])};
+    kpt_mma<16, 16, kpt_f16, kpt_f16, kpt_into_same>(kpt_d0, kpt_a0, kpt_b0);
+    d[0] = kpt_d0[0];
+    d[1] = kpt_d0[1];
+    d[2] = kpt_d0[2];
+    d[3] = kpt_d0[3];
+  } while (0);
+}
+
+__device__ unsigned transposed(unsigned a) {
+  unsigned d;
+  d = kpt_movmatrix((unsigned)a);
+  return d;
+}
+
+#define MULTIPLY_BYTES(d, a, b)                                                                         \
+  do { const unsigned kpt_a0[] = {(unsigned)(a[0]), (unsigned)(a[1]), (unsigned)(a[2]), (unsigned)(a[3])}; const unsigned kpt_b0[] = {(unsigned)(b[0]), (unsigned)(b[1])}; int kpt_d0[] = {(int)(d[0]), (int)(d[1]), (int)(d[2]), (int)(d[3])}; kpt_mma<16, 32, kpt_s8, kpt_s8, kpt_into_limited>(kpt_d0, kpt_a0, kpt_b0); d[0] = (unsigned)(kpt_d0[0]); d[1] = (unsigned)(kpt_d0[1]); d[2] = (unsigned)(kpt_d0[2]); d[3] = (unsigned)(kpt_d0[3]); } while (0)
+
+__device__ void multiply_bytes(int (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) { MULTIPLY_BYTES(d, a, b); }
+
+__device__ void sparse(float (&d)[4], const unsigned (&a)[2], const unsigned (&b)[2], unsigned e) {
+  asm volatile(
+      "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5}, {%6, %7}, {%0, %1, %2, %3}, %8, 0x0;\n"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(e));
+}

@@ -150,6 +150,8 @@ def needs_runtime_header(src: CxxFile, naming: Naming, is_local: IsLocal) -> boo
 
     True where the file's code, or a header of the project, comes before the first include that brings it.
     """
+    if src.data.startswith(f"#include <{RUNTIME_HEADER}>".encode(), top_of_file(src)):
+        return False
     bringing = {include.start for include, change in naming.headers if change.path == RUNTIME_HEADER}
     by_start = {include.start: include for include in includes_of(src.data)}
     depth = 0

@@ -155,6 +155,12 @@ class Lowering:
                 return int(digits, 0) if digits.lower().lstrip("+-").startswith("0x") or digits == "0" else int(digits)
         return None
 
+    def is_constant(self, operand: Operand) -> bool:
+        """Whether an operand is known at compile time, if not to us."""
+        return isinstance(operand, Immediate) or (
+            isinstance(operand, Ref) and self._operand(operand).constraint == "n"
+        )
+
     # writing
 
     def write(self, operand: Operand, kind: str, expression: str) -> None:

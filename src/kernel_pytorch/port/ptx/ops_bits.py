@@ -89,9 +89,19 @@ def _logic3(state: Lowering, item: Instruction) -> None:
     only(item, {"b32"})
     destination, *sources, table = expect(item, 5)
     lut = state.constant(table)
-    if lut is None:
+    if lut is None and not state.is_constant(table):
         raise NotTranslated("lop3 with a table that is not a literal")
     a, b, c = (state.hold(source, "u32") for source in sources)
+    if lut is None:
+        # "n"(a template's parameter): one term for each bit of the table, which the compiler folds.
+        chosen = state.hold(table, "u32")
+        terms = (
+            f"({'' if at & 4 else '~'}{a} & {'' if at & 2 else '~'}{b} & {'' if at & 1 else '~'}{c} & "
+            f"(0u - ({chosen} >> {at} & 1u)))"
+            for at in range(8)
+        )
+        state.write(destination, "u32", " | ".join(terms))
+        return
     state.write(destination, "u32", logic3.expression(lut, a, b, c))
 
 

@@ -279,17 +279,17 @@ static __device__ inline void kpt_mma_by_matrix_unit(typename Dot::sum* d, const
     const uint2 columns = {kpt_of_wave(b[block], of_b), kpt_of_wave(b[block + 1], of_b)};
     unsigned rows[2][2];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      unsigned x = a[2 * (block + half)], y = a[2 * (block + half) + 1];
+    for (int side = 0; side < 2; ++side) {
+      unsigned x = a[2 * (block + side)], y = a[2 * (block + side) + 1];
 #if defined(__gfx950__)
       const auto both = __builtin_amdgcn_permlane32_swap(x, y, false, false);
       const unsigned from = of_a | (lower ? 32u : 0u);
-      rows[0][half] = kpt_of_wave(both[0], from), rows[1][half] = kpt_of_wave(both[1], from);
+      rows[0][side] = kpt_of_wave(both[0], from), rows[1][side] = kpt_of_wave(both[1], from);
 #else
 #pragma unroll
       for (int warp = 0; warp < 2; ++warp) {
         const unsigned upper_row = kpt_of_wave(x, of_a + 32 * warp), lower_row = kpt_of_wave(y, of_a + 32 * warp);
-        rows[warp][half] = lower ? lower_row : upper_row;
+        rows[warp][side] = lower ? lower_row : upper_row;
       }
 #endif
     }

@@ -265,17 +265,17 @@ static __device__ inline void kpt_mma_by_matrix_unit(typename Dot::sum* d, const
     const uint2 columns = {kpt_of_wave(b[block], of_b), kpt_of_wave(b[block + 1], of_b)};
     unsigned rows[2][2];
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      unsigned x = a[2 * (block + half)], y = a[2 * (block + half) + 1];
+    for (int side = 0; side < 2; ++side) {
+      unsigned x = a[2 * (block + side)], y = a[2 * (block + side) + 1];
 #if defined(__gfx950__)
       const auto both = __builtin_amdgcn_permlane32_swap(x, y, false, false);
       const unsigned from = of_a | (lower ? 32u : 0u);
-      rows[0][half] = kpt_of_wave(both[0], from), rows[1][half] = kpt_of_wave(both[1], from);
+      rows[0][side] = kpt_of_wave(both[0], from), rows[1][side] = kpt_of_wave(both[1], from);
 #else
 #pragma unroll
       for (int warp = 0; warp < 2; ++warp) {
         const unsigned upper_row = kpt_of_wave(x, of_a + 32 * warp), lower_row = kpt_of_wave(y, of_a + 32 * warp);
-        rows[warp][half] = lower ? lower_row : upper_row;
+        rows[warp][side] = lower ? lower_row : upper_row;
       }
 #endif
     }
@@ -384,7 +384,7 @@ static __device__ inline void kpt_mma(D* d, const typename A::word* a, const typ
 typedef _Float16 kpt_two_halves __attribute__((ext_vector_type(2)));
 // The element `at` of line `line` of a factor: lane `line` holds it, or with Across lane `at` does.
 template <bool Across> static __device__ inline float kpt_quad_pair_element(const unsigned* words, unsigned line, unsigned at) {
-  const unsigned half = line & 4u, lane = (kpt_lane() & 12u) | 4u * half | (Across ? at : line & 3u), element = Across ? line & 3u : at;
+  const unsigned side = line & 4u, lane = (kpt_lane() & 12u) | 4u * side | (Across ? at : line & 3u), element = Across ? line & 3u : at;
   const unsigned low = kpt_of_lane(words[0], lane), high = kpt_of_lane(words[1], lane);
   return static_cast<float>(__builtin_bit_cast(kpt_two_halves, element & 2u ? high : low)[element & 1u]);
 }
@@ -396,10 +396,10 @@ template <bool ColumnsOfA, bool RowsOfB> static __device__ inline float kpt_quad
   return sum;
 }
 template <bool ColumnsOfA, bool RowsOfB> static __device__ inline void kpt_mma_m8n8k4(float* d, const unsigned* a, const unsigned* b) {
-  const unsigned lane = kpt_lane(), half = lane & 16u ? 4u : 0u;
+  const unsigned lane = kpt_lane(), side = lane & 16u ? 4u : 0u;
 #pragma unroll
   for (unsigned i = 0; i < 8; ++i)
-    d[i] = kpt_quad_pair_sum<ColumnsOfA, RowsOfB>(a, b, half + (lane & 1u) + (i & 2u), (i & 4u) + (lane & 2u) + (i & 1u), d[i]);
+    d[i] = kpt_quad_pair_sum<ColumnsOfA, RowsOfB>(a, b, side + (lane & 1u) + (i & 2u), (i & 4u) + (lane & 2u) + (i & 1u), d[i]);
 }
 template <bool ColumnsOfA, bool RowsOfB> static __device__ inline void kpt_mma_m8n8k4(unsigned* d, const unsigned* a, const unsigned* b) {
   const unsigned lane = kpt_lane(), row = (lane & 3u) + (lane & 16u ? 4u : 0u);

@@ -204,7 +204,7 @@ def _small_codes(kind: str, shape: tuple[int, ...], source: np.random.Generator)
     return half >> np.uint64(8) if kind == "e5m2" else half
 
 
-def _any_codes(kind: str, shape: tuple[int, ...], source: np.random.Generator) -> Array:
+def _any_codes(kind: str, sums: str, shape: tuple[int, ...], source: np.random.Generator) -> Array:
     """Finite values of mixed size, subnormal ones too where they weigh something."""
     if kind == "f64":
         return source.normal(size=shape).view(np.uint64)
@@ -215,10 +215,11 @@ def _any_codes(kind: str, shape: tuple[int, ...], source: np.random.Generator) -
     if kind == "f16":
         values = source.normal(size=shape) * 2.0 ** source.integers(-16, 2, shape)
         return values.astype(np.float16).view(np.uint16).astype(np.uint64)
-    if kind == "e4m3":
-        return source.integers(0, 127, shape, dtype=np.uint64) | source.integers(0, 2, shape, dtype=np.uint64) << np.uint64(7)
-    if kind == "e5m2":
-        return source.integers(0, 0x50, shape, dtype=np.uint64) | source.integers(0, 2, shape, dtype=np.uint64) << np.uint64(7)
+    if kind in ("e4m3", "e5m2"):
+        # Sums of the largest would leave f16.
+        last = (0x58 if sums == "f16" else 0x7F) if kind == "e4m3" else 0x50
+        sign = source.integers(0, 2, shape, dtype=np.uint64) << np.uint64(7)
+        return source.integers(0, last, shape, dtype=np.uint64) | sign
     return _small_codes(kind, shape, source)
 
 
@@ -234,9 +235,11 @@ class Drawn:
 def draw(form: Form, seed: int, exact: bool) -> Drawn:
     """Random fragments for both warps, and D for every mode."""
     source = np.random.default_rng(seed)
-    codes = _small_codes if exact else _any_codes
     kinds = {"a": form.a, "b": form.b, "c": form.d}
-    held = {which: codes(kinds[which], (WARPS, *places(form, which)[0].shape), source) for which in "abc"}
+    held = {}
+    for which, kind in kinds.items():
+        shape = (WARPS, *places(form, which)[0].shape)
+        held[which] = _small_codes(kind, shape, source) if exact else _any_codes(kind, form.d, shape, source)
     slots = np.concatenate([_packed(held[w], SUM_BITS[form.d] if w == "c" else BITS[form.a]) for w in "abc"], axis=2)
     values = {which: decode(held[which], kinds[which]) for which in "abc"}
     sums, scales = [], []
@@ -246,8 +249,12 @@ def draw(form: Form, seed: int, exact: bool) -> Drawn:
             sums.append(_product(form, *(values[which][warp] for which in "abc")) * works)
             sizes = _product(form, *(abs(values[which][warp]) for which in "abc"))
             scales.append(sizes * works)
-    shape = (len(MODES), WARPS * LANES, -1)
-    return Drawn(slots.reshape(WARPS * LANES, -1), np.reshape(sums, shape), np.reshape(scales, shape))
+    lanes = WARPS * LANES
+    return Drawn(
+        slots.reshape(lanes, -1),
+        np.reshape(sums, (len(MODES), lanes, -1)),
+        np.reshape(scales, (len(MODES), lanes, -1)),
+    )
 
 
 def _product(form: Form, a: Array, b: Array, c: Array) -> Array:
@@ -258,7 +265,9 @@ def _product(form: Form, a: Array, b: Array, c: Array) -> Array:
         mine = (np.arange(LANES) // 4 % 4 == tile) if form.is_volta else np.ones(LANES, bool)
         matrices = {}
         for which, values, shape in (("a", a, (form.m, form.k)), ("b", b, (form.k, 8)), ("c", c, (form.m, 8))):
-            matrix = np.full(shape, -1 if form.a == "b1" else np.nan if values.dtype.kind == "f" else 1 << 40, values.dtype)
+            matrix = np.full(
+                shape, -1 if form.a == "b1" else np.nan if values.dtype.kind == "f" else 1 << 40, values.dtype
+            )
             row, column = places(form, which)
             matrix[row[mine], column[mine]] = values[mine]
             matrices[which] = matrix

@@ -23,9 +23,12 @@ GROUPS = {
 }  # fmt: skip
 # What differs between the targets: matrix units, dot products, the width of a wave.
 TARGETS = {
-    "mi300x": tuple(GROUPS), "rx7900xtx": tuple(GROUPS), "mi355x": ("f16", "bf16", "s8"), "mi250x": ("f16", "bf16", "s8"),
+    "mi300x": tuple(GROUPS),
+    "rx7900xtx": tuple(GROUPS),
+    "mi355x": ("f16", "bf16", "s8"),
+    "mi250x": ("f16", "bf16", "s8"),
     "rx9070xt": ("f16", "bf16", "s8"),
-}  # fmt: skip
+}
 
 
 def ported(source: str) -> str:
@@ -117,7 +120,9 @@ def test_moves(gpu: EmulatedDevice, request: pytest.FixtureRequest) -> None:
     if request.node.callspec.params["gpu"] not in ("mi300x", "rx7900xtx"):
         pytest.skip("no instruction that differs between the targets")
     made = matrix_moves.moves()
-    code = device_code(ported("\n".join(matrix_moves.kernel(move, number) for number, move in enumerate(made))), gpu.gpu)
+    code = device_code(
+        ported("\n".join(matrix_moves.kernel(move, number) for number, move in enumerate(made))), gpu.gpu
+    )
     data = np.random.default_rng(0).integers(0, 1 << 32, (128, 4), dtype=np.uint32)
     for number, move in enumerate(made):
         kernel = gpu.load(code.code_object, f"move{number}", code.assembly)

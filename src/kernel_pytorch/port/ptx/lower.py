@@ -157,9 +157,7 @@ class Lowering:
 
     def is_constant(self, operand: Operand) -> bool:
         """Whether an operand is known at compile time, if not to us."""
-        return isinstance(operand, Immediate) or (
-            isinstance(operand, Ref) and self._operand(operand).constraint == "n"
-        )
+        return isinstance(operand, Immediate) or (isinstance(operand, Ref) and self._operand(operand).constraint == "n")
 
     # writing
 

@@ -67,12 +67,19 @@ def _multiply(state: Lowering, item: Instruction) -> None:
     if types[0] != types[3] or n != 8:
         raise _no_form(item)
     if (m, k, types[1], types[2]) == (8, 4, "f16", "f16") and types[0] in ("f16", "f32"):
-        flags = ", ".join("true" if left != right else "false" for left, right in zip(layouts, ("row", "col"), strict=True))
+        flags = ", ".join(
+            "true" if left != right else "false" for left, right in zip(layouts, ("row", "col"), strict=True)
+        )
         _call(state, item, f"kpt_mma_m8n8k4<{flags}>", types[0], "b32", (8 if types[0] == "f32" else 4, 2, 2))
         return
     known = any(types[1] in formats and types[2] in formats and types[0] in sums for formats, sums in _GROUPS)
     form = _FORMATS.get(types[1])
-    if not known or form is None or layouts != ["row", "col"] or k not in {8: form.k_of_m8, 16: form.k_of_m16}.get(m, ()):
+    if (
+        not known
+        or form is None
+        or layouts != ["row", "col"]
+        or k not in {8: form.k_of_m8, 16: form.k_of_m16}.get(m, ())
+    ):
         raise _no_form(item)
     names = [f"kpt_{name}" for name in types[1:3]]
     if bits:
@@ -87,7 +94,9 @@ def _multiply(state: Lowering, item: Instruction) -> None:
     _call(state, item, function, types[0], "f64" if types[1] == "f64" else "b32", (count, m // 8 * words, words))
 
 
-def _call(state: Lowering, item: Instruction, function: str, kind: str, factors: str, counts: tuple[int, int, int]) -> None:
+def _call(
+    state: Lowering, item: Instruction, function: str, kind: str, factors: str, counts: tuple[int, int, int]
+) -> None:
     """`counts` are the registers of D (and C), A and B."""
     operands = expect(item, 4)
     word = _WORDS[kind]

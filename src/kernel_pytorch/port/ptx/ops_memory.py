@@ -49,7 +49,7 @@ def _pointer(state: Lowering, item: Instruction, address: Operand, pointee: str)
 
 
 def shared_address(state: Lowering, item: Instruction, address: Operand) -> str:
-    """The 32-bit LDS address of `[base + offset]`, which a generic address becomes where the instruction names no space."""
+    """The 32-bit LDS address of `[base + offset]`: a generic one where the instruction names no space."""
     if item.has("shared", "shared::cta"):
         # The text of _pointer without its type.
         return _pointer(state, item, address, "void").removeprefix(f"({LDS} void*)")

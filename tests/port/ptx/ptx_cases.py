@@ -210,6 +210,8 @@ def _move_cases() -> list[Case]:
         Case("cvt.u32.u64 %0, %1;", "r", "l"),
         Case("cvt.sat.u8.s32 %0, %1;", "r", "r"),
         Case("cvt.sat.s16.s32 %0, %1;", "r", "r"),
+        Case("cvt.rna.tf32.f32 %0, %1;", "r", "f", "float"),
+        Case("cvt.rn.bf16x2.f32 %0, %1, %2;", "r", "ff", "float-nan"),
         Case("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;", "r", "rrr"),
         Case("cvt.pack.sat.s8.s32.b32 %0, %1, %2, 0;", "r", "rr"),
         Case("cvt.pack.sat.u16.s32 %0, %1, %2;", "r", "rr"),

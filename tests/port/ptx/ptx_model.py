@@ -309,6 +309,8 @@ def _other(m: Machine, i: Instruction, kind: str) -> None:
         _move(m, i, kind)
     elif op == "cvt" and i.modifiers[0] == "pack":
         _convert_and_pack(m, i)
+    elif op == "cvt" and i.modifiers[1] in ("tf32", "bf16x2"):
+        _convert_to_short_float(m, i)
     elif op == "cvt":
         _convert(m, i)
     elif op in ("setp", "set"):
@@ -334,6 +336,21 @@ def _other(m: Machine, i: Instruction, kind: str) -> None:
         tests = {"finite": math.isfinite(value), "infinite": math.isinf(value), "notanumber": math.isnan(value),
                  "number": not math.isnan(value)}  # fmt: skip
         m.put(i.operands[0], int(tests[i.modifiers[0]]), "pred")
+
+
+def _convert_to_short_float(m: Machine, i: Instruction) -> None:
+    """By exact fractions: the multiple of the last place that is nearest; a tie goes away from zero, or to even."""
+    result = 0
+    for one in i.operands[1:]:
+        bits = m.get(one, "f32")
+        dropped = 13 if i.modifiers[1] == "tf32" else 16
+        kept, rest, middle = bits >> dropped, bits & ((1 << dropped) - 1), 1 << (dropped - 1)
+        if math.isnan(number(bits, "f32")):
+            kept = 0x7FFF
+        elif rest > middle or (rest == middle and (dropped == 13 or kept & 1)):
+            kept += 1
+        result = kept << 13 if dropped == 13 else (result << 16) | kept
+    m.put(i.operands[0], result, "u32")
 
 
 def _convert_and_pack(m: Machine, i: Instruction) -> None:

@@ -41,9 +41,37 @@ def _convert_and_pack(state: Lowering, item: Instruction) -> None:
     state.write(destination, "u32", text)
 
 
+def _convert_pair(state: Lowering, item: Instruction) -> None:
+    """cvt.rn.f16x2.f32 and cvt.rn.bf16x2.f32: two floats, the first in the upper half."""
+    destination, *sources = expect(item, 3)
+    if item.modifiers[1] == "f16x2":
+        parts = [half_bits(f"__float2half_rn({state.read(one, 'f32')})", "f16") for one in sources]
+    else:
+        bits = [state.hold(one, "u32") for one in sources]
+        parts = [
+            f"(({one} & 0x7fffffffu) > 0x7f800000u ? 0x7fffu : ({one} + 0x7fffu + ({one} >> 16 & 1u)) >> 16)"
+            for one in bits
+        ]
+    state.write(destination, "u32", f"(unsigned){parts[0]} << 16 | {parts[1]}")
+
+
+def _convert_to_tf32(state: Lowering, item: Instruction) -> None:
+    """Round to 10 bits behind the point, halves away from zero. Infinity and NaN stay."""
+    destination, source = expect(item, 2)
+    bits = state.hold(source, "u32")
+    rounded = f"({bits} + 0x1000u) & 0xffffe000u"
+    state.write(destination, "u32", f"(({bits} & 0x7f800000u) == 0x7f800000u ? {bits} : {rounded})")
+
+
 def _convert(state: Lowering, item: Instruction) -> None:
     if item.modifiers[:1] == ("pack",):
         _convert_and_pack(state, item)
+        return
+    if item.modifiers in (("rn", "f16x2", "f32"), ("rn", "bf16x2", "f32")):
+        _convert_pair(state, item)
+        return
+    if item.modifiers == ("rna", "tf32", "f32"):
+        _convert_to_tf32(state, item)
         return
     if len(item.modifiers) < 2:
         raise NotTranslated(f"{item.name} has no known C++ form")

@@ -29,6 +29,8 @@ _CUDA_PATTERNS = (
     re.compile(rb"nccl(?<!\wnccl)[A-Z]"),
     *(re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")") for word in _CUDA_WORDS),
     re.compile(rb"#\s*include\s*[<\"]cuda"),
+    # A header may hold PTX in macros and nothing else.
+    re.compile(rb"\"\s*(?:(?:mma|ldmatrix|stmatrix|movmatrix|wgmma\.\w+)\.sync|cp\.async)\."),
 )
 
 

@@ -12,6 +12,7 @@ from kernel_pytorch.emulate.device import EmulatedDevice
 from kernel_pytorch.emulate.launch import device_code
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
+from kernel_pytorch.port.source import language_of
 from tests.port.mma import matrix_moves, mma_forms
 from tests.port.mma.mma_forms import MODES, Form
 
@@ -73,6 +74,13 @@ def test_a_form_that_is_not_there_stays_a_finding(name: str) -> None:
     result = hipify_file(cxx_file("a.cu", source.encode()), None, HipifyOptions())
     assert [(finding.code, finding.edits) for finding in result.findings] == [("KP231", ())]
     assert name.encode() in result.after and b"kpt_mma" not in result.after
+
+
+def test_a_header_with_nothing_but_ptx_is_read() -> None:
+    form = Form(16, 16, "f16", "f16", "f32")
+    text = f"#define MULTIPLY(a, b, c, d) {mma_forms.asm(form)}\n".encode()
+    assert language_of("ptx.h", text) == "cuda"
+    assert language_of("words.h", b'const char* name = "mma";\n') == "c++"
 
 
 def test_the_model_can_fail() -> None:

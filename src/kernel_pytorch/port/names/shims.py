@@ -19,7 +19,7 @@ from kernel_pytorch.port.cxx.sought import sought
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
     "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
-    "warp_matrix.h", "warp_mma.h",
+    "warp_matrix.h", "warp_mma.h", "quad_pair_mma.h",
 )  # fmt: skip
 _MARK = "//: "
 

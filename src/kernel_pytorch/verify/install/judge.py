@@ -154,7 +154,11 @@ def _where_they_part(trial: InstallTrial, extension: Extension, code: str, messa
     found = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
     if not found:
         return _finding(code, made_at(trial, extension), message)
-    place = SourceLine(found[0].path, found[0].line)
+    # Of several, the last one on the way to the extension: an earlier one may choose a version's name.
+    made = made_at(trial, extension)
+    before = [one for one in found if one.path == made.path and one.line <= made.line]
+    nearest = before[-1] if before else found[0]
+    place = SourceLine(nearest.path, nearest.line)
     return _finding(code, place, f"{message}: this condition holds on one of them only")
 
 

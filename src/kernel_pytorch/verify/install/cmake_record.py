@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,7 @@ def _words(target: dict[str, Any], path: str, source: dict[str, Any]) -> tuple[s
     group = target["compileGroups"][source["compileGroupIndex"]]
     words = [_COMPILER.get(group["language"], "c++")]
     for fragment in group.get("compileCommandFragments", ()):
-        words += fragment["fragment"].split()
+        words += shlex.split(fragment["fragment"])
     words += [f"-D{one['define']}" for one in group.get("defines", ())]
     words += [f"-I{one['path']}" for one in group.get("includes", ())]
     return (*words, "-c", path)

@@ -98,7 +98,7 @@ def test_diff_of_a_trace_and_a_saved_profile(trace: Path, tmp_path: Path, capsys
     saved = tmp_path / "saved.json"
     main(["profile", str(trace), "--save", str(saved)])
     capsys.readouterr()
-    assert main(["profile", "diff", str(trace), str(saved)]) == 0
+    assert main(["profile", "compare", str(trace), str(saved)]) == 0
     text = capsys.readouterr().out
     assert re.search(r"total +0\.368 +0\.368 +\+0\.000 +1\.00", text)
     assert main(["profile", "diff", str(trace), str(saved), "--json"]) == 0

@@ -36,11 +36,21 @@ OPTIONAL = {
     "numpy": "pip install numpy",
 }
 
+PURPOSE = "Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast."
+# The verbs in the order in which a port needs them.
+GROUPS = {
+    "check": ("doctor", "deps", "scan", "explain"),
+    "port": ("port", "hipify"),
+    "verify": ("verify", "build", "emulate", "golden"),
+    "measure": ("bench", "profile", "inspect", "optimize", "aiter"),
+    "agents": ("skill", "mcp"),
+}
+
 EPILOG = """\
 where to start: `kpt doctor`, then `kpt scan PATH`, `kpt port PATH`, `kpt verify PATH`
 exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error, 70 internal error (a fault of kpt),
              74 the output could not be written, 141 its reader has gone
-`kpt VERB --help` tells more about a verb."""
+`kpt VERB --help` tells more about a verb; `kpt explain CODE` about a finding."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -134,10 +144,13 @@ def _module(verb: str) -> ModuleType:
 
 def _top_parser(verbs: dict[str, str]) -> argparse.ArgumentParser:
     width = max(map(len, verbs), default=0)
-    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())
+    groups = "\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {verbs[name]}" for name in names)])
+        for title, names in GROUPS.items()
+    )
     parser = _Parser(
         prog="kpt",
-        description=f"Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast.\n\nverbs:\n{listing}",
+        description=f"{PURPOSE}\n\nverbs, by what you want to do\n\n{groups}",
         epilog=EPILOG,
         usage="kpt [-h] [--version] [--traceback] VERB ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -7,7 +7,7 @@
     kpt mcp --list                the tools and their schemas as JSON; serves nothing
 
 A call is a `kpt` process of its own and gives back that verb's JSON. `port` is a dry run unless a call says write.
-Needs the official SDK: pip install "kernel-pytorch[mcp]". The root bounds what calls may name; it is no sandbox for the
+Needs the official SDK: pip install "kernel-pytorch[mcp]". The root limits what calls may name; it is no sandbox for the
 programs that `emulate` and `verify` run.
 """
 

@@ -54,7 +54,9 @@ class AMDMemoryManager:
     """Memory of one device: the configured AMD GPU, the CPU where there is none, or `device` if given.
 
     `device_id` takes the place of the configuration's. For a GPU that is stood in for (`core.platform.using`) the
-    figures and refusals are that GPU's, while tensors lie in the host's memory. `max_memory_fraction` bounds what may be used, `memory_pool_size_gb` what the pool holds (nothing without
+    figures and refusals are that GPU's, while tensors lie in the host's memory.
+
+    `max_memory_fraction` bounds what may be used, `memory_pool_size_gb` what the pool holds (nothing without
     `enable_memory_pooling`), and `enable_oom_protection` switches the refusals of `check` and `protect`.
     """
 

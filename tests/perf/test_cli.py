@@ -91,7 +91,7 @@ def test_a_picture_needs_matplotlib_and_says_so(
         assert picture.read_bytes().startswith(b"\x89PNG")
     else:
         assert status == 2
-        assert "kernel-pytorch[plots]" in capsys.readouterr().err
+        assert 'pip install "matplotlib>=3.8"' in capsys.readouterr().err
 
 
 def test_diff_of_a_trace_and_a_saved_profile(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

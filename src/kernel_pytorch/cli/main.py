@@ -20,6 +20,7 @@ from typing import Any
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.standard_streams import NO_ROOM, finish, not_arrived, prepare_streams, say
 from kernel_pytorch.version import VERSION
 
@@ -32,7 +33,7 @@ NOT_VERBS = {"__init__", "main"}
 # What a user brings, or not: we never install these by ourselves.
 OPTIONAL = {
     "torch": "install the torch that fits your GPU, or `pip install torch` for a CPU one",
-    "triton": 'pip install "kernel-pytorch[toolchain]"',
+    "triton": pip_install("toolchain"),
     "numpy": "pip install numpy",
 }
 

@@ -182,6 +182,24 @@ def test_a_header_outside_the_folder_of_setup_py_gets_hips_names(tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_two_sources_with_one_object_file_are_parted(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "setup.py").write_text(
+        f'{HEAD}from glob import glob\nsetup(name="p", py_modules=[], ext_modules=[\n'
+        '    CUDAExtension("p._C", sorted(glob("src/*.c*"))),\n], cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "src/ops_cuda.cu").write_text(KERNEL)
+    (tmp_path / "src/ops.cpp").write_text("#include <cuda_runtime.h>\ncudaStream_t none();\n")
+    done = install_port(tmp_path, ("setup.py", "src/ops_cuda.cu", "src/ops.cpp"), (), "mi300x")
+    patches = {patch.path: patch for patch in done.patches}
+    assert sorted(patches) == ["kpt_hip_sources/ops_gpu.cu", "setup.py"]
+    assert b'#include "../src/ops_cuda.cu"' in patches["kpt_hip_sources/ops_gpu.cu"].after
+    assert compare_file("setup.py", patches["setup.py"].before or b"", patches["setup.py"].after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+    assert {unit.path for unit in done.units} == {"kpt_hip_sources/ops_gpu.cu", "src/ops.cpp"}
+
+
+@pytest.mark.slow
 def test_the_folder_of_a_header_is_named_to_a_build_at_run_time(tmp_path: Path) -> None:
     """hipify reads headers below extra_include_paths alone; one with torch's own CUDA names must be read by it."""
     (tmp_path / "ops/src").mkdir(parents=True)

@@ -24,7 +24,7 @@ from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
-from kernel_pytorch.verify.install.judge import judged, not_judged
+from kernel_pytorch.verify.install.judge import judged, made_at, not_judged, same_objects
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
@@ -36,7 +36,13 @@ MAX_ROUNDS = 12
 MAX_CANDIDATES = 24
 TRIED_TOGETHER = 4
 MAX_INCLUDE_DEPTH = 3  # a header that is reached may include one that is not
-REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP819")
+REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP818", "KP819")
+_INCLUDING = """\
+// Made by `kpt port`: on ROCm this file is compiled for {name}.
+// After torch's hipify that one's object file would have the name of another source's.
+#include "../{path}"
+"""
+OWN_SOURCES = "kpt_hip_sources"  # a folder of its own, which no glob of the project reaches
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,16 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One way on: a file of the project with one more gate."""
+    """One way on: a file of the project with one more gate, and a new file where the gate names one."""
 
     finding: Finding
     patch: Patch
+    added: Patch | None = None
+
+    def among(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
+        """The patches with this one."""
+        state = with_patch(patches, self.patch)
+        return state if self.added is None else with_patch(state, self.added)
 
 
 def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gpu: str) -> PortInstall:
@@ -156,7 +168,7 @@ def _best_step(tree: _Tree, done: Repaired, trial: InstallTrial) -> tuple[Repair
     fallback: tuple[Repaired, InstallTrial] | None = None
     for at in range(0, len(candidates), TRIED_TOGETHER):
         some = candidates[at : at + TRIED_TOGETHER]
-        states = [with_patch(done.patches, one.patch) for one in some]
+        states = [one.among(done.patches) for one in some]
         trials = _tried(tree, trial, states)
         further = [index for index, one in enumerate(trials) if _score(one) > _score(trial)]
         good = [index for index in further if trials[index].rocm.failure or not _lost(trials[index])]
@@ -215,6 +227,7 @@ def _line_count(path: Path) -> int:
 def _candidates(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Candidate]:
     found = judged(trial)[0]
     seen: set[tuple[str, bytes]] = set()
+    yield from _with_objects_of_their_own(root, patches, trial)
     for path, line, edits in _edit_groups(root, patches, trial):
         if not edits:
             continue
@@ -222,6 +235,25 @@ def _candidates(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> It
         if candidate is not None and (path, candidate.patch.after) not in seen:
             seen.add((path, candidate.patch.after))
             yield candidate
+
+
+def _with_objects_of_their_own(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Candidate]:
+    """Of two sources whose object files hipify gives one name, the GPU's by way of a file that includes it."""
+    found = [one for one in judged(trial) if one.code == "KP818"]
+    for (extension, *both), finding in zip(same_objects(trial), found, strict=True):
+        kernels = next((one for one in both if one.endswith(".cu")), None)
+        place = made_at(trial, extension)
+        home = PurePosixPath(trial.setup).parent
+        if kernels is None or not PurePosixPath(kernels).is_relative_to(home):
+            continue
+        source = PurePosixPath(kernels).relative_to(home)
+        new = PurePosixPath(OWN_SOURCES) / f"{source.stem.removesuffix('_cuda')}_gpu.cu"
+        module = python_module(source_file(place.path, contents(root, patches, place.path)[0]))
+        edits = install_gates.other_source(module, place.line, source.as_posix(), new.as_posix()) if module else ()
+        candidate = _candidate(root, patches, place.path, edits, replace(finding, line=place.line)) if edits else None
+        if candidate is not None:
+            text = _INCLUDING.format(name=source.name, path=source.as_posix())
+            yield replace(candidate, added=Patch((home / new).as_posix(), None, text.encode(), ("KP818",)))
 
 
 _Group = tuple[str, int, tuple[Edit, ...]]  # path, line, edits

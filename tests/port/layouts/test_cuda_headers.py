@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from kernel_pytorch.core.findings import Patch
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
@@ -66,6 +64,16 @@ def test_the_source_compiles_as_it_is(tmp_path: Path) -> None:
     assert not _ported(root), "a second port changes nothing"
 
 
-@pytest.mark.parametrize("cmake", [CMAKE + "find_package(Torch REQUIRED)\n", CMAKE.replace(" CUDA", "")])
-def test_other_cmake_projects_get_none(tmp_path: Path, cmake: str) -> None:
-    assert not [path for path in _ported(_project(tmp_path, cmake)) if "kpt_cuda" in path]
+def test_where_cmake_finds_torch_its_hipify_renames_the_sources(tmp_path: Path) -> None:
+    root = _project(tmp_path, CMAKE + "find_package(Torch REQUIRED)\n")
+    patches = _ported(root)
+    assert not [path for path in patches if "kpt_cuda" in path]
+    assert b"kpt_hipify_target(${kpt_target})" in patches["lib/CMakeLists.txt"].after
+    assert b"hipify_python.hipify(" in patches["lib/kpt_hipify_sources.cmake"].after
+    for path, patch in patches.items():
+        (root / path).write_bytes(patch.after)
+    assert not _ported(root), "a second port changes nothing"
+
+
+def test_a_cmake_project_without_cuda_gets_nothing(tmp_path: Path) -> None:
+    assert not [path for path in _ported(_project(tmp_path, CMAKE.replace(" CUDA", ""))) if path.startswith("lib/")]

@@ -81,6 +81,16 @@ def configured(build: Path, tree: Path, platform: str) -> tuple[tuple[Extension,
     return tuple(extensions), tuple(compiles)
 
 
+def hipified(build: Path, tree: Path) -> tuple[tuple[str, str], ...]:
+    """The sources that torch's hipify renamed while CMake was configured, as written and as renamed."""
+    found: dict[str, str] = {}
+    for file in sorted(build.rglob("kpt_hipified_*.json")):
+        pairs = ((Path(old), Path(new)) for old, new in json.loads(file.read_text()).items())
+        inside = ((old, new) for old, new in pairs if old.is_relative_to(tree) and new.is_relative_to(tree))
+        found |= {old.relative_to(tree).as_posix(): new.relative_to(tree).as_posix() for old, new in inside}
+    return tuple(found.items())
+
+
 def _words(target: dict[str, Any], path: str, source: dict[str, Any]) -> tuple[str, ...]:
     if "compileGroupIndex" not in source:
         return ("nvcc", "-c", path)

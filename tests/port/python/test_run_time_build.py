@@ -57,8 +57,12 @@ def test_a_call_that_cannot_be_read_stays(call: bytes) -> None:
     assert _written(HEAD + call + b"\n") is None
 
 
-def test_a_module_without_os_stays() -> None:
-    assert _written(b"from torch.utils.cpp_extension import load\nload('x', ['k.cu'])\n") is None
+def test_a_module_without_os_brings_it_along() -> None:
+    before = b"from torch.utils.cpp_extension import load\nload('x', ['k.cu'])\n"
+    after = _written(before)
+    assert after is not None
+    assert b'__import__("os").path.abspath(__file__)' in after
+    assert compare_file("ops.py", before, after).is_proven
 
 
 def test_arguments_for_nvidia_in_a_dictionary_are_not_taken_for_none() -> None:

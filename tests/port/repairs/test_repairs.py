@@ -115,7 +115,7 @@ def test_the_stream_of_old_torch_is_todays_where_its_state_is_gone() -> None:
 
 
 def test_a_function_that_cxx20_has_too_is_left_out_on_rocm() -> None:
-    """libstdc++ says so of NVIDIA's helper_math.h: its <math.h> has `using std::lerp` in C++20, which torch asks for."""
+    """libstdc++ says so of NVIDIA's helper_math.h: its <math.h> has `using std::lerp` in C++20, as torch wants."""
     text = b"inline __device__ __host__ float lerp(float a, float b, float t) {\n    return a + t * (b - a);\n}\n"
     said = "declaration conflicts with target of using declaration already in scope"
     complaint = Complaint(said, (Spot("a.cuh", 1, 34),))

@@ -18,15 +18,16 @@ _POSITION = 5  # load(name, sources, extra_cflags, extra_cuda_cflags, extra_ldfl
 def with_include_folders(module: PythonModule, line: int, folders: Sequence[str]) -> tuple[Edit, ...]:
     """The call of `load` on a line with more include folders on ROCm, given as seen from its file.
 
-    Nothing where the call cannot be read: arguments in a dictionary, or a module without `import os`.
+    Nothing where the call cannot be read: arguments in a dictionary.
     """
     calls = [one for one in module.calls(_LOAD) if one.lineno <= line <= (one.end_lineno or one.lineno)]
-    if not calls or not is_editable(module, calls[-1]) or not _imports_os(module):
+    if not calls or not is_editable(module, calls[-1]):
         return ()
     call = calls[-1]
     if any(one.arg is None for one in call.keywords) or any(isinstance(one, ast.Starred) for one in call.args):
         return ()
-    added = ", ".join(_from_this_file(folder) for folder in folders).encode()
+    os = "os" if _imports_os(module) else '__import__("os")'
+    added = ", ".join(_from_this_file(os, folder) for folder in folders).encode()
     given = next((one.value for one in call.keywords if one.arg == _FOLDERS), None)
     given = call.args[_POSITION] if given is None and len(call.args) > _POSITION else given
     if given is None:
@@ -43,9 +44,9 @@ def _operand(module: PythonModule, node: ast.expr) -> bytes:
     return text if isinstance(node, (ast.List, ast.Name, ast.Attribute, ast.Call)) else b"(" + text + b")"
 
 
-def _from_this_file(folder: str) -> str:
-    here = "os.path.dirname(os.path.abspath(__file__))"
-    return here if folder == "." else f'os.path.join({here}, "{folder}")'
+def _from_this_file(os: str, folder: str) -> str:
+    here = f"{os}.path.dirname({os}.path.abspath(__file__))"
+    return here if folder == "." else f'{os}.path.join({here}, "{folder}")'
 
 
 def _imports_os(module: PythonModule) -> bool:

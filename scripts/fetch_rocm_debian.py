@@ -128,7 +128,7 @@ def machine_source(etc_apt: Path = Path("/etc/apt")) -> ArchiveSource:
                 return source
     raise FetchError(
         f"no Debian archive entry in {etc_apt}/sources.list or {parts}. This script needs a Debian machine or "
-        "container; elsewhere install ROCm, or use the pip-only toolchain: pip install 'kernel-pytorch[toolchain]'"
+        "container; elsewhere install ROCm, or use the pip-only toolchain: pip install '.[toolchain]'"
     )
 
 
@@ -222,7 +222,7 @@ def require_programs() -> None:
     if missing:
         raise FetchError(
             f"{', '.join(missing)} not found. This script needs a Debian machine or container (no root); "
-            "elsewhere install ROCm, or use the pip-only toolchain: pip install 'kernel-pytorch[toolchain]'"
+            "elsewhere install ROCm, or use the pip-only toolchain: pip install '.[toolchain]'"
         )
 
 

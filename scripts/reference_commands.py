@@ -20,8 +20,8 @@ HEAD = """\
 
 Generated from the commands' own parsers by `make docs`; `kpt VERB --help` prints the same on a terminal.
 
-Exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error. Data goes to standard output, talk to standard
-error.
+Exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error. Data goes to standard output,
+messages to standard error.
 
 | command | |
 |---|---|

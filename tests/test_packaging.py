@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from kernel_pytorch.core.optional_packages import PACKAGES, pip_install
 from kernel_pytorch.core.toml_file import read_toml
 
 ROOT = Path(__file__).parents[1]
@@ -29,6 +30,13 @@ def test_declared_dependencies_are_free_of_torch() -> None:
     names = [Requirement(text).name for text in dependencies]
     assert names
     assert not [name for name in names if FORBIDDEN.match(name)]
+
+
+def test_messages_name_the_packages_of_the_extras() -> None:
+    extras = project()["optional-dependencies"]
+    assert isinstance(extras, dict)
+    assert {name: tuple(extras[name]) for name in PACKAGES} == PACKAGES
+    assert pip_install("report") == 'pip install "jinja2>=3.1"'
 
 
 def test_extras() -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kernel_pytorch.cli.main import main, verb_summaries
+from kernel_pytorch.cli.main import GROUPS, main, parser_for, verb_summaries
+from kernel_pytorch.jobs.emulate import emulated_gpu
 from kernel_pytorch.version import VERSION
 
 
@@ -16,6 +17,10 @@ def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     for verb, summary in verb_summaries().items():
         assert f"  {verb} " in out
         assert summary in out
+
+
+def test_every_verb_is_in_one_group() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(verb_summaries())
 
 
 @pytest.mark.parametrize("verb", verb_summaries())
@@ -33,7 +38,7 @@ def test_no_verb_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "verbs:" in captured.err
+    assert "verbs, by what you want to do" in captured.err
 
 
 @pytest.mark.parametrize(
@@ -69,3 +74,27 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pyte
     assert main(["skill", "port", "--out", str(tmp_path / "file" / "inside")]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"kpt: {tmp_path}") and said.count("\n") == 1
+
+
+def test_help_of_golden_names_the_options_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    for action, own in (("record", "--out DIR"), ("check", "--no-referee")):
+        assert main(["golden", action, "--help"]) == 0
+        out = capsys.readouterr().out
+        assert own in out and "--program FILE" in out and "--max-launches N" in out and "strict: no TF32" in out
+
+
+@pytest.mark.parametrize(
+    ("verb", "old", "new"),
+    [
+        ("hipify", ["a.cu", "--output", "x"], ["a.cu", "--out", "x"]),
+        ("emulate", ["a.hip", "--gpu", "gfx942"], ["a.hip", "--arch", "gfx942"]),
+    ],
+)
+def test_old_option_names_mean_the_same(verb: str, old: list[str], new: list[str]) -> None:
+    parser = parser_for(verb)
+    assert parser.parse_args(old) == parser.parse_args(new)
+
+
+def test_a_target_names_its_usual_gpu() -> None:
+    assert emulated_gpu("gfx942") == emulated_gpu("mi300x")
+    assert emulated_gpu("gfx1100") == emulated_gpu("rx7900xtx")

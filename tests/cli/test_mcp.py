@@ -274,7 +274,7 @@ def test_without_the_sdk_the_command_is_named(
 
     monkeypatch.setattr(metadata, "version", missing)
     assert main(["mcp"]) == 2
-    assert 'pip install "kernel-pytorch[mcp]"' in capsys.readouterr().err
+    assert 'pip install "mcp>=2"' in capsys.readouterr().err
     monkeypatch.setattr(metadata, "version", lambda name: "1.27.0")
     assert main(["mcp"]) == 2
     assert "too old" in capsys.readouterr().err

@@ -68,8 +68,29 @@ def test_scan(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "model.py:5:38: KP601" in said.out
     assert "third_party" not in said.out
     assert "left alone: third_party" in said.err
-    assert "phase 6 torch.compile             yes" in said.err
+    assert "6 torch.compile" in said.err and "phase 6" not in said.err
+    assert "hours" not in said.err  # nothing is left for a person
+    assert main(["scan", str(project), "-v"]) == 1
+    assert "phase 6 torch.compile             yes" in capsys.readouterr().err
     assert texts(project) == before
+
+
+def test_one_of_a_thing_is_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    main(["scan", str(tmp_path), "--select", "KP601", "-v"])
+    said = capsys.readouterr().err
+    assert "1 file looked at, 1 finding\n" in said and "torch.compile in 1 file, 1 place to look at" in said
+
+
+def test_a_copied_helper_header_of_nvidias_takes_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    guards = "".join(f"#ifdef {name}\nint f{name}();\n#endif\n" for name in ("_CUFFT_H_", "CUSPARSEAPI", "CURAND_H_"))
+    for name in ("helper_cuda.h", "own.h"):
+        (tmp_path / name).write_text(f"#include <cuda_runtime.h>\n{guards}")
+    main(["scan", str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    (helper,) = [line for line in lines if line.startswith("helper_cuda.h")]
+    assert helper == "helper_cuda.h: NVIDIA's helper header, 3 findings: KP277 3 [3 automatic]"
+    assert sum(line.startswith("own.h:") for line in lines) == 3
 
 
 def test_scan_json_and_sarif(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,6 +26,12 @@ def test_errors_pickle_with_all_they_know(error: errors.AMDBackendError) -> None
     assert again.__dict__ == error.__dict__
 
 
+def test_a_second_string_is_part_of_the_message() -> None:
+    error = errors.ROCmNotAvailableError("no ROCm", "libamdhip64.so is missing")
+    assert str(error) == "no ROCm: libamdhip64.so is missing"
+    assert error.details == {"detail": "libamdhip64.so is missing"}
+
+
 def test_hierarchy() -> None:
     assert all(isinstance(error, errors.AMDBackendError) for error in SAMPLES)
     assert isinstance(SAMPLES[-1], ValueError)

@@ -91,6 +91,13 @@ def test_every_page_is_in_the_navigation() -> None:
     assert named == {name for name in there if not name.startswith("rules/KP")}
 
 
+def test_nobody_is_told_to_install_a_package_that_is_not_published() -> None:
+    """From a checkout or a repository only; a release takes this test out."""
+    asked = re.compile(r"pip install [\"']?kernel[-_]pytorch(?!\S* @ )")
+    pages = [ROOT / "README.md", *DOCS.rglob("*.md"), *SOURCE.rglob("*.py"), *SOURCE.rglob("*.md")]
+    assert [path for path in pages if asked.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_reference_pages_are_current() -> None:
     stale = script("generate_reference").stale()
     assert stale == [], f"out of date: {stale}; run `make docs`"

@@ -91,14 +91,14 @@ def test_a_picture_needs_matplotlib_and_says_so(
         assert picture.read_bytes().startswith(b"\x89PNG")
     else:
         assert status == 2
-        assert "kernel-pytorch[plots]" in capsys.readouterr().err
+        assert 'pip install "matplotlib>=3.8"' in capsys.readouterr().err
 
 
 def test_diff_of_a_trace_and_a_saved_profile(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "saved.json"
     main(["profile", str(trace), "--save", str(saved)])
     capsys.readouterr()
-    assert main(["profile", "diff", str(trace), str(saved)]) == 0
+    assert main(["profile", "compare", str(trace), str(saved)]) == 0
     text = capsys.readouterr().out
     assert re.search(r"total +0\.368 +0\.368 +\+0\.000 +1\.00", text)
     assert main(["profile", "diff", str(trace), str(saved), "--json"]) == 0

@@ -15,7 +15,7 @@ def test_a_setup_py_with_findings_counts_as_a_build_file(tmp_path: Path) -> None
     found = Finding("KP420", "setup.py", 1, 1, "a flag of nvcc", Safety.SAFE)
     build = phases(discover(tmp_path), [found])[3]
     assert build.applies
-    assert build.reason == "1 build files, 1 places in them"
+    assert build.reason == "1 build file, 1 place in them"
     assert not phases(discover(tmp_path), [])[3].applies
 
 

@@ -48,7 +48,7 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a compilation database"):
         CompileCommands(tmp_path / "other.json")
     known = CompileCommands(database(tmp_path, command='cc "unclosed'))
-    with pytest.raises(UsageError, match=r"not in .*which has 1 files"):
+    with pytest.raises(UsageError, match=r"not in .*which has 1 file"):
         known.flags_for(tmp_path / "b.hip")
     with pytest.raises(UsageError, match="cannot be split"):
         known.flags_for(tmp_path / "src/a.hip")

@@ -84,3 +84,13 @@ def rocm_device_or_cpu(device_id: int) -> torch.device:
     if not found.devices or not torch.cuda.is_available():
         return torch.device("cpu")
     return torch.device("cuda", choose_device(device_id, found.devices))
+
+
+def stood_in_memory_bytes(device_id: int) -> int:
+    """Memory of the AMD GPU that `core.platform.using` stands in for; 0 where there is none, or a real one."""
+    import torch
+
+    found = find_devices("amd")
+    if not found.devices or torch.cuda.is_available():
+        return 0
+    return found.devices[choose_device(device_id, found.devices)].memory_bytes

@@ -19,7 +19,7 @@ class MemoryStats:
     On a GPU the figures are those of torch's allocator: `free_mb` is what can still be allocated (the device's free
     memory and what the allocator holds unused, within max_memory_fraction), `fragmentation_percent` the part of
     reserved memory that is free but only as pieces of used blocks. On the CPU `total_mb` and `free_mb` are the
-    host's, and the rest counts what the memory manager handed out.
+    host's, or those of the GPU that is stood in for, and the rest counts what the memory manager handed out.
     """
 
     total_mb: float

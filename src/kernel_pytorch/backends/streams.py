@@ -53,6 +53,7 @@ class HostStream:
 class HostEvent:
     """A point in host time."""
 
+    name: str = ""
     recorded_s: float | None = field(default=None)
 
     def record(self, stream: object = None) -> None:
@@ -90,8 +91,8 @@ def make_stream(name: str, priority: int, device: torch.device) -> torch.cuda.St
     return torch.cuda.Stream(device, priority=priority)
 
 
-def make_event(device: torch.device, timing: bool) -> torch.cuda.Event | HostEvent:
+def make_event(name: str, device: torch.device, timing: bool) -> torch.cuda.Event | HostEvent:
     """An event of the device."""
     import torch
 
-    return torch.cuda.Event(enable_timing=timing) if device.type == "cuda" else HostEvent()
+    return torch.cuda.Event(enable_timing=timing) if device.type == "cuda" else HostEvent(name)

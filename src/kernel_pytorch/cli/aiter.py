@@ -4,7 +4,7 @@
     kpt aiter model.py:make --gfx gfx942 --compute-units 304      what an MI300X's table has, without one
     kpt aiter model.py:make --aiter DIR --run                     and tune what is missing (minutes per shape)
 
-For a shape that is not in its tuning table aiter's gemm_a16w16 calls F.linear, without a word and without a benefit.
+If a shape is not in its tuning table, aiter's gemm_a16w16 calls F.linear and does not say so: nothing is gained.
 This lists the shapes of all linear layers in one call of TARGET (module:function or file.py:function that returns
 (model, inputs)), says which the table has, and writes the others to FOLDER for aiter's tuner. Exit 1 if shapes are
 missing.
@@ -17,7 +17,7 @@ import json
 import sys
 from pathlib import Path
 
-SUMMARY = "which GEMM shapes of a model aiter has tuned kernels for; writes and runs the tuner's input (AMD)"
+SUMMARY = "which GEMM shapes of a model AMD's aiter has tuned kernels for; runs its tuner"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,11 +1,11 @@
-"""Time a model or a function so that the figure holds up; several targets are compared in turns.
+"""Time a model or a function, with intervals you can trust. Several targets are measured in turns and compared.
 
   kpt bench module:function                  one target: (model, inputs), a callable, or a dictionary
   kpt bench file.py:before file.py:after     B against A: faster, slower, same or undecided
   kpt bench compare old.jsonl new.jsonl      two saved benchmarks; exit 1 if B is slower
 
 FILE#-2 is the entry before the last of a history, FILE#-1:NAME a target in it. Compilation and the first call are
-reported apart and never mixed in. Without a GPU the figures are the CPU's and labelled so."""
+reported separately. Without a GPU the figures are the CPU's and labelled so."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.perf.bench.result import BenchReport
     from kernel_pytorch.perf.bench.target import Target
 
-SUMMARY = "time a model or function so that the figure holds up; compare several"
+SUMMARY = "time a model or function, with intervals you can trust; compare several"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

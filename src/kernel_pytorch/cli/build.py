@@ -8,7 +8,8 @@
     kpt build out/kernels.gfx942.hsaco                   the table of a file that is compiled already
     kpt build --toolchain                                which compiler would be used, and what the others lack
 
-Needs no AMD GPU and no ROCm: pip install "kernel-pytorch[toolchain]" is enough. What follows `--` goes to the compiler.
+Needs no AMD GPU and no ROCm: pip install ziglang==0.17.0 "triton>=3.5" is enough. What follows `--` goes to the
+compiler.
 """
 
 from __future__ import annotations

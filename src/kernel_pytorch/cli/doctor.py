@@ -1,4 +1,4 @@
-"""Is this machine fit for ROCm, and what will bite.
+"""Is this machine fit for ROCm, and what has to be fixed?
 
     kpt doctor                       what is red or yellow; exit 1 if anything is red
     kpt doctor --fix                 the commands that would repair it
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.core.devices import DeviceInfo
     from kernel_pytorch.doctor.shell_block import BlockTarget
 
-SUMMARY = "is this machine fit? what will bite?"
+SUMMARY = "is this machine fit for ROCm, and what has to be fixed?"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

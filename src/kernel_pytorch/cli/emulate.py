@@ -4,7 +4,7 @@
     kpt emulate reduce.cu --gpu mi300x -- 1000 7       CUDA is ported first; what follows `--` goes to the program
     kpt emulate ./a.out --gpu rx7900xtx                an executable that carries code for that GPU
     kpt emulate reduce.cu --compare rx7900xtx,mi300x   run at wave 32 and at wave 64 and compare
-    kpt emulate reduce.hip --check memory,races        find what the hardware hides
+    kpt emulate reduce.hip --check memory,races        find faults that hardware hides
     kpt emulate reduce.hip --profile                   instructions, divergence, coalescing, hot source lines
     kpt emulate kernels.hsaco                          translate every kernel of a code object; nothing is run
     kpt emulate reduce.cu --source --check races       CUDA's own meaning, from source: no lockstep, all checked
@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.cli.arguments.commands import command_words, keep_words_after_dashes
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,13 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "files", nargs="+", type=Path, metavar="PROGRAM", help=".hip or .cu sources, an executable, or a .hsaco"
     )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--gpu", metavar="NAME", help=f"the GPU to emulate (default {DEFAULT_GPU})")
+    where.add_argument(
+        "--gpu", "--arch", dest="gpu", metavar="NAME", help=f"the GPU, or its gfx target (default {DEFAULT_GPU})"
+    )
     where.add_argument("--compare", metavar="A,B", help="run on each of these and compare with the first")
     look = parser.add_argument_group("what to look for")
     look.add_argument("--check", default="", metavar="LIST", help="memory (bounds, freed, unwritten), races")
     look.add_argument("--profile", action="store_true", help="count instructions, divergence, memory traffic by line")
     look.add_argument(
-        "--whole-pages", action="store_true", help="buffers as drivers give them: a small overrun goes on, unseen"
+        "--whole-pages",
+        action="store_true",
+        help="round buffers up to pages, as drivers do: small overruns go unnoticed",
     )
     look.add_argument("--shuffle-blocks", action="store_true", help="run blocks in random order")
     source = parser.add_argument_group("from source")
@@ -64,12 +69,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("-l", dest="libraries", action="append", default=[], metavar="NAME", help="link hipblas, ...")
     how.add_argument("-O", dest="optimization", metavar="LEVEL", help="3, or 1 with --source")
     how.add_argument("--std", default="c++17", metavar="STANDARD", help="C++ standard (c++17)")
-    how.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
+    how.add_argument(
+        "--untranslated", action="store_true", help="of a .cu, translate the names only, not the lane logic"
+    )
     parser.add_argument("--under", metavar="COMMAND", help="start the program with this: 'gdb --args', valgrind")
     limits = parser.add_argument_group("limits")
     limits.add_argument("--threads", type=int, metavar="N", help="CPU threads (default: all cores)")
     limits.add_argument("--timeout", type=float, metavar="S", help="stop the program after this time")
-    limits.add_argument("--watchdog", type=float, default=60.0, metavar="S", help="a kernel without progress (60)")
+    limits.add_argument(
+        "--watchdog",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="stop a kernel that makes no progress for this long (60)",
+    )
     limits.add_argument("--memory", type=float, metavar="GB", help="device memory (default: the GPU's)")
     parser.add_argument("--json", action="store_true", help="the report as JSON on stdout, the program's output in it")
     parser.set_defaults(arguments=[])
@@ -188,7 +201,9 @@ def _translate_only(args: argparse.Namespace) -> int:
 
     found = translate_code_objects(args.files, _settings(args))
     for one in found:
-        _say(f"{one.file}: {len(one.kernels)} kernels can be emulated; run the program that launches them, or use")
+        _say(
+            f"{one.file}: {counted(len(one.kernels), 'kernel')} to emulate; run the program that launches them, or use"
+        )
         _say("kernel_pytorch.emulate.launch from Python")
     if args.json:
         print(json.dumps({"schema": 1, "code_objects": to_plain(found)}, indent=2))
@@ -239,7 +254,8 @@ def _print_outcome(args: argparse.Namespace, outcome: Outcome) -> None:
     if not args.compare and outcome.exit_code != 0:
         _say(f"the program {ending(outcome)}")
     kernels = sum(launch.seconds for launch in outcome.events.launches)
-    _say(f"{outcome.gpu}: {len(outcome.events.launches)} launches, {kernels:.2f} s in kernels on this CPU")
+    launches = counted(len(outcome.events.launches), "launch", "launches")
+    _say(f"{outcome.gpu}: {launches}, {kernels:.2f} s in kernels on this CPU")
     for name in outcome.events.unsupported:
         _say(f"not emulated: {name} returned an error to the program")
 

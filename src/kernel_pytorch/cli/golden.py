@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
     from kernel_pytorch.verify.kernels.run import ProgramRun
 
-SUMMARY = "reference tensors across machines and vendors: record here, check there"
+SUMMARY = "record what a model computes on one machine, and check it on another"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,33 +43,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record = actions.add_parser(
         "record",
         help="run the model and keep what it computed",
-        description="Keeps what every module takes and gives, forward and backward: inputs, outputs, the loss (the "
+        description="Keeps what every module takes and gives, forward and backward: inputs, outputs, the loss (the\n"
         "model's own, or a fixed sum of its outputs), and the gradients of parameters, inputs and modules.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     record.add_argument("target", help="module:function returning (model, inputs)")
-    record.add_argument("--out", type=Path, required=True, metavar="DIR")
+    record.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the record")
     record.add_argument("--depth", type=int, metavar="N", help="levels of the module tree (default: all)")
     record.add_argument("--repeats", type=int, default=10, metavar="N", help="runs to measure noise (default 10)")
-    record.add_argument("--max-mb", type=float, default=1024.0, help="size of the whole record (default 1024)")
-    record.add_argument("--max-tensor-mb", type=float, default=64.0, help="larger tensors are sampled (default 64)")
-    record.add_argument("--mode", choices=("strict", "production", "both"), default="both")
+    record.add_argument(
+        "--max-mb", type=float, default=1024.0, metavar="MB", help="size of the whole record (default 1024)"
+    )
+    record.add_argument(
+        "--max-tensor-mb", type=float, default=64.0, metavar="MB", help="larger tensors are sampled (default 64)"
+    )
+    _mode_argument(record)
     record.add_argument("--weights", action="store_true", help="put the weights into the record")
     record.add_argument("--forward-only", action="store_true", help="leave out the backward pass")
-    check = actions.add_parser("check", help="replay a record here and compare")
+    check = actions.add_parser(
+        "check",
+        help="replay a record here and compare",
+        description="Runs the model on the record's inputs, module by module, and names what differs.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     check.add_argument("target", help="module:function returning (model, inputs)")
     check.add_argument("folder", type=Path, metavar="DIR", help="a golden record")
-    check.add_argument("--mode", choices=("strict", "production", "both"), default="both")
+    _mode_argument(check)
     check.add_argument("--no-referee", action="store_true", help="do not run the float64 referee on the CPU")
     check.add_argument("--plot", type=Path, metavar="FILE.svg", help="write the error by depth as a picture")
     show = actions.add_parser("show", help="what a record holds")
-    show.add_argument("folder", type=Path, metavar="DIR")
+    show.add_argument("folder", type=Path, metavar="DIR", help="a golden record")
     compare = actions.add_parser("compare", help="two records of programs, kernel by kernel")
     compare.add_argument("reference", type=Path, metavar="DIR", help="the record of the original")
     compare.add_argument("folder", type=Path, metavar="DIR", help="the record of the port")
     # `record --program` and `check --program` take other words than those for models: parsers of their own.
-    record_program = actions.add_parser("record-program", prog="kpt golden record --program")
-    record_program.add_argument("--out", type=Path, required=True, metavar="DIR")
-    check_program = actions.add_parser("check-program", prog="kpt golden check --program")
+    record_program = actions.add_parser("record-program", prog="kpt golden record")
+    record_program.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the record")
+    check_program = actions.add_parser("check-program", prog="kpt golden check")
     check_program.add_argument("folder", type=Path, metavar="DIR", help="the record of the original")
     for sub in (record_program, check_program):
         _program_arguments(sub)
@@ -77,25 +87,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("-v", "--verbose", action="store_true", help="also list launches that are the same")
     for sub in (record, check, show, compare, record_program, check_program):
         sub.add_argument("--json", action="store_true", help="data as JSON")
+    for sub, of_program in ((record, record_program), (check, check_program)):
+        sub.epilog = f"For a program in place of a model:\n\n{of_program.format_help()}"
     parser.set_defaults(arguments=[])
     _split_words(parser)
 
 
+def _mode_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--mode",
+        choices=("strict", "production", "both"),
+        default="both",
+        help="strict: no TF32, no reduced sums, deterministic; production: as the model runs (default both)",
+    )
+
+
 def _program_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--program", type=Path, required=True, metavar="FILE", help="an executable; or a .cu, .hip")
-    parser.add_argument("--gpu", metavar="NAME", help="emulate this AMD GPU (default: this machine's own GPU)")
+    parser.add_argument(
+        "--program", type=Path, required=True, metavar="FILE", help="an executable, or a .cu or .hip source"
+    )
+    parser.add_argument(
+        "--gpu", "--arch", dest="gpu", metavar="NAME", help="emulate this AMD GPU (default: this machine's own GPU)"
+    )
     parser.add_argument(
         "--repeats", type=int, default=3, metavar="N", help="identical runs to measure noise (default 3)"
     )
-    parser.add_argument("--max-mb", type=float, default=1024.0, help="size of the whole record (default 1024)")
-    parser.add_argument("--max-buffer-mb", type=float, default=64.0, help="the first part of larger ones (default 64)")
+    parser.add_argument(
+        "--max-mb", type=float, default=1024.0, metavar="MB", help="size of the whole record (default 1024)"
+    )
+    parser.add_argument(
+        "--max-buffer-mb",
+        type=float,
+        default=64.0,
+        metavar="MB",
+        help="of a larger buffer, keep the first part (default 64)",
+    )
     parser.add_argument("--max-launches", type=int, default=1000, metavar="N", help="launches to record (default 1000)")
     parser.add_argument("--timeout", type=float, metavar="S", help="stop the program after this time")
     parser.add_argument(
         "-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR", help="a folder of headers"
     )
     parser.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
-    parser.add_argument("--untranslated", action="store_true", help="map the names of a .cu only, leave its lane logic")
+    parser.add_argument(
+        "--untranslated", action="store_true", help="of a .cu, translate the names only, not the lane logic"
+    )
 
 
 def _split_words(parser: argparse.ArgumentParser) -> None:

@@ -25,14 +25,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernel_pytorch.jobs.hipify import HipifyResult
 
-SUMMARY = "CUDA source to HIP, one file to stdout or a tree below -o OUT"
+SUMMARY = "translate CUDA source to HIP: one file to stdout, or a tree below -o OUT"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `kpt hipify`."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="FILE", help="CUDA sources or folders")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("-o", "--output", type=Path, metavar="OUT", help="file (for one FILE) or folder to write")
+    where.add_argument(
+        "-o",
+        "--out",
+        "--output",
+        dest="output",
+        type=Path,
+        metavar="OUT",
+        help="file (for one FILE) or folder to write",
+    )
     where.add_argument("--stdout", action="store_true", help="write to standard output (the default for one FILE)")
     where.add_argument("--examine", action="store_true", help="translate nothing, show the figures and findings")
     parser.add_argument("--stats", action="store_true", help="show figures per file and in all on standard error")

@@ -1,4 +1,4 @@
-"""What torch.compile would run on a GPU that is not here: captured with fake tensors, compiled for it, read, estimated.
+"""What torch.compile would run on a GPU you do not have: captured with fake tensors, compiled for it, read, estimated.
 
   kpt inspect module:function --arch gfx942,gfx1100,sm_90     kernels, registers, LDS, spills, expected times, diff
   kpt inspect module:function --arch gfx942 --run             and execute them on the emulated GPU, against eager
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 
-SUMMARY = "what torch.compile would run on a GPU that is not here, compiled for it"
+SUMMARY = "what torch.compile would run on a GPU you do not have, compiled for it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.standard_streams import NO_ROOM, finish, not_arrived, prepare_streams, say
 from kernel_pytorch.version import VERSION
 
@@ -32,15 +33,25 @@ NOT_VERBS = {"__init__", "main"}
 # What a user brings, or not: we never install these by ourselves.
 OPTIONAL = {
     "torch": "install the torch that fits your GPU, or `pip install torch` for a CPU one",
-    "triton": 'pip install "kernel-pytorch[toolchain]"',
+    "triton": pip_install("toolchain"),
     "numpy": "pip install numpy",
+}
+
+PURPOSE = "Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast."
+# The verbs in the order in which a port needs them.
+GROUPS = {
+    "check": ("doctor", "deps", "scan", "explain"),
+    "port": ("port", "hipify"),
+    "verify": ("verify", "build", "emulate", "golden"),
+    "measure": ("bench", "profile", "inspect", "optimize", "aiter"),
+    "agents": ("skill", "mcp"),
 }
 
 EPILOG = """\
 where to start: `kpt doctor`, then `kpt scan PATH`, `kpt port PATH`, `kpt verify PATH`
 exit status: 0 clean, 1 findings or failed checks, 2 usage or tool error, 70 internal error (a fault of kpt),
              74 the output could not be written, 141 its reader has gone
-`kpt VERB --help` tells more about a verb."""
+`kpt VERB --help` tells more about a verb; `kpt explain CODE` about a finding."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -134,10 +145,13 @@ def _module(verb: str) -> ModuleType:
 
 def _top_parser(verbs: dict[str, str]) -> argparse.ArgumentParser:
     width = max(map(len, verbs), default=0)
-    listing = "\n".join(f"  {name:<{width}}  {summary}" for name, summary in verbs.items())
+    groups = "\n".join(
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {verbs[name]}" for name in names)])
+        for title, names in GROUPS.items()
+    )
     parser = _Parser(
         prog="kpt",
-        description=f"Move CUDA and PyTorch code to AMD GPUs, verify the port, make it fast.\n\nverbs:\n{listing}",
+        description=f"{PURPOSE}\n\nverbs, by what you want to do\n\n{groups}",
         epilog=EPILOG,
         usage="kpt [-h] [--version] [--traceback] VERB ...",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -7,8 +7,8 @@
     kpt mcp --list                the tools and their schemas as JSON; serves nothing
 
 A call is a `kpt` process of its own and gives back that verb's JSON. `port` is a dry run unless a call says write.
-Needs the official SDK: pip install "kernel-pytorch[mcp]". The root bounds what calls may name; it is no sandbox for the
-programs that `emulate` and `verify` run.
+Needs the official SDK: pip install "mcp>=2" "jsonschema>=4.20". The root limits what calls may name; it is no sandbox
+for the programs that `emulate` and `verify` run.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import sys
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 
 SUMMARY = "serve the verbs to coding agents (Model Context Protocol, stdio)"
-HOW = 'pip install "kernel-pytorch[mcp]"'
+HOW = pip_install("mcp")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

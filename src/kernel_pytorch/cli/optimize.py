@@ -1,10 +1,10 @@
-"""Makes a model faster step by step, and keeps a step only where the outputs hold and the time is less beyond noise.
+"""Makes a model faster step by step; a step stays only if the outputs are right and the time is shorter beyond noise.
 
   kpt optimize module:function               climb with what it returns: (model, inputs) or a dictionary
   kpt optimize file.py:make --budget 300     stop after five minutes, whatever is left
-  kpt optimize file.py:make --resume         go on with the ledger in --out
+  kpt optimize file.py:make --resume         continue with the ledger in --out
   kpt optimize file.py:make --levels 2-3 --skip graph_capture
-  kpt optimize --list                        the rungs there are
+  kpt optimize --list                        the steps there are; kpt calls one a rung
 
 Levels: 1 environment, 2 torch.compile and graphs, 3 model surgery, 4 kernels and Inductor tuning, 5 vendor kernels.
 Every rung is predicted from a profile, applied to a new tree (the model itself is never changed), checked on fresh
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.perf.ladder.climb import Event
     from kernel_pytorch.perf.ladder.optimize import Optimized
 
-SUMMARY = "make a model faster rung by rung; keep what is right and measurably faster"
+SUMMARY = "make a model faster step by step; keep what is right and measurably faster"
 
 OUT = Path("kpt-optimized")
 BUDGET_S = 1800.0
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     long = parser.add_argument_group("how long")
     long.add_argument("--budget", type=float, default=BUDGET_S, metavar="S", help="seconds at most (default 1800)")
     long.add_argument("--measure", type=float, default=4.0, metavar="S", help="seconds per measurement (default 4)")
-    long.add_argument("--resume", action="store_true", help="go on with the ledger in --out")
+    long.add_argument("--resume", action="store_true", help="continue with the ledger in --out")
     out = parser.add_argument_group("output")
     out.add_argument("--out", type=Path, default=OUT, metavar="DIR", help=f"folder of the result (default {OUT})")
     out.add_argument("--json", action="store_true", help="ledger and recipe as one JSON object")

@@ -5,14 +5,14 @@
     kpt port PATH --out ported       a ported copy
     kpt port PATH --arch gfx942,gfx1100 --html port.html
 
-Every change is inside a gate or in a new file. Before anything is shown or written, the isolation check folds the gates
-to "not ROCm" and compares with the original; a file that fails is left as it was and reported. Where a HIP compiler is
-found, the ported sources are built for `--arch`. What the compiler objects to is repaired where a repair is known
-(KP211, KP280 to KP293) and built again; what is left is shown with the compiler's words. Defaults come from
-`[tool.kernel_pytorch]` in the project's pyproject.toml; what is said here wins.
+Every change is inside a gate (`#if defined(USE_ROCM)`, `if IS_ROCM`) or in a new file. Before anything is shown or
+written, the isolation check closes the gates and compares with the original. A file that fails is left as it was and
+reported. If there is a HIP compiler, the ported sources are built for `--arch`. Known errors are repaired (KP211, KP280
+to KP293) and built again; the others are shown in the compiler's words. Defaults come from
+`[tool.kernel_pytorch]` in the project's pyproject.toml; options given here win.
 
-A project that builds an extension is installed on a copy, with a ROCm torch that is stood in for and without network:
-conditions that stop it or drop kernels get a gate. This runs the project's setup.py; `--no-run` leaves it out.
+A project that builds an extension is installed on a copy, with a stand-in for a ROCm torch and without network:
+conditions that stop the install or drop kernels get a gate. This runs the project's setup.py; `--no-run` leaves it out.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.cli.scan import add_selection, selection_of
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.jobs.added_files import ADDED
 
@@ -188,7 +189,7 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     proof = "the original is untouched" if is_copy else "NVIDIA path proven unchanged in all of them"
     if not result.patches:
         proof = "nothing could be proven" if result.refused else "nothing to change"
-    print(f"{args.path}: {len(result.patches)} files {verb}, layout {result.layout}; {proof}", file=out)
+    print(f"{args.path}: {counted(len(result.patches), 'file')} {verb}, layout {result.layout}; {proof}", file=out)
     for verdict in result.refused:
         print(f"left as it was, not proven: {verdict}", file=out)
     for check in result.install.checks:
@@ -206,6 +207,9 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
         if check.status.value != "pass":
             print(f"  {check.check}: {check.detail}", file=out)
     left, held = len(result.left), len(result.held)
-    print(f"left for a person: {left} findings; held for a review: {held} (`kpt port --json` lists them)", file=out)
+    print(
+        f"left for a person: {counted(left, 'finding')}; held for a review: {held} (`kpt port --json` lists them)",
+        file=out,
+    )
     if result.not_built:
         print(f"not built: {result.not_built}", file=out)

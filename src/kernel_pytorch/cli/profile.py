@@ -4,7 +4,7 @@
   kpt profile trace.json[.gz]         a chrome trace of torch.profiler, AMD or NVIDIA
   kpt profile results.db | *.csv | results.json | FOLDER     what rocprof, rocprofv2 or rocprofv3 wrote
   kpt profile saved.json              a profile saved with --save: plotted again without running
-  kpt profile diff A B                two of any of the above: before and after, AMD against NVIDIA
+  kpt profile compare A B             two of any of the above: before and after, AMD against NVIDIA
 
 Times of a run without a GPU are labelled CPU. Savings are predictions; `kpt bench` decides."""
 
@@ -30,7 +30,7 @@ BIG_FILE = 20 << 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Defines the options."""
-    parser.add_argument("what", nargs="+", metavar="TARGET|TRACE|ROCPROF", help="see above; `diff A B` compares two")
+    parser.add_argument("what", nargs="+", metavar="TARGET|TRACE|ROCPROF", help="see above; `compare A B` for two")
     parser.add_argument(
         "--gpu", metavar="NAME", help="the GPU the recording is of (mi300x, h200 ...), for the roofline"
     )
@@ -62,10 +62,10 @@ def run(args: argparse.Namespace) -> int:
     """Runs the verb."""
     from kernel_pytorch.core.findings import to_json
 
-    if args.what[0] == "diff":
+    if args.what[0] in ("compare", "diff"):  # `diff` is its older name
         return _diff(args)
     if len(args.what) != 1:
-        raise UsageError(f"one thing at a time, or `kpt profile diff A B`; got {' '.join(args.what)}")
+        raise UsageError(f"one thing at a time, or `kpt profile compare A B`; got {' '.join(args.what)}")
     profile = load_any(args.what[0], args)
     if args.save:
         from kernel_pytorch.perf.profile import save
@@ -94,7 +94,7 @@ def _diff(args: argparse.Namespace) -> int:
     from kernel_pytorch.report.profile_text import diff_text
 
     if len(args.what) != 3:
-        raise UsageError("kpt profile diff takes two profiles: kpt profile diff before.json after.json")
+        raise UsageError("kpt profile compare takes two profiles: kpt profile compare before.json after.json")
     found = diff(load_any(args.what[1], args), load_any(args.what[2], args))
     sys.stdout.write(to_json(found) + "\n" if args.json else diff_text(found, args.top))
     return 0

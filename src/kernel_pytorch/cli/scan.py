@@ -3,25 +3,34 @@
     kpt scan PATH                     findings on stdout, phases and effort on stderr; exit 1 if there are any
     kpt scan PATH --select KP3,KP601  only these codes
     kpt scan PATH --html scan.html    also a page to read
+    kpt scan PATH -v                  the phases with their reasons, however few findings there are
 
-Nothing is changed. Every finding has a code (`kpt explain CODE`), a place, and a class: automatic (`kpt port` rewrites
-it), review (`kpt port --unsafe` does), or a person's decision. Defaults come from `[tool.kernel_pytorch]` in the
-project's pyproject.toml; what is said here wins.
+Nothing is changed. Every finding has a code (`kpt explain CODE`), a place, and says who acts: automatic (`kpt port`
+rewrites it), review (`kpt port --unsafe` does), or a person. Defaults come from `[tool.kernel_pytorch]` in the
+project's pyproject.toml; options given here win. Copies of NVIDIA's helper headers (helper_cuda.h) take one line each;
+--json lists everything.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kernel_pytorch.core.findings import Finding
     from kernel_pytorch.jobs.scan import ScanResult
 
 SUMMARY = "what a port has to deal with: findings, phases, effort"
+
+FEW = 10  # findings that a reader has in view without a table of them
+# Headers that come with NVIDIA's samples; projects carry copies, and nobody edits those.
+NVIDIA_HELPERS = re.compile(r"(?:^|/)(?:helper_\w+|nvrtc_helper|drvapi_error_string)\.h$")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="everything as JSON on stdout")
     form.add_argument("--sarif", action="store_true", help="the findings as SARIF 2.1.0 on stdout, for code scanning")
     form.add_argument("--gcc", action="store_true", help="the findings as gcc prints messages, for editors and CI")
+    parser.add_argument("-v", "--verbose", action="store_true", help="always show the phases with their reasons")
     add_selection(parser)
 
 
@@ -87,12 +97,31 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         print(json.dumps(_document(result), indent=2))
     else:
-        from kernel_pytorch.core.findings import action
-
-        for finding in result.findings:
-            print(f"{finding} [{action(finding)}]")
-        _summary(result)
+        for line in _lines(result.findings):
+            print(line)
+        _summary(result, args.verbose)
     return 0 if result.ok else 1
+
+
+def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """A line for each finding; one for all of a copied helper header, at the place of its first."""
+    from kernel_pytorch.core.counted import counted
+    from kernel_pytorch.core.findings import action
+    from kernel_pytorch.core.printable import on_one_line
+
+    helpers: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if NVIDIA_HELPERS.search(finding.path):
+            helpers.setdefault(finding.path, []).append(finding)
+    for finding in findings:
+        same = helpers.get(finding.path, [])
+        if len(same) < 2:
+            yield f"{finding} [{action(finding)}]"
+        elif finding is same[0]:
+            codes = ", ".join(f"{code} {number}" for code, number in sorted(Counter(one.code for one in same).items()))
+            who = ", ".join(f"{number} {name}" for name, number in Counter(map(action, same)).items())
+            number_of = counted(len(same), "finding")
+            yield f"{on_one_line(finding.path)}: NVIDIA's helper header, {number_of}: {codes} [{who}]"
 
 
 def _document(result: ScanResult) -> dict[str, object]:
@@ -111,25 +140,29 @@ def _document(result: ScanResult) -> dict[str, object]:
     }
 
 
-def _summary(result: ScanResult) -> None:
+def _summary(result: ScanResult, verbose: bool) -> None:
+    from kernel_pytorch.core.counted import counted
     from kernel_pytorch.core.printable import on_one_line
     from kernel_pytorch.jobs.scan import unfit_dependencies
 
     out = sys.stderr
     skipped = [item.path for item in result.skipped]
     cost = result.effort
-    print(f"\n{result.root}: {sum(result.files.values())} files looked at, {len(result.findings)} findings", file=out)
+    seen = counted(sum(result.files.values()), "file")
+    print(f"\n{result.root}: {seen} looked at, {counted(len(result.findings), 'finding')}", file=out)
     if skipped:
         print(on_one_line(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}"), file=out)
-    for phase in result.phases:
-        print(f"  phase {phase.number} {phase.title:<26}{'yes' if phase.applies else 'no':<5}{phase.reason}", file=out)
-    for code, number in sorted(Counter(finding.code for finding in result.findings).items()):
-        print(f"  {code} {number:5d}", file=out)
-    print(
-        f"automatic {cost.automatic}, to review {cost.review}, for a person {cost.person}"
-        f" (roughly {cost.hours_low:g} to {cost.hours_high:g} hours of a person, an estimate by class)",
-        file=out,
-    )
+    if verbose or len(result.findings) > FEW:
+        for phase in result.phases:
+            applies = "yes" if phase.applies else "no"
+            print(f"  phase {phase.number} {phase.title:<26}{applies:<5}{phase.reason}", file=out)
+        for code, number in sorted(Counter(finding.code for finding in result.findings).items()):
+            print(f"  {code} {number:5d}", file=out)
+    else:
+        needed = ", ".join(f"{phase.number} {phase.title}" for phase in result.phases if phase.applies)
+        print(f"phases: {needed} (-v tells why)", file=out)
+    hours = f" ({cost.time}, an estimate by class)" if cost.time else ""
+    print(f"automatic {cost.automatic}, to review {cost.review}, for a person {cost.person}{hours}", file=out)
     names = unfit_dependencies(result.root)
     if names:
         shown = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")

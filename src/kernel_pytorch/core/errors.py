@@ -15,9 +15,14 @@ class UsageError(ValueError):
 
 
 class AMDBackendError(Exception):
-    """Base of all device and back-end errors. `details` holds machine-readable facts about the failure."""
+    """Base of all device and back-end errors. `details` holds machine-readable facts about the failure.
 
-    def __init__(self, message: str, details: Mapping[str, Any] | None = None) -> None:
+    A string as second argument becomes part of the message, and `details["detail"]`.
+    """
+
+    def __init__(self, message: str, details: Mapping[str, Any] | str | None = None) -> None:
+        if isinstance(details, str):
+            message, details = (f"{message}: {details}" if details else message), {"detail": details}
         super().__init__(message)
         self.message = message
         self.details: dict[str, Any] = dict(details or {})

@@ -1,1 +1,1 @@
-"""Is this machine fit, and what will bite: the checks behind `kpt doctor`."""
+"""Is this machine fit for ROCm, and what has to be fixed: the checks behind `kpt doctor`."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.children import check_not_stopped
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.process import ChildProcess, end_child, run_child, start_child
 from kernel_pytorch.toolchain.roots import package_directory
 
@@ -63,7 +64,7 @@ def find_host_compiler(prefer: str | None = None) -> HostCompiler:
         looked.append(" ".join(command))
     raise HostCompilerNotFoundError(
         f"no C compiler that can build translated kernels (looked at {', '.join(looked) or 'PATH'}). "
-        'Install gcc or clang, or: pip install "kernel-pytorch[toolchain]"'
+        f"Install gcc or clang, or: {pip_install('toolchain')}"
     )
 
 

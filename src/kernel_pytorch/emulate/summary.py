@@ -6,6 +6,7 @@ import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Outcome
 from kernel_pytorch.toolchain.kernel_symbols import readable_name
@@ -40,7 +41,7 @@ def profile_lines(events: Events) -> Iterator[str]:
         launches[launch.kernel] += 1
         totals[launch.kernel].update({name: int(value) for name, value in launch.counters.items()})
     for kernel, counts in totals.items():
-        yield f"{readable_name(kernel)}: {launches[kernel]} launches"
+        yield f"{readable_name(kernel)}: {counted(launches[kernel], 'launch', 'launches')}"
         yield from _counts(counts)
     by_line: Counter[tuple[str, int]] = Counter()
     for hot in events.hot_lines:

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import gpu_by_alias, target
 from kernel_pytorch.core.text_file import is_binary_source
@@ -186,7 +187,11 @@ def _on_original(built: BuildOutcome, trees: dict[Path, HipifiedTree]) -> BuildO
     if tree is None:
         return built
     left = [f"{finding}" for finding in tree.findings if not finding.edits]
-    note = f"translated from CUDA; {len(left)} findings are left for a person, the first: {left[0]}" if left else None
+    note = (
+        f"translated from CUDA; {counted(len(left), 'finding')} left for a person, the first: {left[0]}"
+        if left
+        else None
+    )
     messages = tuple(tree.on_original(message) for message in built.messages)
     return replace(built, file=str(tree.original), messages=messages, note=built.note or note)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Finding
-from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.hardware import GPU, gpu_by_alias, usual_gpu
 from kernel_pytorch.core.text_file import is_binary_source
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError
 from kernel_pytorch.emulate.codegen.emission import TranslationError
@@ -143,8 +143,9 @@ def lane_findings(files: Sequence[Path], include_dirs: Sequence[Path]) -> tuple[
 
 
 def emulated_gpu(name: str) -> GPU:
-    """The AMD product of that name. Raises UsageError for another vendor's."""
-    gpu = gpu_by_alias(name)
+    """The AMD product of that name, or the usual one of that target. Raises UsageError for another vendor's."""
+    gpu = usual_gpu(name) if name.startswith("gfx") else None
+    gpu = gpu or gpu_by_alias(name)
     if gpu.vendor != "amd":
         raise UsageError(f"{gpu.name} is not an AMD GPU: only those are emulated")
     return gpu

@@ -78,7 +78,7 @@ def _once(findings: list[Finding]) -> Iterator[Finding]:
     for first, *others in (
         sorted(group, key=lambda item: (item.path.count("/"), item.path)) for group in same.values()
     ):
-        more = f" ({len(others)} more files have it)" if others else ""
+        more = f" ({len(others)} more {'file has' if len(others) == 1 else 'files have'} it)" if others else ""
         yield replace(first, message=first.message + more)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import Project
@@ -92,36 +93,40 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
     python = len(project.of("python"))
     in_range = {number: sum(finding.code.startswith(f"KP{number}") for finding in findings) for number in range(2, 8)}
     around = [finding for finding in findings if finding.code.startswith(("KP1", "KP44"))]
-    kernels = f"{cuda} files with CUDA code" if cuda else "no CUDA C++ in the project"
+    kernels = f"{counted(cuda, 'file')} with CUDA code" if cuda else "no CUDA C++ in the project"
     named = set(project.of("cmake", "make"))
     building = [finding for finding in findings if finding.code.startswith(("KP40", "KP41", "KP42", "KP43"))]
     build = len(named | {finding.path for finding in building})
     uses = _uses(project)
     tuned = sum("TORCHINDUCTOR" in finding.message for finding in findings if finding.code == "KP447")
-    warps = f"{in_range[3]} places depend on the width of a warp"
+    warps = f"code that depends on the width of a warp: {counted(in_range[3], 'place')}"
     answers = {
         1: (
             bool(python or cuda),
-            f"{python} Python files, {kernels}, {len(around)} places in the environment, CI and deploy files",
+            f"{counted(python, 'Python file')}, {kernels}, {counted(len(around), 'place')} in the environment, CI and "
+            "deploy files",
         ),
         2: (bool(cuda), kernels),
         3: (
             bool(cuda),
             warps + ("; CUTLASS is rewritten by hand" if "cutlass" in uses.libraries else "") if cuda else kernels,
         ),
-        4: (bool(building or (cuda and build)), f"{build} build files, {len(building)} places in them"),
+        4: (
+            bool(building or (cuda and build)),
+            f"{counted(build, 'build file')}, {counted(len(building), 'place')} in them",
+        ),
         5: (
             bool(in_range[5] or uses.libraries),
-            f"{in_range[5]} places with NVIDIA's libraries, formats, Triton options or device queries"
+            f"{counted(in_range[5], 'place')} with NVIDIA's libraries, formats, Triton options or device queries"
             + "".join("; " + " -> ".join(_LIBRARIES[word]) for word in uses.libraries),
         ),
         6: (
             bool(in_range[6] or uses.compiles or tuned),
-            f"{uses.compiles} files use torch.compile, {in_range[6] + tuned} places that set it or Inductor",
+            f"torch.compile in {counted(uses.compiles, 'file')}, {counted(in_range[6] + tuned, 'place')} to look at",
         ),
         7: (
             bool(in_range[7] or uses.captures),
-            f"{uses.captures} files capture graphs, {in_range[7]} places to look at",
+            f"graphs captured in {counted(uses.captures, 'file')}, {counted(in_range[7], 'place')} to look at",
         ),
         8: (True, "always"),
     }
@@ -137,6 +142,15 @@ class Effort:
     person: int
     hours_low: float
     hours_high: float
+
+    @property
+    def time(self) -> str:
+        """A person's time in words; nothing where there is nothing for a person to do."""
+        if not self.hours_high:
+            return ""
+        if self.hours_high < 1:
+            return "less than an hour"
+        return f"roughly {self.hours_low:g} to {self.hours_high:g} hours"
 
 
 def effort(findings: Sequence[Finding]) -> Effort:

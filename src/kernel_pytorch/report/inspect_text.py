@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.perf.inspect.view import Inspection, LaunchStep, SourceLine, TargetView, TritonKernel
 
 
@@ -24,8 +25,9 @@ def view_text(view: TargetView, top: int) -> str:
         lines.append(f"  FAILED: {view.failure}")
     launches = sum(step.kind == "triton" for step in view.steps)
     lines.append(
-        f"  {view.graphs} graphs, {len(view.breaks)} breaks, {len(view.steps)} steps: {launches} launches of "
-        f"{len(view.kernels)} generated kernels, {len(view.steps) - launches} library calls"
+        f"  {counted(view.graphs, 'graph')}, {counted(len(view.breaks), 'break')}, {counted(len(view.steps), 'step')}: "
+        f"{counted(launches, 'launch', 'launches')} of {counted(len(view.kernels), 'generated kernel')}, "
+        f"{counted(len(view.steps) - launches, 'library call')}"
     )
     if view.total_best_us is not None and view.total_expected_us is not None:
         lines.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.verify.kernels.record_comparison import BufferResult, KernelComparison, LaunchResult
 
 _FAULTS_SHOWN = 5
@@ -15,7 +16,8 @@ def comparison_lines(result: KernelComparison, verbose: bool = False) -> Iterato
     """Lines for a person; `verbose` also lists what is the same."""
     counts = Counter(one.status for one in result.launches)
     said = ", ".join(f"{number} {status}" for status, number in counts.items())
-    yield f"{result.program}: {'same' if result.ok else 'DIFFERS'}: {len(result.launches)} launches: {said}"
+    launches = counted(len(result.launches), "launch", "launches")
+    yield f"{result.program}: {'same' if result.ok else 'DIFFERS'}: {launches}: {said}"
     yield f"  recorded on {result.recorded_on}, checked on {result.checked_on}"
     first = result.first_fault
     if first is not None:

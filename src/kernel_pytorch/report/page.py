@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.whole_file import write_whole
 
-MISSING = 'an HTML page needs jinja2, which is not installed: pip install "kernel-pytorch[report]"'
+MISSING = f"an HTML page needs jinja2, which is not installed: {pip_install('report')}"
 
 
 def render(template: str, **values: Any) -> str:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.perf.classify.classifier import CATEGORIES, TITLES
 from kernel_pytorch.perf.profile import Profile
 from kernel_pytorch.report.profile_charts import COLOURS, IDLE
 
-MISSING = 'a PNG needs matplotlib, which is not installed: pip install "kernel-pytorch[plots]" (or use --html)'
+MISSING = f"a PNG needs matplotlib, which is not installed: {pip_install('plots')} (or use --html)"
 
 
 def write_png(profile: Profile, path: Path) -> None:

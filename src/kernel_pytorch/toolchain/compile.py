@@ -18,12 +18,13 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import UnknownTargetError, target
 from kernel_pytorch.core.process import run_child
+from kernel_pytorch.toolchain.compiler_flags import common_flags, library_flags
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages, undefined_symbols
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.oclc import control_constants, wave_size
 from kernel_pytorch.toolchain.precompiled import LeadingHeaders, read_back, without_project
 from kernel_pytorch.toolchain.read_files import LIST_FILES, first_outside, without_list
-from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, LIBRARIES_INCLUDE, OWN_INCLUDE
+from kernel_pytorch.toolchain.roots import FALLBACK_INCLUDE, OWN_INCLUDE
 
 OUTPUTS = ("code-object", "object", "assembly", "llvm-ir", "preprocessed")
 _SHOWN_ERRORS = 20
@@ -140,7 +141,7 @@ def check_host(
 ) -> None:
     """Checks the host side of a HIP source: parsing and types, no code. Raises CompileFailed."""
     options = options or CompileOptions()
-    _check_syntax(source, [*_common(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
+    _check_syntax(source, [*common_flags(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
 
 
 def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
@@ -182,7 +183,7 @@ def compile_host(
         raise UsageError(f"{source}: no such file")
     with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
         destination = Path(scratch) / "host.o"
-        command = [*_common(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
+        command = [*common_flags(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
         if fat_binary is not None:
             # The same id as in the device pass: a static variable is registered under a name made with it.
             command += [
@@ -217,8 +218,8 @@ def device_command(
     constants: Path | None,
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
-    command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    command += [*_library_flags(toolchain), *_leading(command + _library_flags(toolchain), toolchain, options)]
+    command = [*common_flags(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    command += [*library_flags(toolchain), *_leading(command + library_flags(toolchain), toolchain, options)]
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],
@@ -234,38 +235,6 @@ def device_command(
     if options.debug:
         command += ["-g", "-fdebug-compilation-dir=."]
     return [*command, "-o", str(destination), source]
-
-
-def _library_flags(toolchain: Toolchain) -> list[str]:
-    """Where device libraries come from: ours are named one by one, others the driver finds."""
-    if toolchain.device_libs:
-        return ["-nogpulib"]
-    return [f"--rocm-device-lib-path={toolchain.device_lib_dir}"] if toolchain.device_lib_dir is not None else []
-
-
-def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> list[str]:
-    command = [*toolchain.compiler, "-x", "hip", f"--offload-arch={target_name}", f"-std={options.std}"]
-    command += ["-fno-color-diagnostics", "-Wno-unused-command-line-argument"]
-    if toolchain.rocm_path is not None:
-        command.append(f"--rocm-path={toolchain.rocm_path}")
-    else:
-        command.append("-nogpuinc")
-    # The caller's directories come first: a project's own header wins over one of ours of the same name.
-    for directory in options.include_dirs:
-        command += ["-I", str(directory)]
-    for directory in toolchain.include_dirs:
-        if directory != Path("/usr/include"):
-            command += ["-isystem", str(directory)]
-    # After ours: the wrapper's <complex> stands in front of the C++ library's.
-    command += toolchain.host_flags
-    command += ["-idirafter", str(FALLBACK_INCLUDE), "-idirafter", str(LIBRARIES_INCLUDE)]
-    if toolchain.kind != "rocm" and target(target_name).version[0] == 11:
-        command += ["-include", str(FALLBACK_INCLUDE / "kpt_gfx11_trap.h")]
-    if toolchain.wrapper is not None:
-        command += ["-include", toolchain.wrapper]
-    command.append("-D__HIP_PLATFORM_AMD__=1")
-    command += [f"-D{define}" for define in options.defines]
-    return [*command, *options.extra]
 
 
 def _compile(

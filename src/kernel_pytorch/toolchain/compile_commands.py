@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import read_text
 
@@ -52,7 +53,7 @@ class CompileCommands:
         """The flags of a file; raises UsageError where the database does not have it."""
         entry = self._entries.get(file.resolve())
         if entry is None:
-            raise UsageError(f"{file}: not in {self.path}, which has {len(self._entries)} files")
+            raise UsageError(f"{file}: not in {self.path}, which has {counted(len(self._entries), 'file')}")
         arguments = entry.get("arguments")
         if isinstance(arguments, list):
             words = [str(word) for word in arguments]

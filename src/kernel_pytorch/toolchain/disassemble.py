@@ -56,8 +56,8 @@ def find_objdump(target: str) -> Path:
     seen = f" ({'; '.join(looked)})" if looked else ""
     raise DisassemblerNotFoundError(
         f"no llvm-objdump of LLVM {OLDEST_LLVM} or newer that knows {target}{seen}. The pip packages have none: "
-        "install ROCm or llvm, or on Debian run `python scripts/fetch_rocm_debian.py .rocm --set tools`. For a source "
-        "file --asm needs no disassembler"
+        "install ROCm, or LLVM's tools (`apt install llvm` on Debian and Ubuntu). For a source file --asm needs no "
+        "disassembler"
     )
 
 

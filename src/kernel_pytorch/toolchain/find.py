@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain import cxx_headers
 from kernel_pytorch.toolchain.roots import (
@@ -35,7 +36,7 @@ HEADERS = ("rocm", "debian", "triton")
 OLDEST_CLANG = 18
 
 HOW_TO_GET_ONE = (
-    'pip install "kernel-pytorch[toolchain]" (the clang in ziglang and the HIP headers in triton; no root needed), '
+    f"{pip_install('toolchain')} (the clang in ziglang and the HIP headers in triton; no root needed), "
     "or install ROCm and set ROCM_PATH"
 )
 

@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, link_device, run_compiler
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.offload_bundle import BUNDLE_MAGIC
@@ -107,5 +108,5 @@ def host_linker(toolchain: Toolchain) -> tuple[str, ...]:
     if zig is not None:
         return (str(zig / "zig"), "c++")
     raise ToolchainNotFoundError(
-        'no C++ linker found: install g++ or clang++, or pip install "kernel-pytorch[toolchain]" for the one in ziglang'
+        f"no C++ linker found: install g++ or clang++, or {pip_install('toolchain')} for the one in ziglang"
     )

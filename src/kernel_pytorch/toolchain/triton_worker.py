@@ -16,6 +16,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.optional_packages import pip_install
+
 
 class RequestError(Exception):
     """A mistake in what was asked for, to be shown without a traceback."""
@@ -39,9 +41,7 @@ def _answer(request: dict[str, Any], results: Path) -> dict[str, Any]:
     try:
         import triton
     except ImportError as error:
-        raise RequestError(
-            f'triton cannot be imported ({error}). To get it: pip install "kernel-pytorch[toolchain]"'
-        ) from error
+        raise RequestError(f"triton cannot be imported ({error}). To get it: {pip_install('toolchain')}") from error
     function = _kernel(_load(Path(request["file"])), request)
     signature, constexprs, attributes = _types(function, request)
     builds = [_build(function, signature, constexprs, attributes, request, one, results) for one in request["targets"]]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.port.builds.given_macros import GivenMacros, unless_a_macro_is_missing
@@ -159,7 +160,7 @@ def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tu
 
 def _built(name: str, path: str, target: str, payload: bytes, toolchain: Toolchain) -> _Outcome:
     kernels = tuple(BuiltKernel(path, target, one) for one in read_code_object(payload).kernels)
-    return CheckResult(name, Status.PASS, f"{len(kernels)} kernels, {toolchain.version}"), kernels
+    return CheckResult(name, Status.PASS, f"{counted(len(kernels), 'kernel')}, {toolchain.version}"), kernels
 
 
 def _extension_jobs(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from kernel_pytorch.core.children import KPT_GRACE_S
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import CheckResult, Status, from_json
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child
@@ -98,7 +99,8 @@ def _program(
     result = _read(KernelComparison, found)
     first = result.first_fault
     if result.ok:
-        detail = f"{len(result.launches)} launches, kernel by kernel the same as on {result.recorded_on}"
+        launches = counted(len(result.launches), "launch", "launches")
+        detail = f"{launches}, kernel by kernel the same as on {result.recorded_on}"
         return CheckResult(name, Status.PASS, detail), [result]
     if first is None:
         detail = "some contents are not in the record: raise --max-mb when it is made"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
@@ -25,10 +26,10 @@ def _leftovers(findings: Sequence[Finding]) -> tuple[CheckResult, ...]:
     open_ones = [finding for finding in findings if finding not in unported]
     checks = []
     if unported:
-        detail = f"{len(unported)} places that `kpt port` would still change: {_by_code(unported)}"
+        detail = f"`kpt port` would still change {counted(len(unported), 'place')}: {_by_code(unported)}"
         checks.append(CheckResult("CUDA-only code", Status.FAIL, detail, fix=("kpt port --write",)))
     if open_ones:
-        detail = f"{len(open_ones)} findings are left for a person: {_by_code(open_ones)}"
+        detail = f"{counted(len(open_ones), 'finding')} left for a person: {_by_code(open_ones)}"
         fix = ("decide each, or mark it: kpt: ignore[CODE] reason",)
         checks.append(CheckResult("findings", Status.WARN, detail, fix=fix))
     if not checks:
@@ -52,7 +53,7 @@ def _python_compiles(project: Project) -> CheckResult:
             broken.append(f"{path}:{getattr(error, 'lineno', 0) or 0}: {error}")
     if broken:
         return CheckResult("Python compiles", Status.FAIL, "; ".join(broken[:_LISTED]))
-    return CheckResult("Python compiles", Status.PASS, f"{len(paths)} files")
+    return CheckResult("Python compiles", Status.PASS, counted(len(paths), "file"))
 
 
 def _own_imports(project: Project) -> CheckResult:

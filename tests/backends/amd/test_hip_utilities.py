@@ -34,7 +34,9 @@ def test_a_region_has_the_hosts_time(utils: HIPUtilities) -> None:
 def test_regions_nest(utils: HIPUtilities) -> None:
     with utils.profile_region("outer"), utils.profile_region("inner"):
         time.sleep(0.002)
-    regions = utils.get_profiling_summary()["regions"]
+    summary = utils.get_profiling_summary()
+    regions = summary["regions"]
+    assert summary["total_regions"] == 2
     assert regions["inner"]["inside"] == ["outer"] and regions["outer"]["inside"] == []
     assert regions["outer"]["total_ms"] >= regions["inner"]["total_ms"]
 
@@ -79,7 +81,12 @@ def test_without_profiling_nothing_is_measured(tmp_path: Path) -> None:
     utils = HIPUtilities(AMDConfig(), device="cpu")
     with utils.profile_region("region"):
         pass
-    assert utils.get_profiling_summary() == {"enabled": False, "device": "cpu", "regions": {}}
+    assert utils.get_profiling_summary() == {
+        "enabled": False,
+        "device": "cpu",
+        "total_regions": 0,
+        "regions": {},
+    }
     with pytest.raises(AMDDeviceError, match=r"enable_profiling=True"):
         utils.export_chrome_trace(tmp_path / "trace.json")
 
@@ -100,6 +107,7 @@ def test_streams(utils: HIPUtilities) -> None:
 
 def test_events(utils: HIPUtilities) -> None:
     start, end = utils.create_event("start"), utils.create_event()
+    assert (start.name, end.name) == ("start", "")
     with pytest.raises(RuntimeError, match="must be recorded"):
         start.elapsed_time(end)
     start.record()

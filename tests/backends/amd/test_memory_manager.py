@@ -14,7 +14,9 @@ torch = pytest.importorskip("torch")
 from kernel_pytorch.backends.amd import AMDMemoryManager  # noqa: E402
 from kernel_pytorch.backends.host import host_memory  # noqa: E402
 from kernel_pytorch.core.config import AMDConfig  # noqa: E402
-from kernel_pytorch.core.errors import AMDDeviceError, ROCmMemoryError  # noqa: E402
+from kernel_pytorch.core.errors import AMDConfigurationError, AMDDeviceError, ROCmMemoryError  # noqa: E402
+from kernel_pytorch.core.platform import using  # noqa: E402
+from kernel_pytorch.core.stand_in import stand_in  # noqa: E402
 
 MB = 2**20
 
@@ -29,6 +31,32 @@ def test_the_hosts_figures(manager: AMDMemoryManager) -> None:
     assert stats.total_mb == pytest.approx(host_memory().total_bytes / MB)
     assert 0 < stats.free_mb <= stats.total_mb
     assert (stats.allocated_mb, stats.reserved_mb, stats.num_allocations, stats.num_frees) == (0, 0, 0, 0)
+
+
+def test_the_device_may_be_given_by_number() -> None:
+    assert AMDMemoryManager().device_id == 0
+    with using(stand_in("mi250x")):  # two devices on one board
+        manager = AMDMemoryManager(device_id=1)
+        assert (manager.device_id, manager.config.device_id) == (1, 1)
+        with pytest.raises(AMDDeviceError, match="device_id=2"):
+            AMDMemoryManager(device_id=2)
+    with pytest.raises(AMDConfigurationError, match="device_id"):
+        AMDMemoryManager(device_id=-1)
+    with pytest.raises(AMDConfigurationError, match="leave it out"):
+        AMDMemoryManager(device="cpu", device_id=0)
+
+
+def test_the_figures_of_a_stood_in_gpu_are_that_gpus() -> None:
+    with using(stand_in("mi300x")):
+        manager = AMDMemoryManager(AMDConfig(max_memory_fraction=0.5, enable_memory_pooling=False))
+    total = 192 * 1024
+    assert manager.get_memory_stats().total_mb == total
+    assert manager.get_memory_stats().free_mb == total / 2
+    assert manager.get_allocation_summary()["limit_mb"] == total / 2
+    kept = manager.allocate_tensor((MB,), torch.uint8)
+    assert manager.get_memory_stats().free_mb == total / 2 - 1 and kept.device.type == "cpu"
+    with pytest.raises(ROCmMemoryError, match="are available"):
+        manager.check((total // 2) * MB)
 
 
 def test_allocations_are_counted_by_purpose(manager: AMDMemoryManager) -> None:

@@ -502,4 +502,4 @@ def test_one_command_in_many_documents_is_one_finding(tmp_path: Path) -> None:
     block = "```\npip install -e .\n```\n"
     _, findings = made(tmp_path, {"docs/a.md": block, "README.md": block, "pyproject.toml": PROJECT})
     (found,) = findings
-    assert found.path == "README.md" and found.message.endswith("(1 more files have it)")
+    assert found.path == "README.md" and found.message.endswith("(1 more file has it)")

@@ -77,7 +77,7 @@ class HIPUtilities:
 
     def create_event(self, name: str | None = None, timing: bool = True) -> torch.cuda.Event | HostEvent:
         """An event: record(), synchronize(), query(), elapsed_time(). A named one can be had again by name."""
-        event = make_event(self.device, timing)
+        event = make_event(name or "", self.device, timing)
         if name is not None:
             with self._lock:
                 self._events[name] = event
@@ -95,10 +95,15 @@ class HIPUtilities:
 
     def get_profiling_summary(self) -> dict[str, Any]:
         """`regions` by name: count, total_ms, avg_ms, min_ms, max_ms (device time on a GPU, else host time), and the
-        same with host_ and device_ in front. Waits for the measured work."""
-        if self._profiler is None:
-            return {"enabled": False, "device": str(self.device), "regions": {}}
-        return {"enabled": True, "device": str(self.device), "regions": self._profiler.summary()}
+        same with host_ and device_ in front. `total_regions` is how many names there are. Waits for the measured
+        work."""
+        regions = self._profiler.summary() if self._profiler is not None else {}
+        return {
+            "enabled": self._profiler is not None,
+            "device": str(self.device),
+            "total_regions": len(regions),
+            "regions": regions,
+        }
 
     def export_chrome_trace(self, path: str | Path) -> Path:
         """Write the measured regions as a trace for chrome://tracing or Perfetto: host threads, device streams."""

@@ -6,13 +6,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.backends.batch_size import BatchFit, find_batch_size
-from kernel_pytorch.backends.found_devices import rocm_device_or_cpu
+from kernel_pytorch.backends.found_devices import rocm_device_or_cpu, stood_in_memory_bytes
 from kernel_pytorch.backends.host import MB
 from kernel_pytorch.backends.memory_figures import (
     MemoryStats,
@@ -23,7 +23,7 @@ from kernel_pytorch.backends.memory_figures import (
 )
 from kernel_pytorch.backends.memory_pool import DevicePool, HostPool
 from kernel_pytorch.core.config import AMDConfig
-from kernel_pytorch.core.errors import AMDDeviceError, ROCmMemoryError
+from kernel_pytorch.core.errors import AMDConfigurationError, AMDDeviceError, ROCmMemoryError
 from kernel_pytorch.core.hardware import GIB
 from kernel_pytorch.models.memory import is_out_of_memory, release_unused
 
@@ -53,14 +53,28 @@ class _Allocation:
 class AMDMemoryManager:
     """Memory of one device: the configured AMD GPU, the CPU where there is none, or `device` if given.
 
+    `device_id` takes the place of the configuration's. For a GPU that is stood in for (`core.platform.using`) the
+    figures and refusals are that GPU's, while tensors lie in the host's memory.
+
     `max_memory_fraction` bounds what may be used, `memory_pool_size_gb` what the pool holds (nothing without
     `enable_memory_pooling`), and `enable_oom_protection` switches the refusals of `check` and `protect`.
     """
 
-    def __init__(self, config: AMDConfig | None = None, *, device: str | int | torch.device | None = None) -> None:
+    def __init__(
+        self,
+        config: AMDConfig | None = None,
+        *,
+        device: str | int | torch.device | None = None,
+        device_id: int | None = None,
+    ) -> None:
         import torch
 
+        if device is not None and device_id is not None:
+            raise AMDConfigurationError("device_id", device_id, f"leave it out where device={device!r} is given")
         self.config = config if config is not None else AMDConfig()
+        if device_id is not None:
+            self.config = replace(self.config, device_id=device_id)
+        self._stood_in_bytes = stood_in_memory_bytes(self.config.device_id) if device is None else 0
         self.device = torch.device(device) if device is not None else rocm_device_or_cpu(self.config.device_id)
         self._lock = threading.RLock()
         self._live: dict[int, _Allocation] = {}
@@ -83,6 +97,11 @@ class AMDMemoryManager:
         elif self.config.enable_memory_pooling:
             self._host_pool = HostPool(capacity)
 
+    @property
+    def device_id(self) -> int:
+        """The number of the GPU; on the CPU the configured one."""
+        return self.config.device_id if self.device.index is None else self.device.index
+
     def get_memory_stats(self) -> MemoryStats:
         """Total, allocated, reserved, free and peak memory, counts and fragmentation; see MemoryStats."""
         if self.device.type == "cuda":
@@ -91,7 +110,7 @@ class AMDMemoryManager:
             reserved = self._reserved_on_host()
             idle = reserved - self._live_bytes
             return MemoryStats(
-                total_mb=device_total_bytes(self.device) / MB,
+                total_mb=self._total() / MB,
                 allocated_mb=self._live_bytes / MB,
                 reserved_mb=reserved / MB,
                 free_mb=max(0, self._available()) / MB,
@@ -109,7 +128,7 @@ class AMDMemoryManager:
                 "live_tensors": len(self._live),
                 "live_mb": self._live_bytes / MB,
                 "peak_mb": self._peak_bytes / MB,
-                "limit_mb": self.config.max_memory_fraction * device_total_bytes(self.device) / MB,
+                "limit_mb": self.config.max_memory_fraction * self._total() / MB,
                 "by_purpose": {
                     name: {
                         "live_tensors": entry.live,
@@ -269,7 +288,12 @@ class AMDMemoryManager:
             if gone.block is not None and self._host_pool is not None:
                 self._host_pool.give_back(gone.block)
 
+    def _total(self) -> int:
+        return self._stood_in_bytes or device_total_bytes(self.device)
+
     def _available(self) -> int:
+        if self._stood_in_bytes:
+            return int(self.config.max_memory_fraction * self._stood_in_bytes) - self._live_bytes
         return available_bytes(self.device, self.config.max_memory_fraction, self._live_bytes)
 
     def _reserved_on_host(self) -> int:

@@ -186,7 +186,7 @@ TOOLS = (
     ),
     Tool(
         "doctor",
-        "Is this machine fit for ROCm torch, and what will bite: torch, GPU, driver, variables, packages.",
+        "Is this machine fit for ROCm torch, and what has to be fixed: torch, GPU, driver, variables, packages.",
         (Argument("quick", "switch", "do not start torch", "--quick"),),
     ),
     Tool(
@@ -228,7 +228,7 @@ TOOLS = (
     ),
     Tool(
         "optimize",
-        "Make a model faster rung by rung: each is predicted, applied to a copy, checked on fresh inputs, and kept "
+        "Make a model faster step by step: each is predicted, applied to a copy, checked on fresh inputs, and kept "
         "only where it is right and measures faster. Writes the ledger and a module that applies what was kept.",
         (
             SUBJECT,

@@ -1,6 +1,6 @@
 """HSA_OVERRIDE_GFX_VERSION is set
 
-What: The runtime is told to take the GPU for another one.
+What: A variable makes the runtime treat the GPU as another one.
 Why: The GPU then runs code built for the other one. On a close sibling that works (gfx1031 as 10.3.0). Elsewhere it
     faults or computes wrong numbers, and every tool that asks for the target gets the false one. On a GPU that torch
     was built for there is no reason for it.

@@ -1,7 +1,7 @@
 """A variable that no part of ROCm reads
 
 What: A variable from a guide or a script that ROCm's runtime does not have.
-Why: It does nothing, and whoever set it believes the opposite. HIP_CACHE_ENABLED is one of them. The compile cache
+Why: It does nothing, although somebody set it because it should. HIP_CACHE_ENABLED is one of them. The compile cache
     that exists is AMD_COMGR_CACHE, and it is on by default in current ROCm.
 Fix: Remove it from scripts and images. Nothing needs to replace it.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (the list does not have it);

@@ -2,7 +2,7 @@
 
 What: Which compilers here can build code for AMD GPUs: ROCm's, a plain clang, or the clang inside PyPI's ziglang.
 Why: `kpt build`, `kpt emulate`, `kpt verify` and torch extensions need one. Without ROCm, two PyPI packages do.
-Fix: Install ROCm, or `pip install "kernel-pytorch[toolchain]"`.
+Fix: Install ROCm, or the clang and the headers inside two pip packages: `pip install ziglang==0.17.0 "triton>=3.5"`.
 Source: Measured here: clang 22 from Debian and from PyPI's ziglang 0.17 build code objects for gfx906 to gfx1201.
     LLVM's "User Guide for AMDGPU Backend" lists the targets.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import CheckResult
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.doctor.check import Check
 from kernel_pytorch.doctor.machine import Machine
 from kernel_pytorch.toolchain import find
@@ -32,5 +33,5 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     partial = "; ".join(f"{item.kind} lacks {', '.join(item.lacks)}" for item in candidates if item.lacks)
     yield CHECK.note(
         "no compiler for AMD GPUs" + (f" ({partial})" if partial else ""),
-        f'{machine.probe.python or "python3"} -m pip install "kernel-pytorch[toolchain]"',
+        f"{machine.probe.python or 'python3'} -m {pip_install('toolchain')}",
     )

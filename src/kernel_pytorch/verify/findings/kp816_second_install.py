@@ -5,7 +5,7 @@ Why: torch's hipify writes translated files beside the originals. `glob("csrc/*.
     the next time, and every symbol is defined twice.
 Fix: Leave hipify's files out of the list: their names end in `_hip.cpp` or `.hip`, and their first line says that they
     were generated.
-Source: Found by running the setup.py files of public extensions here twice, with a ROCm torch that is stood in for.
+Source: Found by running the setup.py files of public extensions here twice, with a stand-in for a ROCm torch.
 """
 
 # Only the page: verify/install/judge.py emits this code.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.read_file import open_plain, read_text
 from kernel_pytorch.core.whole_file import whole_file, write_whole
 
@@ -24,7 +25,7 @@ TENSOR_FILE = "tensors.safetensors"
 WEIGHT_FILE = "weights.safetensors"
 MAX_JSON_BYTES = 64 << 20
 MAX_HEADER_BYTES = 100 << 20
-MISSING = 'golden records need safetensors, which is not installed: pip install "kernel-pytorch[golden]"'
+MISSING = f"golden records need safetensors, which is not installed: {pip_install('golden')}"
 _TENSOR_NAME = re.compile(r"[0-9a-f]{8,64}")
 
 

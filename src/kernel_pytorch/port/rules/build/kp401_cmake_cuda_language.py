@@ -2,10 +2,10 @@
 
 What: `project(... CUDA)`, `enable_language(CUDA)`, and folders whose targets have .cu sources.
 Why: Without nvcc the configuration fails, and CMake compiles .cu files as CUDA.
-Fix: An option USE_HIP, off by default. On: project or enable_language with HIP in CUDA's place, the .cu files marked
-    as HIP sources, GPU_TARGETS or AMDGPU_TARGETS used where CMAKE_HIP_ARCHITECTURES is not set, and the macro
-    __HIP_PLATFORM_AMD__ that ported sources ask for and CMake's HIP language does not define. Off: the original lines,
-    untouched.
+Fix: kpt adds an option USE_HIP, off by default. On: project or enable_language names HIP in place of CUDA, the .cu
+    files are marked as HIP sources, GPU_TARGETS or AMDGPU_TARGETS is used where CMAKE_HIP_ARCHITECTURES is not set,
+    and __HIP_PLATFORM_AMD__ is defined, which ported sources test and CMake's HIP language does not define. Off: the
+    original lines, untouched.
 Source: https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-hip/CMakeLists.txt;
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """

@@ -2,10 +2,10 @@
 
 What: `if(CUDAToolkit_FOUND)`, `if(NOT CUDA_FOUND)`, `if(CMAKE_CUDA_COMPILER)`,
     `if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 11.6)`.
-Why: With HIP nothing looks for CUDA, and these variables are empty. What is behind the condition is left out without an
-    error, or the configuration stops because an empty version is less than any other.
-Fix: With USE_HIP the condition has the answer that it has on a machine with a CUDA of today. A person decides where the
-    condition asks for more than that.
+Why: With HIP nothing looks for CUDA, so these variables are empty. CMake then skips the code inside the condition
+    without an error, or stops because an empty version is less than any other.
+Fix: With USE_HIP the condition gets the answer it has on a machine with a current CUDA. If the condition asks for more
+    than that, a person decides.
 Source: https://cmake.org/cmake/help/latest/module/FindCUDAToolkit.html;
     https://cmake.org/cmake/help/latest/command/if.html (an unset variable is an empty string);
     https://github.com/ggml-org/llama.cpp/pull/1087

@@ -2,9 +2,9 @@
 
 What: A Makefile that names nvcc.
 Why: nvcc is not there, and hipcc does not know most of its flags.
-Fix: kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
-    -Xcompiler, ROCm's libraries, .hip sources. Otherwise it names the obstacle: an included file, another makefile
-    that is run, a flag or library without counterpart.
+Fix: With `--layout copy` kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH),
+    host flags without -Xcompiler, ROCm's libraries, .hip sources. Otherwise it names the obstacle: an included file,
+    another makefile that it runs, a flag or library without counterpart.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md; port/tables/nvcc_flags.csv has the reason for
     each flag.
 """

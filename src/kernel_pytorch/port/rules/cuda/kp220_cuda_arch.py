@@ -4,10 +4,10 @@ What: `#ifdef __CUDA_ARCH__`, `#if __CUDA_ARCH__ >= N`, and the name used in cod
 Why: HIP's device pass does not define it. Device code then takes the host branch, or the branch for the oldest GPUs,
     without any message.
 Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A comparison with 700 or less asks for
-    what every AMD GPU of today has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes
-    the same test. Above 700 the question is which NVIDIA feature is meant: AMD takes the branch for older GPUs, and
-    kpt reports the place where that branch holds no code. Some projects define a fake value instead; that is a
-    decision for the whole project.
+    what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
+    same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs, and
+    kpt reports the place if that branch holds no code. Some projects define a fake value instead; that is a decision
+    for the whole project.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-cuda/vendors/hip.h (a project that fakes a value).
 """

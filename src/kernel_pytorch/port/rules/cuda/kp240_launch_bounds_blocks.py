@@ -3,8 +3,8 @@
 What: `__launch_bounds__(threads, blocks)` that asks for more than one block.
 Why: CUDA's second argument is the least number of blocks per multiprocessor. HIP's is warps per execution unit. The
     same number asks for something else, and can force spills or be refused.
-Fix: On ROCm only the first argument stays. The same request in HIP's terms would be blocks * threads / (wave size *
-    SIMDs per CU).
+Fix: On ROCm kpt keeps the first argument only. The same request in HIP's terms would be
+    blocks * threads / (wave size * SIMDs per CU).
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
 """
 

@@ -2,8 +2,8 @@
 
 What: Launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` without the
     word `template` where the member is a template.
-Why: clang reads `<< <` as two operators and wants __device__ before the declarator. As the standard says, it takes `<`
-    after a name that depends on a template parameter for a comparison.
+Why: clang reads `<< <` as two operators and expects __device__ before the declarator. As the standard says, it reads
+    `<` after a name that depends on a template parameter as a comparison.
 Fix: `<<<` and `>>>`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is for a person,
     because its place depends on the declaration. All of this is right for nvcc as well.
 Source: https://docs.scale-lang.com/; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md

@@ -2,7 +2,7 @@
 
 What: `std::min(` and `std::max(` outside device code, in a .cu or .cuh file that includes torch, ATen or c10.
 Why: torch's renaming at build time turns them into `::min(` and `::max(`. On the host HIP has those for `int` alone:
-    64-bit numbers are cut to 32 bits without a word, and other types do not compile.
+    64-bit numbers are cut to 32 bits without a warning, and other types do not compile.
 Fix: `(std::min)(`, which that renaming does not recognise and C++ reads the same. kpt leaves two plain `int`s alone.
 Source: torch/utils/hipify/hipify_python.py in pytorch/pytorch (replace_math_functions);
     clang/lib/Headers/__clang_hip_math.h in llvm/llvm-project (the host's min and max);

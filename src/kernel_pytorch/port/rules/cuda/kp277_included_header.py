@@ -2,9 +2,9 @@
 
 What: `#ifdef __DRIVER_TYPES_H__`, `#if defined(CUBLAS_API_H_)` and the like: the include guard of a CUDA header, or a
     macro that only this header defines (`CUSPARSEAPI`), in a preprocessor condition.
-Why: HIP's headers have guards of their own. The test is false on AMD, and what stands behind it, often the whole error
-    handling of a project, is gone without a message.
-Fix: The test asks for the guard of the HIP header. Where that header has none (`#pragma once`), a person decides.
+Why: HIP's headers have other guards, so the test is false on AMD. The code inside it, often the whole error handling of
+    a project, disappears without a message.
+Fix: kpt changes the test to the guard of the HIP header. If that header has none (`#pragma once`), a person decides.
 Source: The headers of CUDA 11 to 13 and of ROCm 7.2, read here (port/tables/header_guards.csv);
     https://github.com/NVIDIA/cuda-samples/blob/master/Common/helper_cuda.h
 """

@@ -4,8 +4,9 @@ What: A shuffle or vote whose mask argument is a 32-bit value: 0xffffffff, a var
 Why: HIP's `_sync` functions take a 64-bit mask on every target; a narrower one fails a static_assert. Unless NDEBUG is
     defined they also trap when the mask is not exactly the set of live lanes that pass it. In a 64-lane wave of which
     one half is in another branch, or has no threads, neither 0xffffffff nor ~0 is that set.
-Fix: The form without a mask, in which the same lanes take part: lanes of an AMD wave run in lockstep. kpt cuts votes
-    to the caller's 32-lane half, so the result keeps its meaning, and applies a partial mask to the result.
+Fix: kpt uses the form without a mask. The same lanes take part, because the lanes of an AMD wave run in lockstep. kpt
+    cuts votes to the caller's 32-lane half, so that the result means the same, and applies a partial mask to the
+    result.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
     hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2; ROCm/hip#3667; https://github.com/vllm-project/vllm/pull/45055
 """

@@ -3,8 +3,8 @@
 What: __shfl and its relatives without a width: reduction loops from 16 down, scans, broadcasts from lane 0.
 Why: The default width is the wave. On 64 lanes, lanes 16-31 read the upper half, a scan runs across the 32-lane line,
     and a broadcast from lane 0 reaches the wrong warp.
-Fix: Width 32: each half of a 64-lane wave is one CUDA warp. Code that follows the device's width keeps the default.
-    `--wave native` lets block reductions use whole waves where kpt proves that this is allowed.
+Fix: kpt adds width 32, so that each half of a 64-lane wave is one CUDA warp. Code that follows the device's width
+    keeps the default. `--wave native` lets block reductions use whole waves where kpt proves that this is allowed.
 Source: hip/amd_detail/amd_warp_functions.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

@@ -1,9 +1,9 @@
 """A volatile reduction tail without barriers
 
 What: s[i] += s[i + 16] and so on in volatile shared memory, with no barrier between the steps.
-Why: The code trusts that the lanes of a warp run in lockstep and that their memory accesses keep their order.
-    Compilers do not promise either.
-Fix: A person lets the __syncthreads tree run to 1, or puts __syncwarp between the steps.
+Why: The code relies on two things: that the lanes of a warp run in lockstep, and that their memory accesses keep their
+    order. Compilers promise neither.
+Fix: A person continues the __syncthreads tree down to 1, or puts __syncwarp between the steps.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

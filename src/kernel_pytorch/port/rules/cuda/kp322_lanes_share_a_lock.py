@@ -1,8 +1,10 @@
 """A lock that lanes of one wave wait for
 
 What: A loop on atomicCAS or atomicExch with constants, reached by more than one lane.
-Why: Lanes of an AMD wave make no progress on their own. The lane that holds the lock waits for those that want it.
-Fix: A person lets one lane act for the others, or moves the work into the successful branch and the loop outside.
+Why: The lanes of an AMD wave advance together. The lane that holds the lock waits for the lanes that try to take it,
+    so the loop never ends.
+Fix: A person lets one lane act for the others, or moves the work into the branch that got the lock, with the loop
+    around it.
 Source: ROCm/hip#3301
 """
 

@@ -2,9 +2,8 @@
 
 What: wait, arrive_and_wait, producer_acquire, consumer_wait or acquire of libcu++'s barriers, pipelines, latches
     and semaphores, in a branch that only some threads of a block take.
-Why: A lane of an AMD wave makes no progress of its own. While some lanes of a wave wait, its other lanes stand
-    still: if one of them is to arrive, produce or release, the wave waits for itself for ever. CUDA's threads run
-    on.
+Why: All lanes of an AMD wave advance together. While some lanes wait, the others stop as well. If one of those has
+    to arrive, produce or release, the wave waits for itself for ever. On NVIDIA the other threads continue.
 Fix: A person makes sure that all 64 threads of a wave (32 on RDNA) take the branch together: roles by `threadIdx.x
     / 64`, not by warps of 32. A pipeline whose roles share a wave traps in make_pipeline instead of hanging.
 Source: CUDA C++ programming guide, independent thread scheduling; AMD's waves have one program counter for all

@@ -1,7 +1,7 @@
 """pynvml
 
 What: An import of pynvml (the package nvidia-ml-py).
-Why: It asks NVIDIA's driver. Without that driver the import or nvmlInit fails.
+Why: pynvml asks NVIDIA's driver. Without that driver the import or nvmlInit fails.
 Fix: On ROCm the name comes from a generated file, `_rocm_nvml.py`. It answers the common questions (count, name,
     memory, utilisation, temperature, power) through amdsmi, in NVML's units. Elsewhere the import is as it was. If the
     program uses something that the file does not have, the message names it. Inside a `try` the change is offered for

@@ -4,8 +4,8 @@ What: An import of pad_input, unpad_input or index_first_axis from flash_attn.be
 Why: The functions are plain PyTorch, but importing them loads the flash_attn package and its compiled module, which
     are often missing on ROCm.
 Fix: On ROCm they come from a generated file, `_rocm_padding.py`, which has the same functions. Elsewhere the import is
-    as it was. unpad_input returns four values before flash-attn 2.7 and five since; kpt reads from its calls which one
-    is meant.
+    as it was. unpad_input returns four values before flash-attn 2.7 and five since; kpt tells from the calls which one
+    the code expects.
 Source: flash_attn/bert_padding.py in Dao-AILab/flash-attention;
     https://github.com/Dao-AILab/flash-attention#amd-rocm-support
 """

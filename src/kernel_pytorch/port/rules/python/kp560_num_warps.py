@@ -4,8 +4,8 @@ What: `num_warps` of 32 or more in a `triton.Config`, at a launch, in a list tha
     variable that is launched with or that a function returns under that name (`return BLOCK_SIZE, num_warps`).
 Why: On CDNA a warp is a wave of 64 lanes. 32 of them are 2048 threads, and a block has at most 1024. The launch fails,
     and the autotuner does not skip such a failure.
-Fix: At most 16 on ROCm. On RDNA, where 32 would fit, 16 is right as well. kpt leaves a file alone that prunes its
-    configurations by `num_warps` itself.
+Fix: kpt limits it to 16 on ROCm. On RDNA 32 would fit, and 16 is right as well. If a file prunes its configurations by
+    `num_warps` itself, kpt leaves it alone.
 Source: https://github.com/pytorch/helion/pull/1368;
     https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html
 """

@@ -4,7 +4,7 @@ What: Code that sets `PYTORCH_CUDA_ALLOC_CONF` (or PYTORCH_ALLOC_CONF, PYTORCH_H
 Why: A public porting guide says that HIP's allocator rejects the key. Current PyTorch lists it for every device and
     accepts it. What does hurt on ROCm is the key together with expandable_segments: from PyTorch 2.12 reserved memory
     then grows until the GPU is full.
-Fix: On ROCm the setting without that key, or none where nothing is left.
+Fix: On ROCm kpt leaves that key out of the setting, or the whole setting if nothing else is in it.
 Source: https://github.com/pytorch/pytorch/blob/main/c10/core/AllocatorConfig.h; pytorch/pytorch#123548;
     https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 5 (the rejection).
 """

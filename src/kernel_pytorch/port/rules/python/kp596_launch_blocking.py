@@ -2,8 +2,8 @@
 
 What: `os.environ["CUDA_LAUNCH_BLOCKING"] = "1"`.
 Why: The switch is CUDA's. HIP waits after every launch with HIP_LAUNCH_BLOCKING, or AMD_SERIALIZE_KERNEL=3.
-Fix: On ROCm HIP_LAUNCH_BLOCKING gets the same value beside it. The change is for review: it is a debugging aid that
-    nobody wants to leave on.
+Fix: On ROCm HIP_LAUNCH_BLOCKING gets the same value beside it. The change is for review: it is a debugging aid, and
+    it is slow.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/env_variables.html (debug variables);
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """

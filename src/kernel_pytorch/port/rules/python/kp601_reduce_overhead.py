@@ -8,7 +8,7 @@ Why: Capture through Inductor has been slow or wrong on ROCm. One porting guide 
     per graph, hangs were reported, and porting guides say to avoid it until it is verified: KP605 and KP621 switch it
     off where it is a setting of its own. Measure both for your model.
 Fix: The gate chooses the mode: "default" on ROCm, the original elsewhere. kpt leaves "max-autotune-no-cudagraphs"
-    alone: whoever writes it has chosen a search without graphs. `kpt bench` tells which mode is faster on a build.
+    alone, because it searches without graphs. `kpt bench` shows which mode is faster on your build.
 Source: pytorch/pytorch#187715; https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 2 (65 times);
     Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md (stated more mildly);
     https://github.com/ggml-org/llama.cpp/pull/22254 (HIP graphs on by default)

@@ -3,7 +3,7 @@
 What: `max_autotune_gemm_backends` with CUTLASS in it, in Inductor's config, torch.compile's `options` or
     TORCHINDUCTOR_MAX_AUTOTUNE_GEMM_BACKENDS.
 Why: There is no CUTLASS on ROCm. The choice is refused or, alone, leaves no kernel to choose.
-Fix: On ROCm the list without it, or "ATEN,TRITON" where nothing is left.
+Fix: On ROCm kpt leaves it out of the list. If nothing is left, the list is "ATEN,TRITON".
 Source: https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (max_autotune_gemm_backends);
     https://rocm.docs.amd.com/en/latest/how-to/rocm-for-ai/inference-optimization/workload.html (the back ends on ROCm)
 """

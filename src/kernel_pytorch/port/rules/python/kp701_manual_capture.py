@@ -3,10 +3,10 @@
 What: `with torch.cuda.graph(g): ...`, `g.capture_begin()`, and `torch.cuda.make_graphed_callables`.
 Why: Capture works on ROCm, but HIP does not report everything that a graph cannot hold. A call that is illegal during
     capture, or a pointer that has moved, shows as wrong numbers at replay and not as an error.
-Fix: Where the block is `out = f(x)`, kpt adds a check behind it, on ROCm only, from a generated file
-    `_rocm_graph_check.py`: with changed inputs, a replay must give what the same call gives without the graph; then
+Fix: If the block is `out = f(x)`, kpt adds a check after it, on ROCm only, from a generated file
+    `_rocm_graph_check.py`. With changed inputs, a replay must give what the same call gives without the graph; then
     the inputs are put back. The change is for review: the call runs once more, which matters if it keeps state or
-    drops at random. If an argument is a cache or a state, and elsewhere, a person adds it: `kpt port PATH --add
+    drops at random. If an argument is a cache or a state, and elsewhere, a person adds the check: `kpt port PATH --add
     graph-check` writes the file. Warm up with the same shapes on a side stream first, and capture under
     `torch.compiler.set_stance("fail_on_recompile")`: see KP704.
 Source: ROCm/hip#3887; ROCm/hip#3876; https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html

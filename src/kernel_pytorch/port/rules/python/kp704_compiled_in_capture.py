@@ -4,7 +4,7 @@ What: Inside a capture, or in a function that is called there, a call of somethi
     `torch.compile`.
 Why: If Dynamo meets a shape it has not seen, it compiles during the capture and asks for the generator's state:
     "Cannot call CUDAGeneratorImpl::current_seed during CUDA graph capture". This is not special to ROCm.
-Fix: Call it with the same shapes on a side stream before, and capture under `with
+Fix: Call it with the same shapes on a side stream before the capture. Capture under `with
     torch.compiler.set_stance("fail_on_recompile"):`, which names the guard that failed. kpt does not report a block
     that is already under `set_stance`.
 Source: pytorch/pytorch#131782; pytorch/pytorch#167639;

@@ -1,4 +1,4 @@
-"""An edit that cannot stand behind a gate
+"""An edit that cannot be gated
 
 What: A change whose text begins in one preprocessor branch and ends in another.
 Why: kpt puts every AMD change between `#if` and `#endif`. No such pair fits around text that crosses an existing

@@ -1,9 +1,9 @@
 """A `kpt: ignore` without a reason
 
-What: A comment `kpt: ignore[KPnnn]` with nothing behind the bracket.
+What: A comment `kpt: ignore[KPnnn]` without a reason after the bracket.
 Why: Without a reason the comment silences nothing. Whoever reads the line later must see why the finding does not
     matter.
-Fix: Write the reason behind the bracket: `# kpt: ignore[KP601] this model is never compiled`.
+Fix: Write the reason after the bracket: `# kpt: ignore[KP601] this model is never compiled`.
 Source: kpt's own rule; see docs/porting.md.
 """
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.directives import Directive, directives
 from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.tables import read_table
@@ -48,7 +48,7 @@ def _asked(src: CxxFile, directive: Directive, own: set[bytes]) -> Iterator[Find
     texts = [src.text(token) for token in directive.tokens]
     # A file that defines the macro is the header itself, or a copy of it.
     asked = [text for text in dict.fromkeys(texts) if text in _guards() and text not in own]
-    if not asked or any(text in ROCM_MACROS for text in texts):
+    if not asked or any(map(is_rocm_macro, texts)):
         return
     missing = next((text for text in asked if not _guards()[text][0]), None)
     header = _guards()[missing or asked[0]][1]

@@ -77,6 +77,10 @@ class CompileFailed(Exception):
         return (CompileFailed, (self.messages, self.stderr, self.command))
 
 
+class CompilerStopped(CompileFailed):
+    """The compiler did not finish in time."""
+
+
 def compile_device(
     source: Path,
     target_name: str,
@@ -392,7 +396,7 @@ def run_compiler(
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from problem
     except subprocess.TimeoutExpired:
         text = f"the compiler did not finish within {timeout_s:g} s and was stopped"
-        raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
+        raise CompilerStopped((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
     said = done.stderr
     outside = first_outside(said, directory, bounds) if bounds else None
     if outside is not None:

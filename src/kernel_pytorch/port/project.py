@@ -14,6 +14,7 @@ from kernel_pytorch.core.worker_pool import worker_pool
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
+from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.edits import EditSet
@@ -24,6 +25,7 @@ from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.compat_place import with_compat_header
 from kernel_pytorch.port.layouts.cuda_headers import is_cuda_header_of_ours, with_cuda_headers
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, shim_headers
+from kernel_pytorch.port.names.torch_headers import torch_header_findings
 from kernel_pytorch.port.notebook import notebook_findings
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.python.rewrite import gate_edits
@@ -96,11 +98,23 @@ class ProjectPort:
 def choose_layout(project: Project) -> str:
     """torch's own build renames names where a torch extension is built; elsewhere one source serves both."""
     for path in project.of("python"):
-        if PurePosixPath(path).name == "setup.py" or "ext" in path or "build" in path:
+        if PurePosixPath(path).name.startswith("setup") or "ext" in path or "build" in path:
             data = read_bytes(project.root / path, project.root)
             if b"CUDAExtension" in data or b"cpp_extension" in data:
                 return "torch-extension"
     return "single-source"
+
+
+def _torch_headers(project: Project) -> Iterator[FilePort]:
+    """The sources that need torch's CUDA headers, where no file of the project asks torch to build them."""
+    if any(b"cpp_extension" in read_bytes(project.root / path, project.root) for path in project.of("python")):
+        return
+    for path in project.of("cuda", "c++"):
+        data = read_bytes(project.root / path, project.root)
+        if b"/cuda/" in data:
+            found = tuple(torch_header_findings(cxx_file(path, data)))
+            if found:
+                yield FilePort(path, found)
 
 
 def port_project(project: Project, options: PortOptions, workers: int | None = None) -> ProjectPort:
@@ -141,6 +155,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):
         patches += twins
     files += tuple(FilePort(finding.path, (finding,)) for finding in wanted_codes)
+    if layout.has_one_header and options.wants("KP213"):
+        files += tuple(_torch_headers(project))
     files += tuple(_notebook(project.root, path, options, own) for path in project.of("notebook"))
     return ProjectPort(files, tuple(patch for patch in patches if patch.before != patch.after))
 

@@ -326,6 +326,16 @@ def test_documents_without_a_command_for_nvidia_only(tmp_path: Path, path: str, 
     assert made(tmp_path, {path: text})[1] == []
 
 
+def test_a_command_in_the_text_of_a_document(tmp_path: Path) -> None:
+    text = (
+        "* Install torch by `pip install torch==1.11.0 --extra-index-url https://download.pytorch.org/whl/cu113`\n"
+        "* `pip` must be new, and `pip install -r requirements.txt` comes last\n"
+    )
+    _, findings = made(tmp_path, {"README.md": text})
+    assert [(one.code, one.line) for one in findings] == [("KP172", 1)]
+    assert "cu113" in findings[0].message
+
+
 def test_a_generated_workflow_is_said_once(tmp_path: Path) -> None:
     job = "  - image: builder:cuda{0}\n  - run: |\n      nvidia-smi\n"
     _, findings = made(tmp_path, {".circleci/config.yml": "".join(job.format(118 + n) for n in range(9))})

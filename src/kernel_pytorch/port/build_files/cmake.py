@@ -65,7 +65,7 @@ def cmake_file(src: SourceFile) -> CMakeFile | None:
     """The file, or None where nothing is to be done: no CUDA in it, or HIP support of its own."""
     # latin-1: one character per byte, so offsets are byte offsets whatever the encoding.
     text = src.data.decode("latin-1")
-    if "cuda" not in text.lower() or knows_hip(text):
+    if ("cuda" not in text.lower() and ".cu" not in text) or knows_hip(text):
         return None
     return CMakeFile(src, text, commands(text))
 
@@ -152,9 +152,18 @@ def quoted(words: list[str]) -> str:
 
 def hip_flags(text: str) -> tuple[list[str], list[str]]:
     """Flags for HIP's compiler out of nvcc's, and what stands against it. Architectures are CMake's business."""
-    words = [word for word in re.split(r"[;\s]+", text) if word]
+    words = _flag_words(text)
     mapped = map_flags(words, arch_flag="")
-    return [word for word in mapped.words if word and not word.startswith("--offload-arch")], mapped.obstacles
+    flags = [word for word in mapped.words if word and not word.startswith("--offload-arch")]
+    return [f'\\"{flag}\\"' if " " in flag and flag in words else flag for flag in flags], mapped.obstacles
+
+
+def _flag_words(text: str) -> list[str]:
+    """The flags of a string. In `-Xcudafe \\"--a --b\\"` what stands between the quotes is one word."""
+    plain = text.replace('\\"', '"')
+    if plain.count('"') % 2:
+        return [word for word in re.split(r"[;\s]+", text) if word]
+    return [word.replace('"', "") for word in re.findall(r'(?:"[^"]*"|[^\s;"])+', plain)]
 
 
 def cuda_targets(command: Command) -> list[str]:

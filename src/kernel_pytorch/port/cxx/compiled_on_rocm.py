@@ -7,6 +7,7 @@ counts as compiled.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 
@@ -23,9 +24,11 @@ _READ_BY_HIPCC = (".cu", ".cuh", ".hip")
 # True in the pass for the device alone.
 _DEVICE_PASS = b"__HIP_DEVICE_COMPILE__"
 ROCM_MACROS = _OF_HIPCC | {
-    b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", _DEVICE_PASS, b"GGML_USE_HIP",
-    b"BUILD_HIP", b"TORCH_HIP_VERSION", b"HIP_VERSION",
+    b"USE_ROCM", b"USE_HIP", b"__HIP_PLATFORM_AMD__", b"__HIP_PLATFORM_HCC__", _DEVICE_PASS, b"TORCH_HIP_VERSION",
+    b"HIP_VERSION",
 }  # fmt: skip
+# A project's own switch for its AMD build: FMOE_USE_HIP, MMCV_WITH_HIP, BUILD_HIP, ENABLE_ROCM.
+_OWN_SWITCH = re.compile(rb"(?:\w+_)?(?:USE|WITH|BUILD|ENABLE|HAVE|HAS|IS|TARGET)_(?:HIP|ROCM)(?:BLAS)?")
 
 # Versions of NVIDIA's software: HIP defines none of them. `presented_version` says which tests of them AMD answers.
 VERSION_MACROS = frozenset({
@@ -39,6 +42,11 @@ CAPABILITY = b"__CUDA_ARCH__"
 MATCHED_CAPABILITY = 700
 
 Value = Callable[[Atom], bool | None]
+
+
+def is_rocm_macro(name: bytes) -> bool:
+    """Whether a macro is defined in builds for AMD alone, by HIP, by torch, or by the project as its name says."""
+    return name in ROCM_MACROS or _OWN_SWITCH.fullmatch(name) is not None
 
 
 def left_out(src: CxxFile) -> tuple[Span, ...]:
@@ -139,7 +147,7 @@ def _on_rocm(src: CxxFile, is_device: bool) -> Value:
             return None if is_comparison else is_device
         if atom.macro in _OF_HIPCC:
             return None if is_comparison else of_hipcc
-        if atom.macro in ROCM_MACROS:
+        if is_rocm_macro(atom.macro):
             return None if is_comparison else True
         if atom.macro == CAPABILITY:
             if not is_comparison:
@@ -161,12 +169,12 @@ def _changed_macros(src: CxxFile) -> set[bytes]:
     for directive in directives(src):
         if directive.name in (b"define", b"undef") and directive.tokens:
             name, *body = (src.text(token) for token in directive.tokens[:3])
-            if directive.name == b"undef" or body == [b"0"] or name not in ROCM_MACROS:
+            if directive.name == b"undef" or body == [b"0"] or not is_rocm_macro(name):
                 changed.add(name)
     return changed
 
 
 def _on_cuda(atom: Atom) -> bool | None:
-    if atom.macro not in ROCM_MACROS:
+    if not is_rocm_macro(atom.macro):
         return None
     return False if atom.operator in ("defined", "value") else compare(0, atom.operator, atom.number)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -33,12 +33,14 @@ _SIZES = {
     "char": 1, "bool": 1, "short": 2, "half": 2, "__half": 2, "int": 4, "unsigned": 4, "float": 4, "int32_t": 4,
     "uint32_t": 4, "double": 8, "float2": 8, "int64_t": 8, "uint64_t": 8, "size_t": 8, "float4": 16, "int4": 16,
 }  # fmt: skip
+_WIDTH_NAME = re.compile(r"warp|wave|lane", re.IGNORECASE)
 _LIMITS = {"UINT_MAX": 0xFFFFFFFF, "UINT32_MAX": 0xFFFFFFFF, "ULONG_MAX": 2**64 - 1, "UINT64_MAX": 2**64 - 1}
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A value, and whether it was made from the `warpSize` variable (counted as CUDA's 32)."""
+    """A value, and whether it follows the width of AMD's wave (counted as CUDA's 32): made from the `warpSize` variable
+    or from a name that is 64 on AMD."""
 
     value: int
     from_wave: bool = False
@@ -46,11 +48,13 @@ class Constant:
 
 @dataclass(eq=False)
 class ConstantTable:
-    """The named constants of a unit. A name with two different values in the unit has none."""
+    """The named constants of a unit. A name with two different values in the unit has none, but for a warp's width that
+    is 32 for one vendor and 64 for the other."""
 
     nodes: dict[str, list[tuple[FileSyntax, Node]]] = field(default_factory=dict)
     macros: dict[str, list[tuple[FileSyntax, Macro]]] = field(default_factory=dict)
     _known: dict[str, Constant | None] = field(default_factory=dict)
+    _by_vendor: set[str] = field(default_factory=set)
 
     def lookup(self, name: str, depth: int = 0) -> Constant | None:
         """The value of a name at file scope."""
@@ -70,7 +74,27 @@ class ConstantTable:
         for _, macro in self.macros.get(name, []):
             if macro.parameters is None:
                 values.add(self._macro_value(macro, depth + 1))
-        return values.pop() if len(values) == 1 else None
+        found = _width_by_vendor(values) if _WIDTH_NAME.search(name) else None
+        if found is None and len(values) == 1:
+            found = values.pop()
+        if found is not None and found.from_wave and not self._names_wave_size(name):
+            self._by_vendor.add(name)
+        return found
+
+    def _names_wave_size(self, name: str) -> bool:
+        """Whether a constant that follows the wave's width does so by the `warpSize` variable."""
+        texts = [syntax.text(node) for syntax, node in self.nodes.get(name, [])]
+        texts += [macro.body.decode("latin-1") for _, macro in self.macros.get(name, [])]
+        words = {word for text in texts for word in re.findall(r"[A-Za-z_]\w*", text)} - self._by_vendor
+        known = (self._known.get(word) for word in words)
+        return "warpSize" in words or any(one is not None and one.from_wave for one in known)
+
+    def widths_by_vendor(self) -> frozenset[str]:
+        """The names by which the unit gives its warps 64 lanes on AMD."""
+        for name in {*self.nodes, *self.macros}:
+            if _WIDTH_NAME.search(name):
+                self.lookup(name)
+        return frozenset(self._by_vendor)
 
     def _macro_value(self, macro: Macro, depth: int) -> Constant | None:
         return _value_of_text(macro.body, self.lookup, depth) if len(macro.body) <= 200 else None
@@ -88,6 +112,10 @@ def constant_table(files: tuple[FileSyntax, ...]) -> ConstantTable:
 
 
 Lookup = Callable[[str, int], Constant | None]
+
+
+def _width_by_vendor(values: Collection[Constant | None]) -> Constant | None:
+    return Constant(32, from_wave=True) if values == {Constant(32), Constant(64)} else None
 
 
 def constant_value(text: bytes, unit: Unit) -> int | None:
@@ -160,6 +188,9 @@ def evaluate(node: Node, text: Callable[[Node], str], lookup: Lookup, depth: int
         return _unary(node, text, lookup, depth)
     if kind == "binary_expression":
         return _binary(node, text, lookup, depth)
+    if kind == "conditional_expression":
+        sides = (node.child("consequence"), node.child("alternative"))
+        return _width_by_vendor({evaluate(side, text, lookup, depth + 1) for side in sides if side is not None})
     if kind == "cast_expression":
         return _cast(node.child("type"), node.child("value"), text, lookup, depth)
     if kind == "call_expression":

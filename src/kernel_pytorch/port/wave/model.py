@@ -33,6 +33,7 @@ class WaveModel:
     concerned: bool  # whether a file of the unit says anything about warps
     queries: list[tuple[Facts, Node]] = field(default_factory=list)
     own_warp_size: bool = False
+    widths_by_vendor: frozenset[str] = frozenset()  # names that are 64 on AMD
     own_collectives: frozenset[str] = frozenset()  # macros of the program that are called like an intrinsic
     groups: list[list[Facts]] = field(default_factory=list)  # device functions that call each other
     evidence: dict[int, frozenset[str]] = field(default_factory=dict)  # by id of Facts, of its whole call group
@@ -56,8 +57,8 @@ class WaveModel:
 
     @property
     def follows_hardware(self) -> bool:
-        """Whether the program takes the wave's width from the device, and so was written to follow it."""
-        return bool(self.queries)
+        """Whether the program follows the wave's width: it asks the device for it, or has 64 for AMD."""
+        return bool(self.queries or self.widths_by_vendor)
 
     def is_thirty_two(self, facts: Facts) -> bool:
         """Whether a function counts lanes in 32s: nothing it is called with or calls uses the warpSize variable."""
@@ -107,6 +108,7 @@ def _analysed(unit: Unit, wave: str, known: WaveModel | None = None) -> WaveMode
     fresh = [one for one in facts if id(one.function) not in old]
     values = value_model(table, facts) if known is None else value_model(table, facts, known.values, fresh)
     model = WaveModel(wave, files, table, facts, values, concerned)
+    model.widths_by_vendor = table.widths_by_vendor()
     model.own_warp_size = "warpSize" in table.macros or "warpSize" in table.nodes
     model.own_collectives = frozenset(
         name
@@ -161,6 +163,8 @@ def _own_evidence(model: WaveModel, facts: Facts) -> frozenset[str]:
             found |= tags & {"wave", "w32"}
     function = facts.function
     if function.mentions(b"warpSize") and function.uses("warpSize") and model.is_builtin_wave_size(facts):
+        found.add("wave")
+    if any(function.mentions(name.encode()) and function.uses(name) for name in model.widths_by_vendor):
         found.add("wave")
     if "w32" not in found and any(_counts_from_sixteen(facts, loop) for loop in function.of_kind("for_statement")):
         found.add("w32")

@@ -9,7 +9,7 @@ from kernel_pytorch.port.cxx.nodes import Node
 from kernel_pytorch.port.cxx.syntax import FileSyntax, in_comment
 from kernel_pytorch.port.wave.facts import Facts
 from kernel_pytorch.port.wave.hazard import Hazard, replace
-from kernel_pytorch.port.wave.model import WaveModel, is_device
+from kernel_pytorch.port.wave.model import WaveModel, has_collective, is_device
 
 _CONSTANT_PLACES = frozenset({"template_argument_list", "case_statement", "static_assert_declaration", "enumerator"})
 _SIXTY_FOUR = re.compile(
@@ -56,6 +56,9 @@ def wave_size_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
 def mixed_width_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
     """Code that follows the hardware's width in one place and counts in 32s in another."""
     if not model.follows_hardware or not is_device(facts.function):
+        return
+    # A width by name may be the stride of a table as well; only lanes that speak to each other must agree on one.
+    if not model.queries and not has_collective(facts):
         return
     own = model.own_evidence.get(id(facts), frozenset())
     if own >= {"wave", "w32"}:

@@ -21,3 +21,12 @@ ON_GPU double atomicMin(double *address, double val) {
   } while (seen != old);
   return __longlong_as_double(old);
 }
+
+__device__ inline void atomicMax(double *result, double value) {
+  unsigned long long *p = (unsigned long long *)result;
+  unsigned long long old = *p, seen;
+  do {
+    seen = old;
+    old = atomicCAS(p, seen, __double_as_longlong(fmax(value, __longlong_as_double(seen))));
+  } while (old != seen);
+}

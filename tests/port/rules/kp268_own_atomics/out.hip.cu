@@ -6,3 +6,5 @@ __global__ void largest(float *m, const float *x) { atomicMax(m, x[threadIdx.x])
 #define ON_GPU __device__ __forceinline__
 
 
+
+

@@ -11,3 +11,7 @@ static bool knows_both = true;
 #define CU_COMPLEX_H_
 struct mine { float x, y; };
 #endif
+// AMD has no counterpart of this header: nothing can include it there.
+#ifdef NVJPEGAPI
+static bool decodes_pictures = true;
+#endif

@@ -12,3 +12,6 @@ set(CMAKE_CUDA_STANDARD ${PARTS_STANDARD})
 set(MY_NVCC_FLAGS --use_fast_math -Xptxas -v -gencode arch=compute_80,code=sm_80 -Xcompiler -fPIC --expt-relaxed-constexpr)
 string(REPLACE ";" " " MY_NVCC_TEXT "${MY_NVCC_FLAGS}")
 set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} ${MY_NVCC_TEXT}")
+
+set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} -g -Xcudafe \"--display_error_number --diag_suppress=3057\" -lineinfo")
+set(CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE} -Xcompiler=\"-fno-plt\"")

@@ -4,3 +4,8 @@ add_library(scale scale.cu)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 11.8)
   target_compile_definitions(scale PRIVATE HAS_FP8)
 endif()
+
+if(CUDA_VERSION VERSION_LESS "11.0")
+  list(APPEND CUDA_COMMON_GPU_ARCHITECTURES "7.5+PTX")
+  set(CUDA_LIMIT_GPU_ARCHITECTURE "8.0")
+endif()

@@ -21,3 +21,12 @@ endif()
 if(WITH_TESTS AND CUDAToolkit_FOUND)
   add_subdirectory(tests)
 endif()
+
+find_program(HAS_NVCC nvcc)
+if(NOT USE_HIP AND (NOT HAS_NVCC AND "$ENV{CUDACXX}" STREQUAL ""))
+  set(WITH_CUDA OFF)
+endif()
+
+if(NOT USE_HIP AND (WITH_CUDA AND CUDA_VERSION VERSION_LESS 11.0))
+  include(cub)
+endif()

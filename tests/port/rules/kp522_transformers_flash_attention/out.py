@@ -11,3 +11,11 @@ def load(name, fast, attn_implementation="sdpa" if IS_ROCM else "flash_attention
     options = {"attn_implementation": "sdpa" if IS_ROCM else "flash_attention_2", "dtype": torch.bfloat16}
     options["attn_implementation"] = "sdpa" if IS_ROCM else "flash_attention_2"
     return model, other, AutoModel.from_pretrained(name, **options)
+
+
+attention = "sdpa" if IS_ROCM else "flash_attention_2"  # or sdpa, eager
+held = AutoModel.from_pretrained("some/model", attn_implementation=attention)
+parts = AutoModel.from_pretrained(
+    "some/model",
+    attn_implementation={"text": "sdpa", "vision": "sdpa" if IS_ROCM else "flash_attention_2"},
+)

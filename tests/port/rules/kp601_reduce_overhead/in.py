@@ -36,3 +36,9 @@ def compiled(model, mode):
 
 def all_of(models):
     return [compiled(one, "reduce-overhead") for one in models]
+
+
+class Generator:
+    def __init__(self, model, options={"mode": "reduce-overhead", "fullgraph": True}):
+        self.options = options
+        self.forward = torch.compile(model.forward, **self.options)

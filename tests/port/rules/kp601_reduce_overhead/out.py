@@ -38,3 +38,9 @@ def compiled(model, mode):
 
 def all_of(models):
     return [compiled(one, "default" if IS_ROCM else "reduce-overhead") for one in models]
+
+
+class Generator:
+    def __init__(self, model, options={"mode": "default" if IS_ROCM else "reduce-overhead", "fullgraph": True}):
+        self.options = options
+        self.forward = torch.compile(model.forward, **self.options)

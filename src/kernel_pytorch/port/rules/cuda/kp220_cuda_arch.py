@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
-from kernel_pytorch.port.cxx.compiled_on_rocm import CAPABILITY, MATCHED_CAPABILITY, ROCM_MACROS
+from kernel_pytorch.port.cxx.compiled_on_rocm import CAPABILITY, MATCHED_CAPABILITY, is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directive_at, is_in_directive
 from kernel_pytorch.port.cxx.tokens import words
@@ -64,7 +64,7 @@ def _in_macro_body(src: CxxFile, offset: int) -> bool:
 
 def _condition(src: CxxFile, conditional: Conditional, position: int) -> Iterator[Finding]:
     branch = conditional.branches[position]
-    if any(src.text(token) in ROCM_MACROS for token in branch.directive.tokens):
+    if any(is_rocm_macro(src.text(token)) for token in branch.directive.tokens):
         return
     tree = parse_condition(src, branch.directive)
     if tree is None:

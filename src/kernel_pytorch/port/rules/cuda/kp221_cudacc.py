@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_text, only_pragmas
-from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.directives import Directive, conditionals, directives
 from kernel_pytorch.port.rule import Rule
 
@@ -48,7 +48,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
             yield RULE.finding(src, directive.span, message)
         if directive.name not in (b"if", b"elif", b"ifdef", b"ifndef"):
             continue
-        if any(text in ROCM_MACROS or text in _ELSEWHERE for text in texts):
+        if any(is_rocm_macro(text) or text in _ELSEWHERE for text in texts):
             continue
         if directive.span.start in without_effect:
             continue

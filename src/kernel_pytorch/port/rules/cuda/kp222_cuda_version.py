@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
-from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS, VERSION_MACROS, is_compiled
+from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, is_compiled, is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, atoms, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import Directive, conditionals, directive_at
 from kernel_pytorch.port.cxx.presented_version import PRESENTED, SHOWN_VERSION, presented_atoms, presented_truth
@@ -81,7 +81,7 @@ def _conditions(src: CxxFile) -> Iterator[Finding]:
         for position, branch in enumerate(conditional.branches):
             texts = [src.text(token) for token in branch.directive.tokens]
             named = next((text for text in texts if text in VERSION_MACROS), None)
-            if named is None or any(text in ROCM_MACROS for text in texts):
+            if named is None or any(map(is_rocm_macro, texts)):
                 continue
             tree = parse_condition(src, branch.directive)
             if tree is not None and any(leaf.span in presented for leaf in atoms(tree)):
@@ -113,7 +113,7 @@ def _switches(src: CxxFile) -> Iterator[Finding]:
         texts = [src.text(token) for token in branch.directive.tokens]
         named = next((text for text in texts if text in VERSION_MACROS), None)
         tree = parse_condition(src, branch.directive)
-        if named is None or tree is None or any(text in ROCM_MACROS for text in texts):
+        if named is None or tree is None or any(map(is_rocm_macro, texts)):
             continue
         if any(leaf.span in presented for leaf in atoms(tree)):
             continue

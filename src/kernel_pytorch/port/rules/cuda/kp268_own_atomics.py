@@ -35,7 +35,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
             span = _definition(src, unit, index)
             if span is not None:
                 name = src.text(token).decode()
-                kind = src.text(src.code[index - 1]).decode()
+                kind = src.text(src.code[index + 2]).decode()
                 yield RULE.finding(src, span, f"{name} for {kind} is declared by HIP as well", [Edit(span, b"")])
 
 
@@ -51,9 +51,12 @@ def _definition(src: CxxFile, unit: Unit, index: int) -> Span | None:
         for token in code[index + 2 : closing]
         if src.text(token) not in (b"const", b"volatile", b"__restrict__")
     ]
-    kind = src.text(code[index - 1]) if index else b""
+    kind = words[0] if words else b""
+    # One that returns nothing clashes too: functions cannot differ in their return type alone.
     if (
-        kind not in _IN_HIP[src.text(code[index])]
+        index == 0
+        or src.text(code[index - 1]) not in (kind, b"void")
+        or kind not in _IN_HIP[src.text(code[index])]
         or len(words) != 6
         or words[:2] != [kind, b"*"]
         or words[3:5] != [b",", kind]

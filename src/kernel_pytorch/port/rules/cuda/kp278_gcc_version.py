@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
-from kernel_pytorch.port.cxx.compiled_on_rocm import ROCM_MACROS
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, atoms, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals
 from kernel_pytorch.port.rule import Rule
@@ -36,7 +36,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
     for conditional in conditionals(src):
         for branch in conditional.branches:
             texts = {src.text(token) for token in branch.directive.tokens}
-            if _MACRO not in texts or texts & set(ROCM_MACROS):
+            if _MACRO not in texts or any(map(is_rocm_macro, texts)):
                 continue
             tree = parse_condition(src, branch.directive)
             if tree is None or evaluate(tree, partial(_answer, _OF_TODAY)) is not False:

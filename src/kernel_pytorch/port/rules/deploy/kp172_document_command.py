@@ -1,8 +1,9 @@
 """A command in a document or a notebook that installs or starts CUDA
 
-What: Code blocks of Markdown and reStructuredText files, and `!` and `%` lines of notebooks: pip or conda with an
-    index, a tag or a package of CUDA builds, torch or Triton from the package index, `pip install -e .` or `uv sync` of
-    a project that asks for torch, or a container with NVIDIA's devices.
+What: Code blocks of Markdown and reStructuredText files, commands in the running text of Markdown that name a CUDA
+    build, and `!` and `%` lines of notebooks: pip or conda with an index, a tag or a package of CUDA builds, torch or
+    Triton from the package index, `pip install -e .` or `uv sync` of a project that asks for torch, or a container
+    with NVIDIA's devices.
 Why: A reader on an AMD machine types the command. It replaces the ROCm torch, fails, or gets no GPU.
 Fix: A person adds the ROCm command beside it (`kpt deps` gives the list to install). kpt leaves a document alone that
     already mentions ROCm. It reports each kind of command once per file.
@@ -25,6 +26,8 @@ CODE = "KP172"
 DOCUMENTS = (".md", ".rst", ".ipynb")
 _HISTORY = re.compile(r"^(?:change(?:s|log)|history|news|release)", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
+# In running text `pip install torch` is a manner of speaking; with CUDA's index or tag it is meant to be typed.
+_INLINE = re.compile(r"(?<!`)`((?:pip3?|conda|mamba|uv|python3? -m pip)\s[^`\n]*\bcu\d{2,3}\b[^`\n]*)`(?!`)")
 
 
 def document_findings(path: str, text: str, plan: InstallPlan) -> Iterator[Finding]:
@@ -56,6 +59,8 @@ def _fenced(text: str) -> Iterator[tuple[int, str]]:
             inside = "" if inside else fence[1]
         elif inside:
             yield number, line
+        else:
+            yield from ((number, command) for command in _INLINE.findall(line))
 
 
 def _indented(text: str) -> Iterator[tuple[int, str]]:

@@ -1,6 +1,7 @@
 """attn_implementation="flash_attention_2"
 
-What: A model loaded or configured with transformers' flash_attention_2 or flash_attention_3.
+What: A model loaded or configured with transformers' flash_attention_2 or flash_attention_3, written there, held by a
+    variable, or one entry of a dictionary for the parts of a model.
 Why: transformers raises an exception at load unless a flash-attn build is installed. Version 3 has no AMD build.
 Fix: "sdpa" on ROCm, which runs AMD's own flash kernels through PyTorch; the original elsewhere.
 Source: https://github.com/huggingface/transformers/pull/27611
@@ -12,6 +13,7 @@ import ast
 from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety
+from kernel_pytorch.port.python.flow import origins
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.rule import Rule
@@ -25,10 +27,12 @@ VALUES = ("flash_attention_2", "flash_attention_3")
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
+    seen: set[int] = set()
     for value in _values(module.tree):
-        for constant in _constants(value):
-            if not module.reached_on_rocm(constant) or is_rocm_branch(module, constant):
+        for constant in _constants(module, value):
+            if id(constant) in seen or not module.reached_on_rocm(constant) or is_rocm_branch(module, constant):
                 continue
+            seen.add(id(constant))
             span = module.span(constant)
             text = b'"sdpa" if IS_ROCM else ' + module.text(constant)
             message = f"attention implementation {constant.value!r} needs a flash-attn build at load"
@@ -71,12 +75,13 @@ def _defaults(arguments: ast.arguments) -> Iterator[ast.expr]:
     yield from (value for item, value in pairs if item.arg in NAMES)
 
 
-def _constants(node: ast.expr) -> Iterator[ast.Constant]:
-    if isinstance(node, ast.Constant) and node.value in VALUES:
-        yield node
-    elif isinstance(node, ast.IfExp):
-        yield from _constants(node.body)
-        yield from _constants(node.orelse)
+def _constants(module: PythonModule, node: ast.expr) -> Iterator[ast.Constant]:
+    """The implementations that a value may be: all of a dictionary's, or those that this file gives to a name."""
+    for place in origins(module, node):
+        if place.module is not module:
+            continue
+        values = place.node.values if isinstance(place.node, ast.Dict) else [place.node]
+        yield from (value for value in values if isinstance(value, ast.Constant) and value.value in VALUES)
 
 
 def _tight(module: PythonModule, node: ast.expr) -> bool:

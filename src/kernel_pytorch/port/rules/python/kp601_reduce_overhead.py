@@ -75,9 +75,8 @@ def _handed_on(module: PythonModule, name: ast.Name) -> Iterator[ast.expr]:
 
 
 def _unpacked(module: PythonModule, node: ast.expr) -> Iterator[ast.expr]:
-    """`**{"mode": ...}`, also through a name that is given a dictionary or whose entry is set."""
-    values = list(bindings(module, node)) if isinstance(node, ast.Name) else [node]
-    for value in values:
+    """`**{"mode": ...}`, also through names, fields and parameters that hold a dictionary, or a name's entry is set."""
+    for value in (place.node for place in origins(module, node) if place.module is module):
         if isinstance(value, ast.Dict):
             yield from (item for key, item in zip(value.keys, value.values, strict=True) if constant(key) == "mode")
         elif isinstance(value, ast.Call) and getattr(value.func, "id", "") == "dict":

@@ -124,9 +124,7 @@ def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float
         return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s, Path(scratch))
 
 
-def check_device(
-    source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None
-) -> None:
+def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
     """Checks the device side of a HIP source: parsing and types, no code. Raises CompileFailed."""
     options = options or CompileOptions()
     command = [*_common(toolchain, options, target_name), "--cuda-device-only", *_library_flags(toolchain)]

@@ -31,6 +31,7 @@ RULE = Rule(
         "cudaLaunchAttribute", "CUlaunchAttribute", "cudaFuncAttributes", "emPoolProps", "hildGraphNodeParams",
         "CUDA_CHILD_GRAPH_NODE_PARAMS", "cudaDeviceProp", "cudaTextureDesc", "CUDA_GRAPH_INSTANTIATE_PARAMS",
         "CUDA_MEMCPY_NODE_PARAMS", "CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC", "CUarrayMapInfo", "XtDesc",
+        "ostNodeParams", "CUDA_HOST_NODE_PARAMS", "cudaResourceDesc",
     )),
 )  # fmt: skip
 

@@ -107,7 +107,7 @@ static __device__ inline __half2 __hmin2(__half2 a, __half2 b) {
 }
 //: CUctxCreateParams CUctxCreateParams_st
 // CUDA 13's cuCtxCreate takes one, for the share of the GPU that a context gets: HIP's context has all of it.
-struct CUctxCreateParams_st {};
+struct CUctxCreateParams_st { void* execAffinityParams; int numExecAffinityParams; void* cigParams; };
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 static inline hipError_t hipCtxCreate(hipCtx_t* context, CUctxCreateParams*, unsigned flags, hipDevice_t device) {
   return hipCtxCreate(context, flags, device);

@@ -1,9 +1,9 @@
-"""Every translated name whose type, arguments or value HIP changes: used as CUDA's header declares it, ported, compiled.
+"""Every translated name whose type, arguments or value HIP changes: used as in CUDA, ported, compiled.
 
-changed_names.csv has a line of CUDA for each (scripts/build_changed_names.py makes it from both vendors' headers). A line
-compiles after the port, or a finding stands at it. Enumerators are computed in a kernel on the emulated GPU, and what the
-overloads do is checked there too (CALLS). The functions of the math libraries are compiled only: a program that gives all of
-them sensible operands would be a test of those libraries.
+changed_names.csv has a line of CUDA for each; scripts/build_changed_names.py makes it from both vendors' headers. A line
+compiles after the port, or a finding stands at it. Enumerators are computed in a kernel on the emulated GPU, and what
+the overloads do is checked there too (changed_calls.cu). Functions of the math libraries are compiled only: a program
+that gives all of them sensible operands would be a test of those libraries.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def rows() -> dict[str, list[Row]]:
 
 
 def program(headers: tuple[str, ...], lines: list[str]) -> str:
-    return "".join(f"#include <{name}>\n" for name in headers) + "template <class T> using Type = T;\n" + "\n".join(lines)
+    return (
+        "".join(f"#include <{name}>\n" for name in headers) + "template <class T> using Type = T;\n" + "\n".join(lines)
+    )
 
 
 def ported(library: str, used: list[Row], folder: Path) -> tuple[Path, list[Row]]:
@@ -72,13 +74,13 @@ def ported(library: str, used: list[Row], folder: Path) -> tuple[Path, list[Row]
     lines = [row.use for row in used]
     source.write_text(program(HEADERS[library], lines), encoding="utf-8")
     first = source.read_text(encoding="utf-8").splitlines().index(lines[0]) + 1
-    told = {one.line - first for one in hipify_file(source).files[0].left if one.code in LEFT_TO_A_PERSON}
-    source.write_text(program(HEADERS[library], [text for at, text in enumerate(lines) if at not in told]))
+    reported = {one.line - first for one in hipify_file(source).files[0].left if one.code in LEFT_TO_A_PERSON}
+    source.write_text(program(HEADERS[library], [text for at, text in enumerate(lines) if at not in reported]))
     translated = source.with_suffix(".hip")
     data = hipify_file(source).data
     assert data is not None
     translated.write_bytes(data)
-    return translated, [used[at] for at in sorted(told)]
+    return translated, [used[at] for at in sorted(reported)]
 
 
 def test_names_of_the_runtime_and_the_driver_compile_or_are_reported(tmp_path: Path) -> None:

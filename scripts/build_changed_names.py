@@ -2,10 +2,10 @@
 
     python scripts/build_changed_names.py --cuda DIR [--cuda DIR ...] --hip DIR --clang CLANG
 
---cuda are include folders unpacked from PyPI's nvidia-* packages, newest first; --hip is the include folder of ROCm. Each
-vendor's headers are parsed by clang, so that const, pointers and values are exact. A name is changed where CUDA's
-declaration, its words renamed by our table, is not HIP's declaration. Each row holds a line of CUDA that uses the name as
-CUDA's header declares it: tests/port/names/test_changed_names.py ports and compiles these lines and runs what it can.
+--cuda are include folders unpacked from PyPI's nvidia-* packages, newest first; --hip is the include folder of ROCm.
+Each vendor's headers are parsed by clang, so that const, pointers and values are exact. A name is changed where CUDA's
+declaration, its words renamed by our table, is not HIP's declaration. Each row holds a line of CUDA that uses the name
+as CUDA's header declares it: tests/port/names/test_changed_names.py ports and compiles these lines.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from kernel_pytorch.port.tables import read_table
 
 TARGET = Path(__file__).resolve().parent.parent / "tests/port/names/changed_names.csv"
 CUDA_HEADERS = (
-    "cuda.h", "cuda_runtime_api.h", "cuda_runtime.h", "cuComplex.h", "cublas_v2.h", "cublasLt.h", "cufft.h", "cufftXt.h",
-    "curand.h", "cusparse.h", "cusolverDn.h", "cusolverSp.h", "cusolverRf.h", "nvrtc.h",
+    "cuda.h", "cuda_runtime_api.h", "cuda_runtime.h", "cuComplex.h", "cublas_v2.h", "cublasLt.h", "cufft.h",
+    "cufftXt.h", "curand.h", "cusparse.h", "cusolverDn.h", "cusolverSp.h", "cusolverRf.h", "nvrtc.h",
 )  # fmt: skip
 HIP_HEADERS = (
     "hip/hip_runtime.h", "hip/hiprtc.h", "hipblas/hipblas.h", "hipblaslt/hipblaslt.h", "hipfft/hipfft.h",

@@ -32,7 +32,8 @@ LIBRARIES = {
 }
 # Types that a macro of the user's decides about, which one reading of the headers does not show.
 BY_MACRO = {
-    "hipblasHalf": "#ifdef HIPBLAS_USE_HIP_HALF\ntypedef __half hipblasHalf;\n#else\ntypedef uint16_t hipblasHalf;\n#endif",
+    "hipblasHalf": "#ifdef HIPBLAS_USE_HIP_HALF\ntypedef __half hipblasHalf;\n"
+    "#else\ntypedef uint16_t hipblasHalf;\n#endif",
 }
 # Other names under which a library's headers are included: each becomes a line that includes the main one.
 ALIASES = {

@@ -1,6 +1,6 @@
 """Every translated name whose type, arguments or value HIP changes: used as in CUDA, ported, compiled.
 
-changed_names.csv has a line of CUDA for each; scripts/build_changed_names.py makes it from both vendors' headers. A line
+changed_names.csv has a line of CUDA for each; scripts/build_changed_names.py makes it from both vendors' headers. It
 compiles after the port, or a finding stands at it. Enumerators are computed in a kernel on the emulated GPU, and what
 the overloads do is checked there too (changed_calls.cu). Functions of the math libraries are compiled only: a program
 that gives all of them sensible operands would be a test of those libraries.

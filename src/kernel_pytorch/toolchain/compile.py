@@ -196,6 +196,28 @@ def compile_host(
         return destination.read_bytes()
 
 
+def compile_c(source: Path, toolchain: Toolchain, options: CompileOptions | None = None) -> bytes:
+    """A C source as a relocatable object of this machine: HIP's functions, no kernels. Raises CompileFailed."""
+    options = options or CompileOptions()
+    command = [
+        *toolchain.compiler,
+        "-x",
+        "c",
+        "-std=gnu11",
+        "-fno-color-diagnostics",
+        "-Wno-unused-command-line-argument",
+    ]
+    command += [word for directory in options.include_dirs for word in ("-I", str(directory))]
+    command += [word for directory in toolchain.include_dirs for word in ("-isystem", str(directory))]
+    command += [*toolchain.host_flags, "-idirafter", str(LIBRARIES_INCLUDE), "-D__HIP_PLATFORM_AMD__=1"]
+    command += [*(f"-D{define}" for define in options.defines), options.optimization, "-fPIC"]
+    with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
+        destination = Path(scratch) / "host.o"
+        command += ["-c", "-o", str(destination), _argument(source)]
+        run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
+        return destination.read_bytes()
+
+
 def check_unit(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> bytes:
     """Both passes of a translation unit: builds the device side, checks the host side. Returns the code object."""
     built = compile_device(source, target_name, toolchain, options)

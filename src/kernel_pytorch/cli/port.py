@@ -8,7 +8,7 @@
 Every change is inside a gate or in a new file. Before anything is shown or written, the isolation check folds the gates
 to "not ROCm" and compares with the original; a file that fails is left as it was and reported. Where a HIP compiler is
 found, the ported sources are built for `--arch`. What the compiler objects to is repaired where a repair is known
-(KP211, KP280 to KP293) and built again; what is left is shown with the compiler's words. Defaults come from
+(KP211 to KP213, KP280 to KP293) and built again; what is left is shown with the compiler's words. Defaults come from
 `[tool.kernel_pytorch]` in the project's pyproject.toml; what is said here wins.
 
 A project that builds an extension is installed on a copy, with a ROCm torch that is stood in for and without network:

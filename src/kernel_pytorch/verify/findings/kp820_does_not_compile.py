@@ -3,7 +3,7 @@
 What: clang refuses a line of a source that the port builds, and no repair of kpt's answers its message.
 Why: The extension does not build on ROCm.
 Fix: The message is the compiler's own, at your line. Change the line behind `#if defined(USE_ROCM)`, or leave the
-    source out of the ROCm build. `kpt port` repairs what it can first: see KP211 and KP280 to KP293.
+    source out of the ROCm build. `kpt port` repairs what it can first: see KP211 to KP213 and KP280 to KP293.
 Source: Found by the compiler itself: clang with the headers of HIP and, for a torch extension, of torch.
     https://clang.llvm.org/docs/DiagnosticsReference.html
 """

@@ -29,8 +29,9 @@ from hecbench_emulate import GOOD, LITERAL, link_error, verdict
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import RunSettings, run_program
-from kernel_pytorch.toolchain.compile import CompileFailed, compile_c
+from kernel_pytorch.toolchain.compile import CompileFailed
 from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.other_passes import compile_c
 
 MAIN = re.compile(rb"^\s*(?:int|void)?\s*main\s*\(", re.MULTILINE)
 DIFFERS = re.compile(r"do(?:es)? not match|not equal|don't match", re.IGNORECASE)

@@ -34,9 +34,10 @@ from kernel_pytorch.port.hipify.run import run_tasks
 from kernel_pytorch.port.hipify.tree import find_sources, tasks_of
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_device, check_host
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import check_device
 from kernel_pytorch.toolchain.torch_headers import extension_options, installed_torch, rocm_headers
 
 

@@ -19,8 +19,9 @@ from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.names.table import names_used
 from kernel_pytorch.port.rules import rule_names
 from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, compile_c
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import compile_c
 
 HOST_SOURCES = (".cpp", ".cc", ".cxx")
 C_SOURCES = (".c",)

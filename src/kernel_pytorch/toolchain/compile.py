@@ -124,22 +124,16 @@ def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float
         return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s, Path(scratch))
 
 
-def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:
-    """Checks the device side of a HIP source: parsing and types, no code. Raises CompileFailed."""
-    options = options or CompileOptions()
-    command = [*_common(toolchain, options, target_name), "--cuda-device-only", *_library_flags(toolchain)]
-    _check_syntax(source, command, toolchain, options)
-
-
 def check_host(
     source: Path, toolchain: Toolchain, options: CompileOptions | None = None, target_name: str = "gfx942"
 ) -> None:
     """Checks the host side of a HIP source: parsing and types, no code. Raises CompileFailed."""
     options = options or CompileOptions()
-    _check_syntax(source, [*_common(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
+    check_syntax(source, [*common_flags(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
 
 
-def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
+def check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
+    """Runs a compiler call that parses and checks, and makes no code. Raises CompileFailed."""
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
     command += [*_leading(command, toolchain, options), "-fsyntax-only", *_ALL_ERRORS, _argument(source)]
@@ -178,7 +172,7 @@ def compile_host(
         raise UsageError(f"{source}: no such file")
     with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
         destination = Path(scratch) / "host.o"
-        command = [*_common(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
+        command = [*common_flags(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
         if fat_binary is not None:
             # The same id as in the device pass: a static variable is registered under a name made with it.
             command += [
@@ -193,28 +187,6 @@ def compile_host(
         said = run_compiler(command, options.timeout_s, None, headers, _bounds(options, toolchain))
         if not destination.is_file():
             raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
-        return destination.read_bytes()
-
-
-def compile_c(source: Path, toolchain: Toolchain, options: CompileOptions | None = None) -> bytes:
-    """A C source as a relocatable object of this machine: HIP's functions, no kernels. Raises CompileFailed."""
-    options = options or CompileOptions()
-    command = [
-        *toolchain.compiler,
-        "-x",
-        "c",
-        "-std=gnu11",
-        "-fno-color-diagnostics",
-        "-Wno-unused-command-line-argument",
-    ]
-    command += [word for directory in options.include_dirs for word in ("-I", str(directory))]
-    command += [word for directory in toolchain.include_dirs for word in ("-isystem", str(directory))]
-    command += [*toolchain.host_flags, "-idirafter", str(LIBRARIES_INCLUDE), "-D__HIP_PLATFORM_AMD__=1"]
-    command += [*(f"-D{define}" for define in options.defines), options.optimization, "-fPIC"]
-    with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
-        destination = Path(scratch) / "host.o"
-        command += ["-c", "-o", str(destination), _argument(source)]
-        run_compiler(command, options.timeout_s, None, header_directories(toolchain), _bounds(options, toolchain))
         return destination.read_bytes()
 
 
@@ -235,8 +207,8 @@ def device_command(
     constants: Path | None,
 ) -> list[str]:
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
-    command = [*_common(toolchain, options, target_name), "--cuda-device-only", options.optimization]
-    command += [*_library_flags(toolchain), *_leading(command + _library_flags(toolchain), toolchain, options)]
+    command = [*common_flags(toolchain, options, target_name), "--cuda-device-only", options.optimization]
+    command += [*library_flags(toolchain), *_leading(command + library_flags(toolchain), toolchain, options)]
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],
@@ -254,14 +226,15 @@ def device_command(
     return [*command, "-o", str(destination), source]
 
 
-def _library_flags(toolchain: Toolchain) -> list[str]:
+def library_flags(toolchain: Toolchain) -> list[str]:
     """Where device libraries come from: ours are named one by one, others the driver finds."""
     if toolchain.device_libs:
         return ["-nogpulib"]
     return [f"--rocm-device-lib-path={toolchain.device_lib_dir}"] if toolchain.device_lib_dir is not None else []
 
 
-def _common(toolchain: Toolchain, options: CompileOptions, target_name: str) -> list[str]:
+def common_flags(toolchain: Toolchain, options: CompileOptions, target_name: str) -> list[str]:
+    """The compiler and the flags of both passes of a HIP source."""
     command = [*toolchain.compiler, "-x", "hip", f"--offload-arch={target_name}", f"-std={options.std}"]
     command += ["-fno-color-diagnostics", "-Wno-unused-command-line-argument"]
     if toolchain.rocm_path is not None:

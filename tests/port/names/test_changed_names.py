@@ -19,8 +19,9 @@ import pytest
 from kernel_pytorch.cli.main import main
 from kernel_pytorch.jobs.hipify import hipify_file
 from kernel_pytorch.port.names.table import find_name
-from kernel_pytorch.toolchain.compile import CompileOptions, check_device, check_host
+from kernel_pytorch.toolchain.compile import CompileOptions, check_host
 from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.other_passes import check_device
 
 HEADERS = {
     "runtime": ("cuda_runtime.h",),

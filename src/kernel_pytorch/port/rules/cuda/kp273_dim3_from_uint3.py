@@ -1,7 +1,7 @@
 """A dim3 made from a uint3
 
-What: `grid = make_uint3(...)` or `dim3 grid = make_uint3(...)`, where grid is a dim3, and `uint3 grid = make_uint3(...)`
-    where grid is the size of a launch.
+What: `grid = make_uint3(...)` or `dim3 grid = make_uint3(...)`, where grid is a dim3, and a uint3 that is the size of a
+    launch.
 Why: CUDA's dim3 converts from and to uint3. HIP's dim3 converts to uint3 only.
 Fix: `dim3(...)` with the same three numbers; a variable for launches becomes a dim3.
 Source: hip/amd_detail/amd_hip_vector_types.h and hip/hip_runtime_api.h, ROCm 7.2; both forms were compiled here.

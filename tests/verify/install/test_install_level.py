@@ -123,6 +123,7 @@ SETUPS["chosen by the author"] = """\
     from setuptools import setup
     from torch.utils.cpp_extension import BuildExtension, CUDAExtension
     found = [CUDAExtension("p._C", ["csrc/bind.cpp", "csrc/k.cu"])]
+    tag = "cuda" if torch.version.cuda else ""
     if torch.version.hip is None:
         found.append(CUDAExtension("p.tensor_cores", ["csrc/ops_cuda.cu"]))
     setup(name="p", ext_modules=found, cmdclass={"build_ext": BuildExtension})
@@ -201,6 +202,14 @@ RUN_TIME = {
             source = Path(__file__).parent / "k.cu"
             return building.load(name="ops", sources=[str(source)], extra_cuda_cflags=["-DMINE"], verbose=verbose)
         """,
+    "load in a function that the module calls": """\
+        import os
+        from torch.utils.cpp_extension import load
+        def built(name):
+            source = os.path.join(os.path.dirname(__file__), name + ".cu")
+            return load(name="ops", sources=[source], extra_cuda_cflags=["-DMINE"])
+        ops = built("k")
+        """,
     "load with a name of its caller": """\
         from torch.utils.cpp_extension import load
         def ops(source):
@@ -275,7 +284,7 @@ def test_a_fault_is_a_finding_at_its_line(
 def test_what_the_author_leaves_out_by_vendor_is_not_run_and_still_a_finding(outcomes: dict[str, Outcome]) -> None:
     seen = outcomes["chosen by the author"]
     assert seen.status is Status.NOT_RUN
-    assert [(one.code, one.line) for one in seen.findings] == [("KP811", 5)]
+    assert [(one.code, one.line) for one in seen.findings] == [("KP811", 6)]
     assert "the author's own condition" in seen.detail
 
 
@@ -305,7 +314,7 @@ def test_conditions_note_their_answers_on_both_platforms(outcomes: dict[str, Out
     assert parted == {("flag", 4): True, ("test", 5): True, ("operand", 6): True, ("test", 6): True}
 
 
-@pytest.mark.parametrize("name", ["load", "load_inline", "load in a function", "load with a name of its caller"])
+@pytest.mark.parametrize("name", RUN_TIME)
 def test_extensions_that_are_built_at_run_time(run_time: dict[str, Outcome], name: str) -> None:
     seen = run_time[name]
     if name == "load with a name of its caller":

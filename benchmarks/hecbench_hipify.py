@@ -37,11 +37,10 @@ from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     check_host,
     compile_device,
-    link_device,
 )
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
-from kernel_pytorch.toolchain.other_passes import check_device
+from kernel_pytorch.toolchain.other_passes import check_device, link_device
 
 TOOLS = ("kpt", "hipify-perl", "torch")
 SOURCES = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")

@@ -122,19 +122,6 @@ def compile_device_text(
         return _compile(name, payload, target_name, toolchain, absolute, output, Path(scratch), Path(scratch))
 
 
-def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float = 600.0) -> bytes:
-    """One code object out of several relocatable ones (`output="object"` with -fgpu-rdc)."""
-    if not objects:
-        raise UsageError("nothing to link: no device objects were given")
-    with tempfile.TemporaryDirectory(prefix="kpt-link-") as scratch:
-        paths = []
-        for index, payload in enumerate(objects):
-            path = Path(scratch) / f"{index}.o"
-            path.write_bytes(payload)
-            paths.append(path)
-        return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s)
-
-
 def check_host(
     source: Path, toolchain: Toolchain, options: CompileOptions | None = None, target_name: str = "gfx942"
 ) -> None:
@@ -253,8 +240,7 @@ def common_flags(toolchain: Toolchain, options: CompileOptions, target_name: str
     else:
         command.append("-nogpuinc")
     # The caller's directories come first: a project's own header wins over one of ours of the same name.
-    for directory in options.include_dirs:
-        command += ["-I", str(directory)]
+    command += [word for directory in options.include_dirs for word in ("-I", str(directory))]
     for directory in toolchain.include_dirs:
         if directory != Path("/usr/include"):
             command += ["-isystem", str(directory)]
@@ -297,7 +283,7 @@ def _compile(
     if output != "code-object":
         return destination.read_bytes()
     is_whole = not options.is_relocatable
-    return _link([destination], toolchain, scratch / "device.hsaco", options.timeout_s, is_whole)
+    return link_objects([destination], toolchain, scratch / "device.hsaco", options.timeout_s, is_whole)
 
 
 @functools.cache
@@ -327,7 +313,7 @@ def unit_id(payload: bytes) -> str:
     return f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}"
 
 
-def _link(
+def link_objects(
     objects: Sequence[Path], toolchain: Toolchain, destination: Path, timeout_s: float, is_whole: bool = True
 ) -> bytes:
     """Link device objects, in the folder of the result. Only a whole program must define all that it uses."""

@@ -1,20 +1,36 @@
-"""Passes that make no device code: the device side checked only, and C files for the host."""
+"""Passes beside the two that compile a HIP source: the device side checked only, its objects linked, C files."""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.toolchain.compile import (
     CompileOptions,
     check_syntax,
     common_flags,
     header_directories,
     library_flags,
+    link_objects,
     run_compiler,
 )
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.roots import LIBRARIES_INCLUDE
+
+
+def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float = 600.0) -> bytes:
+    """One code object out of several relocatable ones (`output="object"` with -fgpu-rdc)."""
+    if not objects:
+        raise UsageError("nothing to link: no device objects were given")
+    with tempfile.TemporaryDirectory(prefix="kpt-link-") as scratch:
+        paths = []
+        for index, payload in enumerate(objects):
+            path = Path(scratch) / f"{index}.o"
+            path.write_bytes(payload)
+            paths.append(path)
+        return link_objects(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s)
 
 
 def check_device(source: Path, target_name: str, toolchain: Toolchain, options: CompileOptions | None = None) -> None:

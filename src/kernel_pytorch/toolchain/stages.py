@@ -8,7 +8,7 @@
     HIP source    -- compile_host (with the fat binary) --> host object
     host objects  -- link_program --> executable
 
-The stages that read HIP source are in `compile`, `link_device` is in `other_passes`; `program` puts all of them together.
+The stages that read HIP source are in `compile`, `link_device` in `other_passes`; `program` puts all of them together.
 """
 
 from __future__ import annotations

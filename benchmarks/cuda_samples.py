@@ -37,9 +37,10 @@ from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.cxx.includes import includes_of
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_device, check_host
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import check_device
 
 STATUSES = ("passes", "finding at the line", "silent", "not run")
 CALLS_CUDA = re.compile(rb"\bcuda[A-Z]\w+\s*\(|\bcu[A-Z]\w+\s*\(|#\s*include\s*[<\"](?:cuda|cu[a-z]+\.h|nvrtc)")

@@ -31,6 +31,7 @@ from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import RunSettings, run_program
 from kernel_pytorch.toolchain.compile import CompileFailed
 from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.other_passes import compile_c
 
 MAIN = re.compile(rb"^\s*(?:int|void)?\s*main\s*\(", re.MULTILINE)
 DIFFERS = re.compile(r"do(?:es)? not match|not equal|don't match", re.IGNORECASE)
@@ -67,11 +68,17 @@ def main() -> int:
         name, sources = program
         with tempfile.TemporaryDirectory(prefix="kpt-samples-") as scratch:
             executable = Path(scratch) / "program"
+            objects = []
             text = b"".join(path.read_bytes() for path in sources)
             libraries = sorted({found.decode() for found in LIBRARY.findall(text)})
             try:
                 options = options_of(sources[0], common)
-                build_emulated(sources, gpu.target.name, toolchain, executable, options, libraries, link=["-lpthread"])
+                for source in (path for path in sources if path.suffix == ".c"):
+                    objects.append(Path(scratch) / f"{source.stem}.o")
+                    objects[-1].write_bytes(compile_c(source, toolchain, options))
+                compiled = [path for path in sources if path.suffix != ".c"]
+                link = [*map(str, objects), "-lpthread"]
+                build_emulated(compiled, gpu.target.name, toolchain, executable, options, libraries, link=link)
             except (CompileFailed, ValueError, RuntimeError) as failure:
                 reason = link_error(failure) if isinstance(failure, CompileFailed) else ""
                 return Ran(name, "build", reason or (str(failure).splitlines() or ["no reason given"])[0])
@@ -118,8 +125,19 @@ def programs(work: Path, outcomes: list[dict[str, str]]) -> list[tuple[str, list
                 GOOD.search(one) or DIFFERS.search(one) for one in LITERAL.findall(text)
             ):
                 name = group[0][0] if len(groups) > 1 else folder
-                found.append((name.relative_to(work).as_posix(), [source for source, _ in group]))
+                own = [source for source, _ in group]
+                beside = _plain(folder, own) if len(groups) == 1 else []
+                found.append((name.relative_to(work).as_posix(), [*own, *beside]))
     return sorted(found)
+
+
+def _plain(folder: Path, units: list[Path]) -> list[Path]:
+    """The C and C++ files beside them that call no CUDA and so are no units: references on the CPU, for instance."""
+    return [
+        path
+        for path in sorted(folder.iterdir())
+        if path.suffix in (".c", ".cpp") and path not in units and not MAIN.search(path.read_bytes())
+    ]
 
 
 if __name__ == "__main__":

@@ -22,9 +22,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device, link_device
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, compile_device
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import HEADERS, KINDS, Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import link_device
 
 HIP_SOURCES = (".cu", ".hip", ".cpp", ".cc", ".cxx")
 VENDOR = re.compile(

@@ -35,14 +35,12 @@ from hecbench_build import Unit, classify, dry_run, options_of
 
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
-    CompileOptions,
     check_host,
     compile_device,
-    device_command,
-    link_device,
 )
-from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import check_device, link_device
 
 TOOLS = ("kpt", "hipify-perl", "torch")
 SOURCES = (".cu", ".cuh", ".h", ".hpp", ".hh", ".hxx", ".c", ".cc", ".cpp", ".cxx", ".inl", ".inc")
@@ -126,22 +124,13 @@ class Build:
         for unit in units:
             options = options_of(unit, list(self.third_party))
             if self.syntax:
-                self._device_syntax(unit.source, options)
+                check_device(unit.source, self.arch, self.toolchain, options)
             else:
                 kind = "object" if separate else "code-object"
                 objects.append(compile_device(unit.source, self.arch, self.toolchain, options, kind))
             check_host(unit.source, self.toolchain, options, self.arch)
         if separate and objects:
             link_device(objects, self.toolchain)
-
-    def _device_syntax(self, source: Path, options: CompileOptions) -> None:
-        command = device_command(str(source), self.arch, self.toolchain, options, "assembly", Path(os.devnull), None)
-        command = [word for word in command if word not in ("-S", "-o", os.devnull)]
-        done = subprocess.run(
-            [*command, "-fsyntax-only"], capture_output=True, text=True, errors="replace", check=False
-        )
-        if done.returncode:
-            raise CompileFailed(parse_messages(done.stderr), done.stderr, tuple(command))
 
 
 def select(checkout: Path, letters: str, only: list[str] | None) -> list[str]:
@@ -308,9 +297,10 @@ def nvcc_compilations(line: str, directory: Path) -> Iterator[Unit]:
 def with_kpt(folder: Path, _: Path | None) -> dict[Path, Path]:
     """Our translation, written over the copy; .cu files get .hip twins."""
     from kernel_pytorch.port.hipify.file import HipifyOptions
-    from kernel_pytorch.port.hipify.tree import find_sources, run_task, tasks_of
+    from kernel_pytorch.port.hipify.run import run_task
+    from kernel_pytorch.port.hipify.tree import find_sources, tasks_of
 
-    files, _ = find_sources(folder)
+    files, *_ = find_sources(folder)
     renamed = {path.resolve(): path.with_suffix(".hip") for path in files if path.suffix == ".cu"}
     with tempfile.TemporaryDirectory() as scratch:
         for task in tasks_of(folder, files):

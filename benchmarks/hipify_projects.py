@@ -17,7 +17,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -31,12 +30,14 @@ from hecbench_build import classify
 
 from kernel_pytorch.port.builds.torch_extension import reaches_torch, renamed_extension
 from kernel_pytorch.port.hipify.file import HipifyOptions
-from kernel_pytorch.port.hipify.tree import find_sources, run_tasks, tasks_of
+from kernel_pytorch.port.hipify.run import run_tasks
+from kernel_pytorch.port.hipify.tree import find_sources, tasks_of
 from kernel_pytorch.port.layouts import LAYOUTS, layout_named
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, compat_header
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host, device_command
-from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host
+from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import check_device
 from kernel_pytorch.toolchain.torch_headers import extension_options, installed_torch, rocm_headers
 
 
@@ -161,17 +162,14 @@ class Builder:
             return Unit(name, "not tried", reason="a torch extension: see the torch-extension layout")
         options = self._options(uses_torch)
         found: list[CompilerMessage] = []
-        command = device_command(str(source), self.arch, self.toolchain, options, "assembly", Path(os.devnull), None)
-        command = [word for word in command if word not in ("-S", "-o", os.devnull)]
-        done = subprocess.run(
-            [*command, "-fsyntax-only"], capture_output=True, text=True, errors="replace", check=False
-        )
-        if done.returncode:
-            found += errors(parse_messages(done.stderr))
-        try:
-            check_host(source, self.toolchain, options, self.arch)
-        except CompileFailed as failure:
-            found += errors(failure.messages)
+        for check in (
+            lambda: check_device(source, self.arch, self.toolchain, options),
+            lambda: check_host(source, self.toolchain, options, self.arch),
+        ):
+            try:
+                check()
+            except CompileFailed as failure:
+                found += errors(failure.messages)
         return Unit(name, "failed" if found else "built", tuple(found))
 
     def _folders(self) -> list[Path]:

@@ -30,6 +30,11 @@ LIBRARIES = {
     "rccl": ("rccl/rccl.h", ("rccl/",)),
     "miopen": ("miopen/miopen.h", ("miopen/",)),
 }
+# Types that a macro of the user's decides about, which one reading of the headers does not show.
+BY_MACRO = {
+    "hipblasHalf": "#ifdef HIPBLAS_USE_HIP_HALF\ntypedef __half hipblasHalf;\n"
+    "#else\ntypedef uint16_t hipblasHalf;\n#endif",
+}
 # Other names under which a library's headers are included: each becomes a line that includes the main one.
 ALIASES = {
     "hipblas-common/hipblas-common.h": "hipblas/hipblas.h",
@@ -222,6 +227,8 @@ class _Printer:
             return self._once(f"typedef {word} {cursor.spelling} {{ {body} }} {cursor.spelling};")
         if made.spelling == cursor.spelling:
             return []
+        if cursor.spelling in BY_MACRO:
+            return self._once(BY_MACRO[cursor.spelling])
         return self._once(f"typedef {_declared(under, cursor.spelling)};")
 
     def _once(self, text: str) -> list[str]:

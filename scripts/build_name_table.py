@@ -205,7 +205,8 @@ def compatible_kinds(kind: str, hip_kinds: set[str]) -> bool:
         return bool(hip_kinds & {"function", "macro"})
     if kind == "type":
         return bool(hip_kinds & {"type", "macro"})
-    return bool(hip_kinds & {"enum", "macro", "function", "type"})
+    # CURAND_POISSON is an enumerator: the function hiprand_poisson is no partner of it. A macro may stand for anything.
+    return bool(hip_kinds & ({"enum", "macro"} if kind == "enum" else {"enum", "macro", "function", "type"}))
 
 
 def value_note(found: list[Declaration], hip: list[Declaration]) -> str:

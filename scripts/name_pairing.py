@@ -245,6 +245,9 @@ _SAME = {
     "hipDevice_t": "int",
     "cusolver_int_t": "int",
     "hipsolverHandle_t": "hipsolverDnHandle_t",
+    "hipsolverOperation_t": "hipblasOperation_t",
+    "hipsolverFillMode_t": "hipblasFillMode_t",
+    "hipsolverSideMode_t": "hipblasSideMode_t",
     "hipDeviceAttribute_t": "hipDeviceAttr",
     "hipFloatComplex": "hipComplex",
     "float2": "hipComplex",
@@ -275,6 +278,8 @@ def _same_type(ours: str, theirs: str, types: dict[str, str]) -> bool:
         return True
     if mapped == "hipDeviceptr_t" or base == "CUdeviceptr":
         mapped, stars = "void", stars + 1
+    if mapped == "hipTexRef":
+        mapped, stars = "textureReference", stars + 1
     if other == "hipDeviceptr_t":
         other, other_stars = "void", other_stars + 1
     if stars != other_stars:

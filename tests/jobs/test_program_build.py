@@ -53,3 +53,29 @@ def test_a_host_file_beside_kernels(tmp_path: Path, capfd: pytest.CaptureFixture
     (tmp_path / "main.cpp").write_text(MAIN)
     assert main(["emulate", str(tmp_path / "kernel.cu"), str(tmp_path / "main.cpp"), "--gpu", "mi300x"]) == 0
     assert "last 63" in capfd.readouterr().out
+
+
+# `new` is a plain name in C, and malloc's result needs no cast.
+IN_C = """\
+#include <stdlib.h>
+#include <cuda_runtime.h>
+int devices(void) {
+  int *new = malloc(sizeof *new);
+  cudaGetDeviceCount(new);
+  int count = *new;
+  free(new);
+  return count;
+}
+"""
+
+
+@pytest.mark.slow
+def test_a_c_file_beside_kernels_is_compiled_as_c(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "kernel.cu").write_text(
+        '#include <cstdio>\nextern "C" int devices(void);\n'
+        + KERNEL
+        + 'int main() { printf("%d device\\n", devices()); }\n'
+    )
+    (tmp_path / "devices.c").write_text(IN_C)
+    assert main(["emulate", str(tmp_path / "kernel.cu"), str(tmp_path / "devices.c"), "--gpu", "mi300x"]) == 0
+    assert "1 device" in capfd.readouterr().out

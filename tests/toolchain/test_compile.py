@@ -20,10 +20,10 @@ from kernel_pytorch.toolchain.compile import (
     check_unit,
     compile_device,
     compile_device_text,
-    link_device,
 )
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.oclc import control_constants, isa_version
+from kernel_pytorch.toolchain.other_passes import link_device
 from tests.toolchain.pip_only import KERNELS, pip_toolchain
 
 SIX_TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")

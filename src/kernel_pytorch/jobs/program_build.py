@@ -20,10 +20,12 @@ from kernel_pytorch.port.names.table import names_used
 from kernel_pytorch.port.rules import rule_names
 from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
-from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
+from kernel_pytorch.toolchain.other_passes import compile_c
 
 HOST_SOURCES = (".cpp", ".cc", ".cxx")
-SOURCES = (".hip", ".cu", *HOST_SOURCES)
+C_SOURCES = (".c",)
+SOURCES = (".hip", ".cu", *HOST_SOURCES, *C_SOURCES)
 # HIP refuses 32-bit masks at compile time; this header takes them, so that what they do at run time is seen.
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
 Say = Callable[[str], None]
@@ -66,16 +68,28 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
         return
     toolchain = find_toolchain()
     with TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
-        sources, options = _sources(files, how, stack, say)
+        every, options = _sources(files, how, stack, say)
+        sources = [path for path in every if path.suffix.lower() not in C_SOURCES]
         made: dict[str, Path] = {}
         for target in dict.fromkeys(gpu.target.name for gpu in gpus):
             say(f"building for {target} with {toolchain.version}")
             made[target] = Path(scratch) / f"program-{target}"
             try:
-                build_emulated(sources, target, toolchain, made[target], options, how.libraries, how.kernels)
+                in_c = _c_objects([path for path in every if path not in sources], toolchain, options, Path(scratch))
+                build_emulated(sources, target, toolchain, made[target], options, how.libraries, how.kernels, in_c)
             except CompileFailed as failure:
                 raise UsageError(_build_problem(files, target, failure)) from failure
         yield [made[gpu.target.name] for gpu in gpus]
+
+
+def _c_objects(sources: Sequence[Path], toolchain: Toolchain, options: CompileOptions, scratch: Path) -> list[str]:
+    """C files compiled as C: what C++ refuses in them, `int *new = malloc(4)`, is right there."""
+    objects = []
+    for number, path in enumerate(sources):
+        made = scratch / f"c{number}.o"
+        made.write_bytes(compile_c(path, toolchain, options))
+        objects.append(str(made))
+    return objects
 
 
 def _given(files: Sequence[Path], gpus: Sequence[GPU]) -> list[Path]:
@@ -101,11 +115,13 @@ def _check_carries(program: Path, gpu: GPU) -> None:
 
 
 def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Say) -> tuple[list[Path], CompileOptions]:
-    """The HIP sources to compile: a .cu, and a C++ file that calls CUDA, is translated into a scratch folder first."""
+    """The sources to compile: a .cu, and a C or C++ file that calls CUDA, is translated into a scratch folder first."""
     sources = []
     folders: list[Path] = []
     for path in files:
-        if path.suffix.lower() == ".cu" or (path.suffix.lower() in HOST_SOURCES and calls_cuda(path, how.include_dirs)):
+        if path.suffix.lower() == ".cu" or (
+            path.suffix.lower() in (*HOST_SOURCES, *C_SOURCES) and calls_cuda(path, how.include_dirs)
+        ):
             rules = without_lane_rules() if how.untranslated else None
             tree = stack.enter_context(hipified_tree(path, how.include_dirs, rules))
             sources.append(tree.main)
@@ -128,7 +144,7 @@ def _sources(files: Sequence[Path], how: ProgramBuild, stack: ExitStack, say: Sa
 
 
 def calls_cuda(path: Path, include_dirs: Sequence[Path]) -> bool:
-    """Whether a C++ file, or a header of the project that it reaches, uses CUDA's names."""
+    """Whether a C or C++ file, or a header of the project that it reaches, uses CUDA's names."""
     if not path.is_file():
         return False
     root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))

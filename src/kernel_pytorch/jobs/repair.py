@@ -7,6 +7,7 @@ finding with the compiler's words.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -82,7 +83,9 @@ def build_and_repair(
     for targets in dict.fromkeys((request.targets[:1], request.targets)):
         while rounds < MAX_ROUNDS:
             units = tuple(unit for target in targets for unit in attempt(target))
-            after = repair_round(complaints_of(units), current, _reader(request), tried, _is_proven)
+            after = repair_round(
+                complaints_of(units), current, _reader(request), tried, _is_proven, _mentions(request.project)
+            )
             if not after.made:
                 break
             current = after.patches
@@ -100,6 +103,21 @@ def _reader(request: RepairRequest) -> Callable[[str], bytes | None]:
     listed = frozenset(request.project.of("cuda", "c++"))
     root = request.project.root
     return lambda path: read_if_there(root / path, root) if path in listed else None
+
+
+def _mentions(project: Project) -> Callable[[str, bytes], bool]:
+    """Whether a C++ or CUDA file of the project besides `path` has a word: in code, in a macro or in a comment."""
+    texts: dict[str, bytes] = {}
+
+    def is_mentioned(path: str, name: bytes) -> bool:
+        if not texts:
+            texts.update(
+                (one, read_if_there(project.root / one, project.root) or b"") for one in project.of("cuda", "c++")
+            )
+        word = re.compile(rb"\b" + re.escape(name) + rb"\b")
+        return any(name in text and word.search(text) for one, text in texts.items() if one != path)
+
+    return is_mentioned
 
 
 def _is_proven(patch: Patch) -> bool:

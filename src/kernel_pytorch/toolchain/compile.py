@@ -123,28 +123,16 @@ def compile_device_text(
         return _compile(name, payload, target_name, toolchain, absolute, output, Path(scratch), Path(scratch))
 
 
-def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float = 600.0) -> bytes:
-    """One code object out of several relocatable ones (`output="object"` with -fgpu-rdc)."""
-    if not objects:
-        raise UsageError("nothing to link: no device objects were given")
-    with tempfile.TemporaryDirectory(prefix="kpt-link-") as scratch:
-        paths = []
-        for index, payload in enumerate(objects):
-            path = Path(scratch) / f"{index}.o"
-            path.write_bytes(payload)
-            paths.append(path)
-        return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s)
-
-
 def check_host(
     source: Path, toolchain: Toolchain, options: CompileOptions | None = None, target_name: str = "gfx942"
 ) -> None:
     """Checks the host side of a HIP source: parsing and types, no code. Raises CompileFailed."""
     options = options or CompileOptions()
-    _check_syntax(source, [*common_flags(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
+    check_syntax(source, [*common_flags(toolchain, options, target_name), "--cuda-host-only"], toolchain, options)
 
 
-def _check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
+def check_syntax(source: Path, command: list[str], toolchain: Toolchain, options: CompileOptions) -> None:
+    """Runs a compiler call that parses and checks, and makes no code. Raises CompileFailed."""
     if not source.is_file():
         raise UsageError(f"{source}: no such file")
     command += [*_leading(command, toolchain, options), "-fsyntax-only", *_ALL_ERRORS, _argument(source)]
@@ -264,7 +252,7 @@ def _compile(
     if output != "code-object":
         return destination.read_bytes()
     is_whole = not options.is_relocatable
-    return _link([destination], toolchain, scratch / "device.hsaco", options.timeout_s, is_whole)
+    return link_objects([destination], toolchain, scratch / "device.hsaco", options.timeout_s, is_whole)
 
 
 @functools.cache
@@ -294,7 +282,7 @@ def unit_id(payload: bytes) -> str:
     return f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}"
 
 
-def _link(
+def link_objects(
     objects: Sequence[Path], toolchain: Toolchain, destination: Path, timeout_s: float, is_whole: bool = True
 ) -> bytes:
     """Link device objects, in the folder of the result. Only a whole program must define all that it uses."""

@@ -8,7 +8,7 @@
     HIP source    -- compile_host (with the fat binary) --> host object
     host objects  -- link_program --> executable
 
-The stages that read HIP source, and `link_device`, are in `compile`; `program` puts all of them together.
+The stages that read HIP source are in `compile`, `link_device` in `other_passes`; `program` puts all of them together.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kernel_pytorch.core.optional_packages import pip_install
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, link_device, run_compiler
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, run_compiler
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError
 from kernel_pytorch.toolchain.offload_bundle import BUNDLE_MAGIC
+from kernel_pytorch.toolchain.other_passes import link_device
 from kernel_pytorch.toolchain.roots import OWN_INCLUDE, package_directory
 
 _BUNDLE_ALIGNMENT = 4096

@@ -98,6 +98,17 @@ def test_the_compiler_still_says_it_and_takes_the_repair(folder: Path) -> None:
     assert builds
 
 
+def test_a_function_that_somebody_calls_is_not_left_out() -> None:
+    text = (HERE / "kp214_function_nobody_calls/in.cu").read_bytes()
+    said = record.read_complaints(HERE / "kp214_function_nobody_calls")[1:]  # the name in its body
+    assert repair_round(said, (), lambda path: text, set(), is_proven).made
+    assert not repair_round(said, (), lambda path: text, set(), is_proven, lambda path, name: name == b"clusters").made
+    called = text + b"int all() { return clusters({}); }\n"
+    assert not repair_round(said, (), lambda path: called, set(), is_proven).made
+    exported = text.replace(b"static inline ", b"")
+    assert not repair_round(said, (), lambda path: exported, set(), is_proven).made
+
+
 def test_two_lines_that_read_alike_are_two_places() -> None:
     text = b"int v() { return CUDART_VERSION; }\nint w();\nint v() { return CUDART_VERSION; }\n"
     said = [Complaint("use of undeclared identifier 'CUDART_VERSION'", (Spot("a.cu", line, 18),)) for line in (1, 3)]

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Edit, Finding, Held, Safety
+from kernel_pytorch.port.cxx.calls import calls
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings, compiled_text
 from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.includes import Include
@@ -32,7 +33,14 @@ from kernel_pytorch.port.names.rename import (
     rename_text,
     top_of_file,
 )
-from kernel_pytorch.port.names.shims import Shim, is_left_by_torch, overloads_needed, shims, with_needed
+from kernel_pytorch.port.names.shims import (
+    Shim,
+    is_left_by_torch,
+    overloads_called,
+    overloads_needed,
+    shims,
+    with_needed,
+)
 from kernel_pytorch.port.names.table import Name, project_names
 from kernel_pytorch.port.ptx.ops_matrix import FUNCTIONS as MATRIX_FUNCTIONS
 from kernel_pytorch.port.rules import rules_for, run_rules
@@ -178,6 +186,8 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
     if not src.is_parsable:
         return _names_only(src, own, is_local, layout)
     naming = name_file(src, own, is_local)
+    if not src.path.endswith(".c"):
+        _add_overloads(src, naming)
     if src.language == "cuda":
         _add_shims(src, unit, naming, layout)
     found = tuple(apply_suppressions(src.data, src.path, rule_findings(src, unit, options)))
@@ -211,6 +221,12 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
         tuple(naming.needed_shims),
         implicit_headers(unit) if src.path.endswith(".cu") else (),
     )
+
+
+def _add_overloads(src: CxxFile, naming: Naming) -> None:
+    """The overloads for calls with CUDA's arguments where HIP's differ. C has no overloads."""
+    called = overloads_called(naming.used, lambda name: {len(call.arguments) for call in calls(src, name.encode())})
+    naming.needed_shims += [shim for shim in called if shim not in naming.needed_shims and shim.guard not in src.data]
 
 
 def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None:

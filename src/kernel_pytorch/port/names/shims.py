@@ -20,8 +20,11 @@ _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
     "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
     "warp_matrix.h", "warp_mma.h", "quad_pair_mma.h",
+    "other_arguments.h",
 )  # fmt: skip
 _MARK = "//: "
+# hipBLAS takes __half only where this is defined before its header; a shim may be the first to include it.
+_BEFORE = {"hipblas/hipblas.h": "#define HIPBLAS_USE_HIP_HALF\n"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Shim:
         `beside_host_compiler`: a plain C++ compiler may read it as well, which knows no device functions.
         """
         guard = self.guard.decode()
-        includes = "".join(f"#include <{path}>\n" for path in self.includes)
+        includes = "".join(f"{_BEFORE.get(path, '')}#include <{path}>\n" for path in self.includes)
         first = f"#ifndef {guard}"
         if beside_host_compiler and "__device__" in self.text:
             first = f"#if defined(__HIPCC__) && !defined({guard})"
@@ -74,6 +77,27 @@ def with_needed(wanted: Iterable[Shim]) -> list[Shim]:
         for one in (*with_needed(shims()[name.encode()] for name in shim.needs), shim):
             found.setdefault(one.names[0], one)
     return list(found.values())
+
+
+@lru_cache(maxsize=1)
+def _by_arguments() -> dict[str, tuple[tuple[int | None, Shim], ...]]:
+    """The overloads that a call of a name may need: (how many arguments it has then, the shim). None: any number."""
+    found: dict[str, tuple[tuple[int | None, Shim], ...]] = {}
+    for key, shim in shims().items():
+        name, _, form = key.decode().rstrip(")").partition("(")
+        if form.isdigit() or form == "arguments":
+            found[name] = (*found.get(name, ()), (int(form) if form.isdigit() else None, shim))
+    return found
+
+
+def overloads_called(used: Iterable[str], counts: Callable[[str], Iterable[int]]) -> list[Shim]:
+    """Overloads for the CUDA functions `used`; `counts` gives the numbers of arguments a file calls one with."""
+    needed = []
+    for name in used:
+        for count, shim in _by_arguments().get(name, ()):
+            if shim not in needed and (count is None or count in counts(name)):
+                needed.append(shim)
+    return needed
 
 
 # HIP has atomicAdd for float and double; CUDA for the 16-bit types as well, under the same name.
@@ -119,19 +143,8 @@ def mixes_signs(data: bytes) -> bool:
 
 
 # CUDA 13 gave these two names the arguments of its _v2 functions; HIP keeps both forms apart.
-_TAKES_LOCATION = sought(rb"\bcudaMem(?:PrefetchAsync|Advise)\s*\(", b"cudaMemPrefetchAsync", b"cudaMemAdvise")
-_LOCATION = sought(rb"\bcudaMemLocation\b", b"cudaMemLocation")
-# CUDA's C++ header has this name with flags as well; HIP calls that hipEventCreateWithFlags.
-_EVENT_WITH_FLAGS = sought(rb"\bcudaEventCreate\s*\((?:[^(),;{}]|\([^();{}]*\))*,", b"cudaEventCreate")
-# CUDA 12 dropped the three arguments of this one that told about errors, and made the last one flags.
-_INSTANTIATES_WITH_FLAGS = sought(
-    rb"\bcudaGraphInstantiate\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){1,2}\)",
-    b"cudaGraphInstantiate",
-)
-_SYMBOL_WITH_DEFAULTS = sought(
-    rb"\bcudaMemcpy(?:To|From)SymbolAsync\s*\((?:[^(),;{}]|\([^();{}]*\))*(?:,(?:[^(),;{}]|\([^();{}]*\))*){2,3}\)",
-    b"SymbolAsync",
-)
+_TAKES_LOCATION = sought(rb"\bcu(?:da)?Mem(?:PrefetchAsync|Advise)\s*\(", b"MemPrefetchAsync", b"MemAdvise")
+_LOCATION = sought(rb"\b(?:cudaMem|CUmem)Location\b", b"emLocation")
 # nvcc's math functions that the host has too; HIP's are the device's alone.
 _HOST_MATH = sought(
     rb"(?<![\w.:>])((?:rsqrt|rcbrt|sinpi|cospi|normcdf)f?)\s*\(", b"rsqrt", b"rcbrt", b"sinpi", b"cospi", b"normcdf"
@@ -210,12 +223,6 @@ def overloads_needed(
         needed.append(shims()[b"min(mixed)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):
         needed.append(shims()[b"hipMemPrefetchAsync(location)"])
-    if _EVENT_WITH_FLAGS.search(data):
-        needed.append(shims()[b"hipEventCreate(flags)"])
-    if _SYMBOL_WITH_DEFAULTS.search(data):
-        needed.append(shims()[b"hipMemcpyToSymbolAsync(defaults)"])
-    if _INSTANTIATES_WITH_FLAGS.search(data):
-        needed.append(shims()[b"hipGraphInstantiate(flags)"])
     on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
     defined = {name for name in on_host if any(_defines(name, text) for text in project)}
     needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]

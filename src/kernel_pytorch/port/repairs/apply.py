@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kernel_pytorch.core.findings import Edit, Patch, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_within, left_out_on_cuda
@@ -41,8 +42,10 @@ def repair_round(
     read: Callable[[str], bytes | None],
     tried: set[Key],
     is_proven: Callable[[Patch], bool],
+    is_mentioned_beside: Callable[[str, bytes], bool] = lambda path, name: False,
 ) -> Round:
-    """Answers each complaint with the first repair that has an edit. `read` gives a file that no patch changes.
+    """Answers each complaint with the first repair that has an edit. `read` gives a file that no patch changes;
+    `is_mentioned_beside` says whether a file of the project besides `path` has a word.
 
     `tried` grows: what is in it is not tried again, so that repairs cannot undo each other for ever.
     """
@@ -56,7 +59,8 @@ def repair_round(
             if src is None:
                 continue
             files[spot.path] = src
-            repaired = _repair(src, spot, complaint, edits.setdefault(spot.path, EditSet()), tried)
+            mentioned = partial(is_mentioned_beside, spot.path)
+            repaired = _repair(src, spot, complaint, edits.setdefault(spot.path, EditSet()), tried, mentioned)
             if repaired is not None:
                 made.append(repaired)
                 break
@@ -78,7 +82,14 @@ def _load(path: str, current: Mapping[str, Patch], read: Callable[[str], bytes |
     return cxx_file(path, data) if data is not None else None
 
 
-def _repair(src: CxxFile, spot: Spot, complaint: Complaint, edits: EditSet, tried: set[Key]) -> Repaired | None:
+def _repair(
+    src: CxxFile,
+    spot: Spot,
+    complaint: Complaint,
+    edits: EditSet,
+    tried: set[Key],
+    mentioned: Callable[[bytes], bool],
+) -> Repaired | None:
     if spot.line > src.data.count(b"\n") + 1:
         return None
     offset = min(src.offset(spot.line, max(spot.column, 1)), len(src.data))
@@ -87,7 +98,7 @@ def _repair(src: CxxFile, spot: Spot, complaint: Complaint, edits: EditSet, trie
         found = loaded.repair.message.search(complaint.text)
         if found is None:
             continue
-        group = loaded.edits(RepairPlace(src, offset, complaint, found))
+        group = loaded.edits(RepairPlace(src, offset, complaint, found, mentioned))
         line = src.data[start:end]
         key = (loaded.repair.code, spot.path, line, offset - start, src.data.count(line, 0, start))
         if group and key not in tried and edits.add(group):

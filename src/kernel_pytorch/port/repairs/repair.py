@@ -33,6 +33,7 @@ class RepairPlace:
     offset: int
     complaint: Complaint
     found: re.Match[str]  # the repair's pattern in the complaint's text
+    is_mentioned_elsewhere: Callable[[bytes], bool] = lambda name: False  # whether another file has this word
 
     @property
     def line(self) -> tuple[int, int]:

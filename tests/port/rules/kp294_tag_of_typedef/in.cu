@@ -11,3 +11,4 @@ void unmap(struct cudaGraphicsResource **resources, int count) {
 
 struct cudaGraphicsResource;
 enum cudaExternalMemoryHandleType kind_of(int fd) { return cudaExternalMemoryHandleTypeOpaqueFd; }
+enum cudaGetDriverEntryPointFlags flags_of(void) { return cudaEnableDefault; }

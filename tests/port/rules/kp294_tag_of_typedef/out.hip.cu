@@ -11,3 +11,4 @@ void unmap(struct _hipGraphicsResource **resources, int count) {
 
 struct _hipGraphicsResource;
 enum hipExternalMemoryHandleType_enum kind_of(int fd) { return hipExternalMemoryHandleTypeOpaqueFd; }
+unsigned flags_of(void) { return hipEnableDefault; }

@@ -1,13 +1,15 @@
 """A dim3 made from a uint3
 
-What: `grid = make_uint3(...)` or `dim3 grid = make_uint3(...)`, where grid is a dim3.
+What: `grid = make_uint3(...)` or `dim3 grid = make_uint3(...)`, where grid is a dim3, and a uint3 that is the size of a
+    launch.
 Why: CUDA's dim3 converts from and to uint3. HIP's dim3 converts to uint3 only.
-Fix: `dim3(...)` with the same three numbers.
+Fix: `dim3(...)` with the same three numbers; a variable for launches becomes a dim3.
 Source: hip/amd_detail/amd_hip_vector_types.h and hip/hip_runtime_api.h, ROCm 7.2; both forms were compiled here.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -31,7 +33,20 @@ def check(src: CxxFile) -> Iterator[Finding]:
         name = call.index - 2
         if text_at(src, call.index - 1) != b"=" or len(call.arguments) != 3:
             continue
-        if text_at(src, name - 1) == b"dim3" or declared_type(src, name, _DIM3) is not None:
-            token = src.code[call.index]
-            place = Span(token.start, token.end)
+        place = _span(src, call.index)
+        before = text_at(src, name - 1)
+        if before == b"uint3":
+            if _is_size_of_launch(src, text_at(src, name)):
+                edits = [Edit(_span(src, name - 1), b"dim3"), Edit(place, b"dim3")]
+                yield RULE.finding(src, place, "HIP's launches take a dim3, and no uint3", edits)
+        elif before == b"dim3" or declared_type(src, name, _DIM3) is not None:
             yield RULE.finding(src, place, "HIP's dim3 does not take a uint3", [Edit(place, b"dim3")])
+
+
+def _span(src: CxxFile, index: int) -> Span:
+    return Span(src.code[index].start, src.code[index].end)
+
+
+def _is_size_of_launch(src: CxxFile, name: bytes) -> bool:
+    pattern = rb"<<<[^;<>]*?\b%b\b[^;]*?>>>" % re.escape(name)
+    return re.search(pattern, src.data) is not None

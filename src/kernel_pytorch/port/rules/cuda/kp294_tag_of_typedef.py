@@ -3,7 +3,7 @@
 What: `struct cudaGraphicsResource *r;` and other types that CUDA declares as structures and HIP as typedefs.
 Why: C++ refuses `struct` in front of a typedef.
 Fix: kpt writes the tag that HIP has behind the typedef (`struct _hipGraphicsResource`), which means the same and
-    declares the type where no header of HIP was included.
+    declares the type where no header of HIP was included. In front of flags, which are numbers in HIP, `enum` goes.
 Source: hip/hip_runtime_api.h, ROCm 7.2; each name was compiled with `struct` in front of it here.
 """
 
@@ -35,11 +35,23 @@ _TAGS = {
     b"cudaLaunchParams": b"hipLaunchParams_t",
     b"cudaLibraryOption": b"hipLibraryOption_e",
 }
-RULE = Rule("KP294", "tag-of-typedef", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=tuple(_TAGS))
+# CUDA's enumerations of flags, which are numbers in HIP: the tag goes.
+_NUMBERS = (
+    b"CUctx_flags_enum", b"CUevent_flags_enum", b"CUevent_record_flags_enum", b"CUevent_sched_flags_enum",
+    b"CUevent_wait_flags_enum", b"CUipcMem_flags_enum", b"CUmemAttach_flags_enum", b"CUoccupancy_flags_enum",
+    b"CUstreamWaitValue_flags_enum", b"CUstreamWriteValue_flags_enum", b"CUstream_flags_enum",
+    b"cudaGetDriverEntryPointFlags",
+)  # fmt: skip
+RULE = Rule("KP294", "tag-of-typedef", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(*_TAGS, *_NUMBERS))
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """Each such word in front of one of the types."""
+    for name in _NUMBERS:
+        for index in words(src).get(name, ()):
+            if text_at(src, index - 1) == b"enum":
+                place = Span(src.code[index - 1].start, src.code[index].start)
+                yield RULE.finding(src, place, f"{name.decode()} is a number in HIP", [Edit(place, b"")])
     for name, tag in _TAGS.items():
         for index in words(src).get(name, ()):
             word = text_at(src, index - 1)

@@ -9,7 +9,8 @@ namespace std = ::std;  // clang compiles its constexpr functions for the device
 namespace std {
 struct identity {
   using is_transparent = void;
-  template <typename T> __host__ __device__ constexpr T&& operator()(T&& value) const noexcept { return static_cast<T&&>(value); }
+  // A value for a temporary: rocThrust's transform_iterator takes the type of f(value) for that of f(*iterator).
+  template <typename T> __host__ __device__ constexpr T operator()(T&& value) const noexcept { return static_cast<T&&>(value); }
 };
 }  // namespace std
 #endif

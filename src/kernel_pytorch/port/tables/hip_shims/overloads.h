@@ -15,23 +15,6 @@ static inline hipError_t hipMemPrefetchAsync(const void* memory, size_t bytes, h
 static inline hipError_t hipMemAdvise(const void* memory, size_t bytes, hipMemoryAdvise advice, hipMemLocation place) {
   return hipMemAdvise_v2(memory, bytes, advice, place);
 }
-//: hipEventCreate(flags)
-static inline hipError_t hipEventCreate(hipEvent_t* event, unsigned flags) { return hipEventCreateWithFlags(event, flags); }
-//: hipMemcpyToSymbolAsync(defaults)
-// CUDA's have defaults for offset, direction and stream; HIP's only for the stream.
-template <typename T>
-static inline hipError_t hipMemcpyToSymbolAsync(const T& symbol, const void* from, size_t bytes, size_t offset = 0) {
-  return hipMemcpyToSymbolAsync(symbol, from, bytes, offset, hipMemcpyHostToDevice);
-}
-template <typename T>
-static inline hipError_t hipMemcpyFromSymbolAsync(void* to, const T& symbol, size_t bytes, size_t offset = 0) {
-  return hipMemcpyFromSymbolAsync(to, symbol, bytes, offset, hipMemcpyDeviceToHost);
-}
-//: hipGraphInstantiate(flags)
-// From CUDA 12 on the third argument is a set of flags; HIP calls that hipGraphInstantiateWithFlags.
-static inline hipError_t hipGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags = 0) {
-  return hipGraphInstantiateWithFlags(made, graph, flags);
-}
 //: CubDebugExit < cstdlib hipcub/hipcub.hpp
 #define CubDebugExit(call) do { if (HipcubDebug((call)) != hipSuccess) { exit(1); } } while (0)
 //: rsqrtf(host) < cmath
@@ -124,7 +107,7 @@ static __device__ inline __half2 __hmin2(__half2 a, __half2 b) {
 }
 //: CUctxCreateParams CUctxCreateParams_st
 // CUDA 13's cuCtxCreate takes one, for the share of the GPU that a context gets: HIP's context has all of it.
-struct CUctxCreateParams_st {};
+struct CUctxCreateParams_st { void* execAffinityParams; int numExecAffinityParams; void* cigParams; };
 typedef struct CUctxCreateParams_st CUctxCreateParams;
 static inline hipError_t hipCtxCreate(hipCtx_t* context, CUctxCreateParams*, unsigned flags, hipDevice_t device) {
   return hipCtxCreate(context, flags, device);

@@ -1,0 +1,89 @@
+"""A handle of CUDA's used as a number
+
+What: `texture & 0xffffffff`, `texture >> 32`, `(cudaTextureObject_t)low | ...`, and
+    `*(reinterpret_cast<CUdeviceptr*>(place)) = width`: texture and surface objects and device addresses that code
+    computes with, or stores numbers as.
+Why: These are 64-bit numbers in CUDA and pointers in HIP.
+Fix: A handle that the file declares is cast to a number where bits of it are taken, and a number that is stored as one
+    is cast to the handle. Numbers that are put together to a handle are left to a person.
+Source: hip/driver_types.h and hip/texture_types.h, ROCm 7.2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.declared import declared_type
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
+from kernel_pytorch.port.rule import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
+
+_OBJECTS = frozenset((b"cudaTextureObject_t", b"cudaSurfaceObject_t", b"CUtexObject", b"CUsurfObject"))
+_HANDLES = _OBJECTS | {b"CUdeviceptr"}
+RULE = Rule(
+    "KP207", "handle-as-number", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=tuple(sorted(_HANDLES))
+)
+_BITS = frozenset((b"&", b"|", b"^", b"<<", b">>", b"%"))
+
+
+def check(src: CxxFile) -> Iterator[Finding]:
+    """Each handle in a computation, and each number stored as one."""
+    found = words(src)
+    for kind in sorted(_HANDLES & found.keys()):
+        for index in found[kind]:
+            yield from _stored(src, index)
+            if kind in _OBJECTS and text_at(src, index - 1) == b"(" and text_at(src, index + 1) == b")":
+                yield from _put_together(src, index)
+        for name in sorted(_declared(src, found[kind]) if kind in _OBJECTS else ()):
+            for index in found[name]:
+                if text_at(src, index + 1) in _BITS and declared_type(src, index, _HANDLES) is not None:
+                    token = src.code[index]
+                    place = Span(token.start, token.end)
+                    message = f"{name.decode()} is a pointer in HIP: its bits are those of a number cast from it"
+                    number = b"reinterpret_cast<unsigned long long>(" + name + b")"
+                    yield RULE.finding(src, place, message, [Edit(place, number)])
+
+
+def _declared(src: CxxFile, places: tuple[int, ...]) -> set[bytes]:
+    after = [at + 1 for at in places if at + 1 < len(src.code) and src.code[at + 1].kind == "identifier"]
+    return {text_at(src, at) for at in after}
+
+
+def _stored(src: CxxFile, index: int) -> Iterator[Finding]:
+    """`*(reinterpret_cast<T*>(place)) = number;`: the number is cast."""
+    if text_at(src, index - 1) != b"<" or text_at(src, index - 2) != b"reinterpret_cast":
+        return
+    if [text_at(src, index + at) for at in (1, 2, 3)] != [b"*", b">", b"("]:
+        return
+    close = closing(src, index + 3)
+    before = index - 3
+    while close is not None and text_at(src, before) == b"(" and text_at(src, close + 1) == b")":
+        before, close = before - 1, close + 1
+    if close is None or text_at(src, before) != b"*" or text_at(src, close + 1) != b"=":
+        return
+    end = close + 2
+    while end < len(src.code) and text_at(src, end) not in (b";", b"{", b"}"):
+        end += 1
+    place = Span(src.code[close + 2].start, src.code[end - 1].end)
+    kind, value = text_at(src, index), src.data[place.start : place.end]
+    message = f"{kind.decode()} is a pointer in HIP: what is stored as one is cast"
+    yield RULE.finding(src, place, message, [Edit(place, b"(" + kind + b")(" + value + b")")])
+
+
+def _put_together(src: CxxFile, index: int) -> Iterator[Finding]:
+    """`(T)low | (T)high << 32`: said at the first cast of a statement."""
+    end = start = index
+    while end < len(src.code) and text_at(src, end) not in (b";", b"{", b"}"):
+        end += 1
+    while start > 0 and text_at(src, start - 1) not in (b";", b"{", b"}"):
+        start -= 1
+    kind = text_at(src, index)
+    is_first = kind not in {text_at(src, at) for at in range(start, index)}
+    if is_first and {text_at(src, at) for at in range(index, end)} & {b"|", b"<<", b"^"}:
+        token = src.code[index]
+        message = f"{kind.decode()} is a pointer in HIP: compute with unsigned long long and cast the result to it"
+        yield RULE.finding(src, Span(token.start, token.end), message)

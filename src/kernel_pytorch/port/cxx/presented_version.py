@@ -33,7 +33,7 @@ SHOWN_VERSION = b"(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)"
 # Somebody thought of AMD or of the GPU's generation here: theirs, and KP220's.
 _DECIDED_ELSEWHERE = re.compile(rb"\b(?:\w*_?ROCM|\w*HIP\w*|__CUDA_ARCH__)\b")
 _NVIDIA_ONLY = re.compile(
-    rb"\b(?:asm|__asm__|nvcuda|wmma|cutlass|cute|__CUDA_ARCH__)\b|\bcuda::(?!std::|atomic_ref\b|ceil_div\b|round_up\b)\w"
+    rb"\b(?:asm|__asm__|cutlass|cute|__CUDA_ARCH__)\b|\bcuda::(?!std::|atomic_ref\b|ceil_div\b|round_up\b)\w"
     rb"|^[ \t]*#[ \t]*error\b",
     re.MULTILINE,
 )

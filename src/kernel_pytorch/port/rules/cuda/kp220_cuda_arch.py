@@ -37,7 +37,7 @@ _DEVICE = b"defined(__HIP_DEVICE_COMPILE__)"
 _MATCHED = MATCHED_CAPABILITY
 # A CUDA of today: beside a capability, a version test asks whether the toolkit is old.
 _VERSIONS = {b"CUDA_VERSION": 12000, b"CUDART_VERSION": 12000, b"__CUDACC_VER_MAJOR__": 12}
-_TENSOR = re.compile(rb"\bnvcuda\b|\bwmma\b|\bmma\.sync|\bldmatrix|\bwgmma|\bcp\.async")
+_TENSOR = re.compile(rb"\bmma\.sync|\bldmatrix|\bwgmma|\bcp\.async")
 
 
 def check(src: CxxFile) -> Iterator[Finding]:

@@ -448,8 +448,10 @@ template <typename Use, int M, int N, int K, typename T, typename Layout = void>
   typedef typename kpt_wmma::part<Use, M, N, K>::type kpt_part;
   typedef T element_type;
   typedef typename kpt_wmma::stored_as<T>::type storage_element_type;
-  enum { num_elements = kpt_part::count, num_storage_elements = kpt_part::count };
-  storage_element_type x[kpt_part::count];
+  // Room for as many as NVIDIA has: some loops have the number written out.
+  enum { num_elements = kpt_part::count, num_storage_elements = num_elements };
+  enum { kpt_room = K == 16 && !__is_same(Use, accumulator) && num_elements < 16 ? 16 : num_elements };
+  storage_element_type x[kpt_room];
 };
 __device__ inline float __float_to_tf32(float in) {
   const unsigned int bits = __builtin_bit_cast(unsigned int, in);
@@ -519,7 +521,7 @@ __device__ inline void mma_sync(fragment<accumulator, M, N, K, D>& d, const frag
                                 const fragment<accumulator, M, N, K, C>& c, bool satf = false) {
   typedef typename kpt_wmma::product_of<T>::type product;
   typedef typename product::sum Sum;
-  kpt_wmma::word words_a[sizeof(a.x) / 4], words_b[sizeof(b.x) / 4];
+  kpt_wmma::word words_a[a.num_elements * sizeof(a.x[0]) / 4], words_b[b.num_elements * sizeof(b.x[0]) / 4];
   __builtin_memcpy(words_a, a.x, sizeof(words_a));
   __builtin_memcpy(words_b, b.x, sizeof(words_b));
   Sum sum[8];

@@ -521,7 +521,9 @@ __device__ inline void mma_sync(fragment<accumulator, M, N, K, D>& d, const frag
                                 const fragment<accumulator, M, N, K, C>& c, bool satf = false) {
   typedef typename kpt_wmma::product_of<T>::type product;
   typedef typename product::sum Sum;
-  kpt_wmma::word words_a[a.num_elements * sizeof(a.x[0]) / 4], words_b[b.num_elements * sizeof(b.x[0]) / 4];
+  enum { size = sizeof(typename kpt_wmma::stored_as<T>::type) };
+  kpt_wmma::word words_a[kpt_wmma::part<matrix_a, M, N, K>::type::count * size / 4];
+  kpt_wmma::word words_b[kpt_wmma::part<matrix_b, M, N, K>::type::count * size / 4];
   __builtin_memcpy(words_a, a.x, sizeof(words_a));
   __builtin_memcpy(words_b, b.x, sizeof(words_b));
   Sum sum[8];

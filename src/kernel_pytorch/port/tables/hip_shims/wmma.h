@@ -78,24 +78,7 @@ struct gfx12_layout {
     }
   };
 };
-// 8x8x4 in double: one 4x4x4 block in each row of 16 lanes for MFMA; without it every lane has all that it needs.
-#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
-#define KPT_WMMA_MFMA
-struct double_layout {
-  template <int, int> struct left {
-    enum { run = 1, count = 1 };
-    static __device__ place at(int, word lane) { return {4 * (lane / 16) + lane % 4, lane / 4 % 4}; }
-  };
-  template <int, int> struct right {
-    enum { run = 1, count = 2 };
-    static __device__ place at(int i, word lane) { return {4 * word(i) + lane % 4, lane / 4 % 4}; }
-  };
-  template <int, int> struct result {
-    enum { run = 1, count = 2 };
-    static __device__ place at(int i, word lane) { return {4 * (lane / 16) + lane / 4 % 4, 4 * word(i) + lane % 4}; }
-  };
-};
-#else
+// 8x8x4 in double: every lane has all that it needs. MFMA's blocks of doubles reach over both warps of a wave.
 struct double_layout {
   template <int, int> struct left {
     enum { run = 4, count = 4 };
@@ -110,7 +93,6 @@ struct double_layout {
     static __device__ place at(int i, word lane) { return {lane / 4, 2 * (lane % 4) + i}; }
   };
 };
-#endif
 // The depth tells the types: 16 for 8 and 16 bits, 8 for tf32, 4 for double.
 template <int Depth> struct layout_of {
   typedef row_layout type;
@@ -118,7 +100,9 @@ template <int Depth> struct layout_of {
 template <> struct layout_of<4> {
   typedef double_layout type;
 };
-#if defined(__GFX11__)
+#if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
+#define KPT_WMMA_MFMA
+#elif defined(__GFX11__)
 template <> struct layout_of<16> {
   typedef gfx11_layout type;
 };
@@ -319,31 +303,6 @@ __device__ inline void multiply(layout_of<16>::type, Of, Sum (&sum)[8], const wo
   __builtin_memcpy(sum, &after, sizeof(sum));
 }
 #endif
-__device__ inline void multiply_double(double (&sum)[2], const double* left, const double* right) {
-#if defined(KPT_WMMA_MFMA)
-  if (__builtin_expect(wave_is_whole(), 1)) {
-    for (int i = 0; i < 2; ++i) sum[i] = __builtin_amdgcn_mfma_f64_4x4x4f64(left[0], right[i], sum[i], 0, 0, 0);
-    return;
-  }
-  const word self = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
-  KPT_WMMA_UNROLL
-  for (int k = 0; k < 4; ++k) {
-    const double all[3] = {left[0], right[0], right[1]};
-    double of[3];
-    for (int i = 0; i < 3; ++i) {
-      const int from = int(4 * ((self & 48) + 4 * k + (i ? self % 4 : self / 4 % 4)));
-      typedef int two __attribute__((ext_vector_type(2)));
-      two half = bits<two>(all[i]);
-      half = two{__builtin_amdgcn_ds_bpermute(from, half[0]), __builtin_amdgcn_ds_bpermute(from, half[1])};
-      of[i] = bits<double>(half);
-    }
-    for (int i = 0; i < 2; ++i) sum[i] = __builtin_fma(of[0], of[i + 1], sum[i]);
-  }
-#else
-  for (int i = 0; i < 2; ++i)
-    for (int k = 0; k < 4; ++k) sum[i] = __builtin_fma(left[k], right[4 * i + k], sum[i]);
-#endif
-}
 }  // namespace kpt_wmma
 //: nvcuda::wmma < : kpt_tile_products
 namespace nvcuda {
@@ -542,9 +501,11 @@ __device__ inline void mma_sync(fragment<accumulator, 8, 8, 4, double>& d,
                                 const fragment<matrix_a, 8, 8, 4, double, LayoutA>& a,
                                 const fragment<matrix_b, 8, 8, 4, double, LayoutB>& b,
                                 const fragment<accumulator, 8, 8, 4, double>& c) {
-  double sum[2] = {c.x[0], c.x[1]};
-  kpt_wmma::multiply_double(sum, a.x, b.x);
-  d.x[0] = sum[0], d.x[1] = sum[1];
+  for (int i = 0; i < 2; ++i) {
+    double sum = c.x[i];
+    for (int k = 0; k < 4; ++k) sum = __builtin_fma(a.x[k], b.x[4 * i + k], sum);
+    d.x[i] = sum;
+  }
 }
 }  // namespace wmma
 }  // namespace nvcuda

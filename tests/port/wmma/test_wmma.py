@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ FIRST = CASES[0]
 UNTOUCHED = 77
 
 
-@lru_cache(maxsize=None)
+@cache
 def ported(program: str) -> str:
     """A CUDA program as `kpt hipify` writes it."""
     result = hipify_file(cxx_file("wmma.cu", program.encode()), None, HipifyOptions())

@@ -39,7 +39,8 @@ _TYPES = (
     ("signed_char", "signed char", "signed char", "int", np.int8, np.int32, -128, 128),
     ("unsigned_char", "unsigned char", "unsigned char", "int", np.uint8, np.int32, 0, 256),
 )
-CASES = tuple(Case(f"{name}_{m}x{n}x{k}", (m, n, k), *rest) for name, *rest in _TYPES for m, n, k in _SHAPES) + (
+CASES = (
+    *(Case(f"{name}_{m}x{n}x{k}", (m, n, k), *rest) for name, *rest in _TYPES for m, n, k in _SHAPES),
     Case("tf32_16x16x8", (16, 16, 8), "wmma::precision::tf32", "float", "float", np.float32, np.float32, -40, 41),
     Case("double_8x8x4", (8, 8, 4), "double", "double", "double", np.float64, np.float64, -40, 41),
 )

@@ -3,7 +3,8 @@
 HIP does not define __CUDA_ARCH__, so that `#if __CUDA_ARCH__ >= 800` takes the branch for older GPUs. Where the source
 has one, that is right: it is portable code, and nothing needs rewriting. Where it has none, AMD would compile nothing.
 There the newer branch is taken if it needs nothing that a port lacks (matrix fragments, cp.async, bfloat16 and
-pipelines all have a form on AMD). Whoever asks about a file gets the same answer: what a ROCm build leaves out, KP220's edits.
+pipelines all have a form on AMD). Whoever asks about a file gets the same answer: what a ROCm build leaves out, KP220's
+edits.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _is_taken(src: CxxFile, conditional: Conditional, position: int, tree: Condi
     newer = [atom for atom in _asked(tree) if atom.operator not in ("defined", "value")]
     if not newer or not all(one.operator in (">=", ">") and MATCHED_CAPABILITY < one.number <= _LAST for one in newer):
         return False
-    if evaluate(tree, lambda atom: _truth(atom, 0)) is not False or not evaluate(tree, lambda atom: _truth(atom, _LAST)):
+    if [evaluate(tree, lambda atom, n=n: _truth(atom, n)) for n in (0, _LAST)] != [False, True]:  # type: ignore[misc]
         return False
     branch = conditional.branches[position]
     older = branch_taken(src, conditional, position, False)

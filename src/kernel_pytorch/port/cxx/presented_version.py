@@ -39,7 +39,9 @@ _NVIDIA_ONLY = re.compile(
     re.MULTILINE,
 )
 # Copies to shared memory: KP232 has a form for them.
-_PORTED_ASM = re.compile(rb"\b(?:__)?asm(?:__)?\b([^\"]*\"[^\";{}]*\bcp\.async\.(?:c[ag]|commit_group|wait_group|wait_all)\b)")
+_PORTED_ASM = re.compile(
+    rb"\b(?:__)?asm(?:__)?\b([^\"]*\"[^\";{}]*\bcp\.async\.(?:c[ag]|commit_group|wait_group|wait_all)\b)"
+)
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
 _FOLDERS_WITHOUT = (b"cuda/", b"nv/", b"cutlass/", b"cute/", b"nvtx3/", b"thrust/system/cuda/")
 

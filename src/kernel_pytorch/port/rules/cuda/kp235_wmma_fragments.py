@@ -1,12 +1,12 @@
 """nvcuda::wmma that a port does not carry over
 
-What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), and an element of a fragment that is chosen by
-    its position (`c.x[2]`) instead of by a loop over all of them.
+What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), and an element of a fragment that is chosen
+    by its position (`c.x[2]`) instead of by a loop over all of them.
 Why: kpt writes nvcuda::wmma out for AMD: fragments of a 32-lane warp on MFMA (CDNA), WMMA (RDNA3, RDNA4) or plain FMA,
     for half, bfloat16, signed and unsigned char, tf32 and double (docs/wmma.md). AMD's matrix units have no 1-bit
     products. Which element of the matrix `x[2]` of a lane is, CUDA leaves open, and it is another one on AMD.
-Fix: A person unpacks 4-bit values to signed char, which has the same shapes with a depth of 16, and writes 1-bit products
-    with __popc. For an element by its position: store the fragment to shared memory and take it from there.
+Fix: A person unpacks 4-bit values to signed char, in tiles of 16x16x16, and writes 1-bit products with __popc. For an
+    element by its position: store the fragment to shared memory and take it from there.
 Source: NVIDIA, CUDA C++ Programming Guide, "Warp matrix functions": "The mapping of matrix elements into fragment
     internal storage is unspecified".
 """

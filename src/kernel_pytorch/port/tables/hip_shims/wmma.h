@@ -226,13 +226,15 @@ __device__ inline void by_blocks(Sum (&sum)[8], const word (&left)[Sets * Words]
 }
 template <typename Of, int Sets, int Tiles, int Words> struct blocks {
   template <typename Sum>
-  static __device__ inline void add(Sum (&sum)[8], const word (&left)[Sets * Words], const word (&right)[Tiles * 4 * Words]) {
+  static __device__ inline void add(Sum (&sum)[8], const word (&left)[Sets * Words],
+                                    const word (&right)[Tiles * 4 * Words]) {
     by_blocks<Of, Sets, Tiles, Words>(sum, left, right);
   }
 };
 // MFMA's bytes are signed. With a = 128 + s and b = 128 + t the sum of ab is the sum of st + 128 (s + t) + 128 * 128.
 template <int Sets, int Tiles, int Words> struct blocks<of_bytes<unsigned char>, Sets, Tiles, Words> {
-  static __device__ inline void add(int (&sum)[8], const word (&left)[Sets * Words], const word (&right)[Tiles * 4 * Words]) {
+  static __device__ inline void add(int (&sum)[8], const word (&left)[Sets * Words],
+                                    const word (&right)[Tiles * 4 * Words]) {
     typedef of_bytes<signed char> bytes;
     word s[Sets * Words], t[Tiles * 4 * Words], ones[Tiles * 4 * Words];
     int once[8];
@@ -284,12 +286,14 @@ __device__ inline float8v tile(of_bfloat16, const word (&a)[4], const word (&b)[
 template <typename Byte>
 __device__ inline int8v tile(of_bytes<Byte>, const word (&a)[2], const word (&b)[2], int8v sum) {
   typedef int row __attribute__((ext_vector_type(2)));
-  return __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(Byte(-1) < 0, bits<row>(a), Byte(-1) < 0, bits<row>(b), sum, false);
+  return __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32_gfx12(Byte(-1) < 0, bits<row>(a), Byte(-1) < 0, bits<row>(b), sum,
+                                                          false);
 }
 #endif
 #if defined(__GFX11__) || defined(KPT_WMMA_GFX12)
 template <int Rows, typename Of, int Left, int Right, typename Sum>
-__device__ inline void multiply(layout_of<16>::type, Of, Sum (&sum)[8], const word (&left)[Left], const word (&right)[Right]) {
+__device__ inline void multiply(layout_of<16>::type, Of, Sum (&sum)[8], const word (&left)[Left],
+                                const word (&right)[Right]) {
   typedef Sum eight __attribute__((ext_vector_type(8)));
   const eight before = bits<eight>(sum);
   word part[Left];
@@ -327,25 +331,25 @@ template <> struct stored_as<shape::precision::tf32> {
   typedef float type;
 };
 // 32x8 and 8x32 are for the types of depth 16.
-template <int M, int N, int K> struct is_shape {
-  enum { value = (K == 16 && M * N == 256 && (M == 16 || M == 8 || M == 32)) || (M == 16 && N == 16 && K == 8) ||
-                 (M == 8 && N == 8 && K == 4) };
+template <int Rows, int Cols, int Deep> struct is_shape {
+  enum { square = Rows == Cols, half = Rows * Cols == 256 && (Rows == 16 || Rows == 8 || Rows == 32) };
+  enum { value = Deep == 16 ? half : square && ((Deep == 8 && Rows == 16) || (Deep == 4 && Rows == 8)) };
 };
-template <typename Use, int M, int N, int K> struct part {
-  typedef typename layout_of<K>::type layout;
-  typedef typename layout::template result<(M == 32 ? N : M), (M == 32 ? M : N)> type;
+template <typename Use, int Rows, int Cols, int Deep> struct part {
+  typedef typename layout_of<Deep>::type layout;
+  typedef typename layout::template result<(Rows == 32 ? Cols : Rows), (Rows == 32 ? Rows : Cols)> type;
 };
-template <int M, int N, int K> struct part<shape::matrix_a, M, N, K> {
-  typedef typename layout_of<K>::type::template left<M, K> type;
+template <int Rows, int Cols, int Deep> struct part<shape::matrix_a, Rows, Cols, Deep> {
+  typedef typename layout_of<Deep>::type::template left<Rows, Deep> type;
 };
-template <int N, int K> struct part<shape::matrix_a, 32, N, K> {
-  typedef typename layout_of<K>::type::template right<32, K> type;
+template <int Cols, int Deep> struct part<shape::matrix_a, 32, Cols, Deep> {
+  typedef typename layout_of<Deep>::type::template right<32, Deep> type;
 };
-template <int M, int N, int K> struct part<shape::matrix_b, M, N, K> {
-  typedef typename layout_of<K>::type::template right<N, K> type;
+template <int Rows, int Cols, int Deep> struct part<shape::matrix_b, Rows, Cols, Deep> {
+  typedef typename layout_of<Deep>::type::template right<Cols, Deep> type;
 };
-template <int N, int K> struct part<shape::matrix_b, 32, N, K> {
-  typedef typename layout_of<K>::type::template left<N, K> type;
+template <int Cols, int Deep> struct part<shape::matrix_b, 32, Cols, Deep> {
+  typedef typename layout_of<Deep>::type::template left<Cols, Deep> type;
 };
 template <typename T> struct product_of;
 template <> struct product_of<__half> {
@@ -385,48 +389,48 @@ template <int Run, typename T> __device__ inline void put(T* to, const T* from) 
   enum { bytes = Run * sizeof(T), aligned = bytes < 16 ? int(bytes) : 16 };
   __builtin_memcpy(__builtin_assume_aligned(to, aligned), from, bytes);
 }
-template <int M> struct tiles {
-  template <int K, typename Of, typename Sum, int A, int B>
-  static __device__ inline void add(Sum (&sum)[8], const word (&a)[A], const word (&b)[B]) {
-    multiply<M>(typename layout_of<K>::type(), Of(), sum, a, b);
+template <int Rows> struct tiles {
+  template <int Deep, typename Of, typename Sum, int CountA, int CountB>
+  static __device__ inline void add(Sum (&sum)[8], const word (&a)[CountA], const word (&b)[CountB]) {
+    multiply<Rows>(typename layout_of<Deep>::type(), Of(), sum, a, b);
   }
 };
 template <> struct tiles<32> {
-  template <int K, typename Of, typename Sum, int A, int B>
-  static __device__ inline void add(Sum (&sum)[8], const word (&a)[A], const word (&b)[B]) {
-    multiply<8>(typename layout_of<K>::type(), Of(), sum, b, a);
+  template <int Deep, typename Of, typename Sum, int CountA, int CountB>
+  static __device__ inline void add(Sum (&sum)[8], const word (&a)[CountA], const word (&b)[CountB]) {
+    multiply<8>(typename layout_of<Deep>::type(), Of(), sum, b, a);
   }
 };
 }  // namespace kpt_wmma
 namespace nvcuda {
 namespace wmma {
-template <typename Use, int M, int N, int K, typename T, typename Layout = void> class fragment {
-  static_assert(kpt_wmma::is_shape<M, N, K>::value, "a shape that nvcuda::wmma does not have");
+template <typename Use, int Rows, int Cols, int Deep, typename T, typename Layout = void> class fragment {
+  static_assert(kpt_wmma::is_shape<Rows, Cols, Deep>::value, "a shape that nvcuda::wmma does not have");
 
  public:
-  typedef typename kpt_wmma::part<Use, M, N, K>::type kpt_part;
+  typedef typename kpt_wmma::part<Use, Rows, Cols, Deep>::type kpt_part;
   typedef T element_type;
   typedef typename kpt_wmma::stored_as<T>::type storage_element_type;
   // Room for as many as NVIDIA has: some loops have the number written out.
   enum { num_elements = kpt_part::count, num_storage_elements = num_elements };
-  enum { kpt_room = K == 16 && !__is_same(Use, accumulator) && num_elements < 16 ? 16 : num_elements };
+  enum { kpt_room = Deep == 16 && !__is_same(Use, accumulator) && num_elements < 16 ? 16 : num_elements };
   storage_element_type x[kpt_room];
 };
 __device__ inline float __float_to_tf32(float in) {
   const unsigned int bits = __builtin_bit_cast(unsigned int, in);
   return __builtin_bit_cast(float, (bits & 0x7f800000u) == 0x7f800000u ? bits : (bits + 0x1000u) & ~0x1fffu);
 }
-template <typename Use, int M, int N, int K, typename T, typename Layout>
-__device__ inline void fill_fragment(fragment<Use, M, N, K, T, Layout>& to,
+template <typename Use, int Rows, int Cols, int Deep, typename T, typename Layout>
+__device__ inline void fill_fragment(fragment<Use, Rows, Cols, Deep, T, Layout>& to,
                                      const typename kpt_wmma::stored_as<T>::type& value) {
 #pragma unroll
   for (int i = 0; i < to.num_elements; ++i) to.x[i] = value;
 }
 // Lanes of one operand: memory has k side by side for a row-major A and a column-major B.
-template <typename Use, int M, int N, int K, typename T, typename Layout>
-__device__ inline void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& to,
+template <typename Use, int Rows, int Cols, int Deep, typename T, typename Layout>
+__device__ inline void load_matrix_sync(fragment<Use, Rows, Cols, Deep, T, Layout>& to,
                                         const typename kpt_wmma::stored_as<T>::type* from, unsigned int stride) {
-  typedef typename fragment<Use, M, N, K, T, Layout>::kpt_part part;
+  typedef typename fragment<Use, Rows, Cols, Deep, T, Layout>::kpt_part part;
   const bool in_k = __is_same(Use, matrix_a) == __is_same(Layout, row_major);
   const unsigned int lane = kpt_wmma::lane();
 #pragma unroll
@@ -440,11 +444,12 @@ __device__ inline void load_matrix_sync(fragment<Use, M, N, K, T, Layout>& to,
     }
   }
 }
-template <int M, int N, int K, typename T>
-__device__ inline void load_matrix_sync(fragment<accumulator, M, N, K, T>& to, const T* from, unsigned int stride,
+template <int Rows, int Cols, int Deep, typename T>
+__device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, T>& to,
+                                        const typename kpt_wmma::stored_as<T>::type* from, unsigned int stride,
                                         layout_t layout) {
-  typedef typename fragment<accumulator, M, N, K, T>::kpt_part part;
-  const bool in_run = (layout == mem_col_major) == (M != 32);
+  typedef typename fragment<accumulator, Rows, Cols, Deep, T>::kpt_part part;
+  const bool in_run = (layout == mem_col_major) == (Rows != 32);
   const unsigned int lane = kpt_wmma::lane();
 #pragma unroll
   for (int i = 0; i < part::count; i += part::run) {
@@ -457,11 +462,12 @@ __device__ inline void load_matrix_sync(fragment<accumulator, M, N, K, T>& to, c
     }
   }
 }
-template <int M, int N, int K, typename T>
-__device__ inline void store_matrix_sync(T* to, const fragment<accumulator, M, N, K, T>& from, unsigned int stride,
+template <int Rows, int Cols, int Deep, typename T>
+__device__ inline void store_matrix_sync(typename kpt_wmma::stored_as<T>::type* to,
+                                         const fragment<accumulator, Rows, Cols, Deep, T>& from, unsigned int stride,
                                          layout_t layout) {
-  typedef typename fragment<accumulator, M, N, K, T>::kpt_part part;
-  const bool in_run = (layout == mem_col_major) == (M != 32);
+  typedef typename fragment<accumulator, Rows, Cols, Deep, T>::kpt_part part;
+  const bool in_run = (layout == mem_col_major) == (Rows != 32);
   const unsigned int lane = kpt_wmma::lane();
 #pragma unroll
   for (int i = 0; i < part::count; i += part::run) {
@@ -474,22 +480,23 @@ __device__ inline void store_matrix_sync(T* to, const fragment<accumulator, M, N
     }
   }
 }
-template <int M, int N, int K, typename T, typename LayoutA, typename LayoutB, typename D, typename C>
-__device__ inline void mma_sync(fragment<accumulator, M, N, K, D>& d, const fragment<matrix_a, M, N, K, T, LayoutA>& a,
-                                const fragment<matrix_b, M, N, K, T, LayoutB>& b,
-                                const fragment<accumulator, M, N, K, C>& c, bool satf = false) {
+template <int Rows, int Cols, int Deep, typename T, typename LayoutA, typename LayoutB, typename TypeD, typename TypeC>
+__device__ inline void mma_sync(fragment<accumulator, Rows, Cols, Deep, TypeD>& d,
+                                const fragment<matrix_a, Rows, Cols, Deep, T, LayoutA>& a,
+                                const fragment<matrix_b, Rows, Cols, Deep, T, LayoutB>& b,
+                                const fragment<accumulator, Rows, Cols, Deep, TypeC>& c, bool satf = false) {
   typedef typename kpt_wmma::product_of<T>::type product;
   typedef typename product::sum Sum;
   enum { size = sizeof(typename kpt_wmma::stored_as<T>::type) };
-  kpt_wmma::word words_a[kpt_wmma::part<matrix_a, M, N, K>::type::count * size / 4];
-  kpt_wmma::word words_b[kpt_wmma::part<matrix_b, M, N, K>::type::count * size / 4];
+  kpt_wmma::word words_a[kpt_wmma::part<matrix_a, Rows, Cols, Deep>::type::count * size / 4];
+  kpt_wmma::word words_b[kpt_wmma::part<matrix_b, Rows, Cols, Deep>::type::count * size / 4];
   __builtin_memcpy(words_a, a.x, sizeof(words_a));
   __builtin_memcpy(words_b, b.x, sizeof(words_b));
   Sum sum[8];
   const bool adds_later = __is_same(Sum, int) && satf;
 #pragma unroll
   for (int i = 0; i < 8; ++i) sum[i] = adds_later ? Sum(0) : kpt_wmma::wide(c.x[i]);
-  kpt_wmma::tiles<M>::template add<K, product>(sum, words_a, words_b);
+  kpt_wmma::tiles<Rows>::template add<Deep, product>(sum, words_a, words_b);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     if (adds_later) sum[i] = Sum(__builtin_elementwise_add_sat(int(kpt_wmma::wide(c.x[i])), int(sum[i])));

@@ -155,7 +155,8 @@ _BY_USE = (
     (sought(rb"(?<![\w:])(?:::)?cuda::barrier\b", b"cuda::barrier"), b"cuda::barrier"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:make_)?pipeline\w*", b"cuda::"), b"cuda::pipeline"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:memcpy_async|aligned_size_t)\b", b"cuda::"), b"cuda::memcpy_async"),
-    (sought(rb"\bnvcuda\b", b"nvcuda"), b"nvcuda::wmma"),
+    (sought(rb"\bnvcuda\b(?!\s*::\s*experimental\b)", b"nvcuda"), b"nvcuda::wmma"),
+    (sought(rb"\b__pipeline_(?:memcpy_async|commit|wait_prior)\b", b"__pipeline_"), b"kpt_pipeline_primitives"),
     (sought(rb"(?<![\w:])(?:::)?cuda::latch\b", b"cuda::latch"), b"cuda::latch"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:counting|binary)_semaphore\b", b"cuda::"), b"cuda::counting_semaphore"),
     (

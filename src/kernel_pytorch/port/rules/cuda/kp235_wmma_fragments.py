@@ -1,7 +1,7 @@
 """nvcuda::wmma that a port does not carry over
 
-What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), and an element of a fragment that is chosen
-    by its position (`c.x[2]`) instead of by a loop over all of them.
+What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), an element of a fragment that is chosen by its
+    position (`c.x[2]`) instead of by a loop over all of them, and the old pipelines of nvcuda::experimental.
 Why: kpt writes nvcuda::wmma out for AMD: fragments of a 32-lane warp on MFMA (CDNA), WMMA (RDNA3, RDNA4) or plain FMA,
     for half, bfloat16, signed and unsigned char, tf32 and double (docs/wmma.md). AMD's matrix units have no 1-bit
     products. Which element of the matrix `x[2]` of a lane is, CUDA leaves open, and it is another one on AMD.
@@ -23,7 +23,7 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP235", "wmma-fragments", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"wmma",))
+RULE = Rule("KP235", "wmma-fragments", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"wmma", b"nvcuda"))
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
@@ -36,6 +36,11 @@ def check(src: CxxFile) -> Iterator[Finding]:
             what = f"1-bit products ({calls} bmma_sync calls)" if calls else "fragments of 4 bits or 1 bit"
             message = f"wmma::experimental: {what} are not carried over: unpack to signed char, or use __popc"
             yield RULE.finding(src, Span(src.code[index - 2].start, src.code[index].end), message)
+            break
+    for index in words(src).get(b"nvcuda", ()):
+        if text_at(src, index + 1) == b"::" and text_at(src, index + 2) == b"experimental":
+            span = Span(src.code[index].start, src.code[index + 2].end)
+            yield RULE.finding(src, span, "nvcuda::experimental is gone from CUDA 12 and not carried over: cuda::pipeline is")
             break
     fragments = _fragments(src)
     for index in words(src).get(b"x", ()):

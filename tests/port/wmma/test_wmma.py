@@ -38,7 +38,7 @@ def check_branches(device: EmulatedDevice, case: Case, mode: int, threads: int) 
     given = wmma_cases.inputs(case)
     m, n, _ = case.shape
     out = np.full(WARPS * m * n, UNTOUCHED, case.numpy_result)
-    text = ported(wmma_cases.program(case, "branches"))
+    text = ported(wmma_cases.program("branches", case))
     launch_on(device, text, 1, threads, *given.arrays, out, mode, name=f"branches_{case.name}")
     wanted = wmma_cases.expected_branches(case, given, mode, UNTOUCHED)
     wanted[threads // 32 * m * n :] = UNTOUCHED
@@ -52,12 +52,23 @@ def test_warps_of_one_wave_may_part() -> None:
 
 
 @pytest.mark.slow
+def test_every_shape_and_type(device: EmulatedDevice) -> None:
+    text = ported(wmma_cases.program("plain", *CASES))
+    for case in CASES:
+        given = wmma_cases.inputs(case)
+        wanted = wmma_cases.expected_branches(case, given, wmma_cases.TOGETHER, UNTOUCHED)
+        out = np.zeros_like(wanted)
+        launch_on(device, text, 1, 32 * WARPS, *given.arrays, out, name=f"plain_{case.name}")
+        assert np.array_equal(out, wanted), case.name
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_layout(device: EmulatedDevice, case: Case) -> None:
     given = wmma_cases.inputs(case)
     wanted = wmma_cases.expected_layouts(case, given)
     out = np.zeros_like(wanted)
-    text = ported(wmma_cases.program(case, "layouts"))
+    text = ported(wmma_cases.program("layouts", case))
     launch_on(device, text, 1, 32 * WARPS, *given.arrays, out, name=f"layouts_{case.name}")
     assert np.array_equal(out, wanted)
 

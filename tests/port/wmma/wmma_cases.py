@@ -85,6 +85,12 @@ __device__ void layouts(const Stored *a, const Stored *b, const Result *c, Resul
   }
 }
 template <int M, int N, int K, typename T, typename Stored, typename Result>
+__device__ void plain(const Stored *a, const Stored *b, const Result *c, Result *d) {
+  const int warp = threadIdx.x / 32;
+  a += 2 * M * K * warp, b += 2 * K * N * warp, c += 2 * M * N * warp, d += M * N * warp;
+  multiply<M, N, K, T, Stored, Result, wmma::row_major, wmma::col_major>(a, b, c, d, true, false);
+}
+template <int M, int N, int K, typename T, typename Stored, typename Result>
 __device__ void branches(const Stored *a, const Stored *b, const Result *c, Result *d, int mode) {
   const int warp = threadIdx.x / 32;
   a += 2 * M * K * warp, b += 2 * K * N * warp, c += 2 * M * N * warp, d += M * N * warp;
@@ -112,19 +118,20 @@ extern "C" __global__ void as_tf32(const float *in, float *out) {
 
 
 def kernels(case: Case, *forms: str) -> str:
-    """The kernels of a case: all layouts, and warps in branches."""
+    """The kernels of a case: one product, one for each layout, and warps in branches."""
     types = f"{', '.join(map(str, case.shape))}, {case.operand}, {case.stored}, {case.result}"
     arguments = f"const {case.stored} *a, const {case.stored} *b, const {case.result} *c, {case.result} *d"
     made = {
+        "plain": f"void plain_{case.name}({arguments}) {{ plain<{types}>(a, b, c, d); }}",
         "layouts": f"void layouts_{case.name}({arguments}) {{ layouts<{types}>(a, b, c, d); }}",
         "branches": f"void branches_{case.name}({arguments}, int mode) {{ branches<{types}>(a, b, c, d, mode); }}",
     }
     return "".join(f'extern "C" __global__ {made[form]}\n' for form in forms)
 
 
-def program(case: Case, form: str) -> str:
-    """CUDA source with one kernel of a case."""
-    return PRELUDE + kernels(case, form)
+def program(form: str, *cases: Case) -> str:
+    """CUDA source with one kernel for each case."""
+    return PRELUDE + "".join(kernels(case, form) for case in cases)
 
 
 @dataclass(frozen=True)

@@ -183,8 +183,12 @@ __device__ inline void by_rows(Sum (&sum)[8], const word (&left)[Sets * Words], 
 }
 #if defined(KPT_WMMA_MFMA)
 // MFMA works on all 64 lanes and writes to all of them, whatever is active. So both warps of the wave must be here, or
-// the upper one must not exist: the block ends with the lower one.
+// the upper one must not exist: the block ends with the lower one. Whoever knows that of a whole program may define
+// KPT_WMMA_WHOLE_WAVES and save the test and the other path.
 __device__ inline bool wave_is_whole() {
+#if defined(KPT_WMMA_WHOLE_WAVES)
+  return true;
+#endif
   const unsigned long long active = __builtin_amdgcn_ballot_w64(true);
   if (active == ~0ull) return true;
   if (active != 0xffffffffull) return false;

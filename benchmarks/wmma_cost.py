@@ -15,6 +15,7 @@ import sys
 
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
+from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import find_toolchain
 from kernel_pytorch.toolchain.program import build_device_code_text
 
@@ -56,10 +57,9 @@ def counted(target: str, case: str, count: int, only_whole: bool) -> tuple[int, 
     shape, kind, stored, result = CASES[case]
     text = KERNEL.replace("SHAPE", shape).replace("TYPE", kind).replace("STORED", stored)
     text = text.replace("RESULT", result).replace("COUNT", str(count))
-    if only_whole:
-        text = "#define KPT_WMMA_WHOLE_WAVES\n" + text
+    options = CompileOptions(defines=("KPT_WMMA_WHOLE_WAVES",) if only_whole else ())
     made = hipify_file(cxx_file("product.cu", text.encode()), None, HipifyOptions()).after.decode()
-    built = build_device_code_text(made, target, find_toolchain(), None).assembly or ""
+    built = build_device_code_text(made, target, find_toolchain(), options).assembly or ""
     return len(_INSTRUCTION.findall(built)), len(_MATRIX.findall(built))
 
 

@@ -9,8 +9,14 @@ from kernel_pytorch.port.cxx.source import CxxFile
 
 # The first kind whose words are in the file's name, in its folder's, or in its text often enough.
 _KINDS = (
-    (re.compile(rb"(?<![a-z])mla(?![a-z])|attn|attention|fmha|flash", re.I), "attention: AITER or ck_tile's fmha, or Triton's kernels"),
-    (re.compile(rb"(?<![a-z])moe|grouped_?gemm|expert", re.I), "grouped GEMM: AITER's fused MoE or ck_tile's grouped GEMM"),
+    (
+        re.compile(rb"(?<![a-z])mla(?![a-z])|attn|attention|fmha|flash", re.I),
+        "attention: AITER or ck_tile's fmha, or Triton's kernels",
+    ),
+    (
+        re.compile(rb"(?<![a-z])moe|grouped_?gemm|expert", re.I),
+        "grouped GEMM: AITER's fused MoE or ck_tile's grouped GEMM",
+    ),
     (re.compile(rb"conv(?:olution|\d?d|_fprop|_dgrad)|implicit_?gemm", re.I), "convolution: MIOpen or ck_tile"),
     (
         re.compile(rb"dequant|w[48]a(?:8|16)|int4|fp4|gptq|awq|marlin|scaled_mm|blockwise|per_token|f8|fp8", re.I),

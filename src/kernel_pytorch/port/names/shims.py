@@ -18,7 +18,8 @@ from kernel_pytorch.port.cxx.sought import sought
 # of ours that holds several has them in this order.
 _FILES = (
     "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
-    "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h", "wmma.h",
+    "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
+    "wmma_tiles.h", "wmma.h",
 )  # fmt: skip
 _MARK = "//: "
 

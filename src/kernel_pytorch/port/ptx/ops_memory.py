@@ -224,7 +224,9 @@ def _async_copy(state: Lowering, item: Instruction) -> None:
 
 def _copy_of_size(total: str, to: str, source: str) -> str:
     """A copy whose size is a constant of the code around it, such as a template's: PTX has 4, 8 and 16."""
-    choices = (f"if ({total} == {size}) *({kind}*){to} = *(const {kind}*){source};" for size, kind in _COPY_TYPES.items())
+    choices = (
+        f"if ({total} == {size}) *({kind}*){to} = *(const {kind}*){source};" for size, kind in _COPY_TYPES.items()
+    )
     return " else ".join(choices)
 
 

@@ -1,7 +1,7 @@
 """nvcuda::wmma that a port does not carry over
 
-What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), an element of a fragment that is chosen by its
-    position (`c.x[2]`) instead of by a loop over all of them, and the old pipelines of nvcuda::experimental.
+What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), an element of a fragment that is chosen by
+    its position (`c.x[2]`) instead of by a loop over all of them, and the old pipelines of nvcuda::experimental.
 Why: kpt writes nvcuda::wmma out for AMD: fragments of a 32-lane warp on MFMA (CDNA), WMMA (RDNA3, RDNA4) or plain FMA,
     for half, bfloat16, signed and unsigned char, tf32 and double (docs/wmma.md). AMD's matrix units have no 1-bit
     products. Which element of the matrix `x[2]` of a lane is, CUDA leaves open, and it is another one on AMD.
@@ -40,7 +40,9 @@ def check(src: CxxFile) -> Iterator[Finding]:
     for index in words(src).get(b"nvcuda", ()):
         if text_at(src, index + 1) == b"::" and text_at(src, index + 2) == b"experimental":
             span = Span(src.code[index].start, src.code[index + 2].end)
-            yield RULE.finding(src, span, "nvcuda::experimental is gone from CUDA 12 and not carried over: cuda::pipeline is")
+            yield RULE.finding(
+                src, span, "nvcuda::experimental is gone from CUDA 12 and not carried over: cuda::pipeline is"
+            )
             break
     fragments = _fragments(src)
     for index in words(src).get(b"x", ()):

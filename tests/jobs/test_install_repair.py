@@ -126,7 +126,7 @@ def test_a_choice_of_vendor_by_the_author_stays(tried: dict[str, Tried]) -> None
     seen = tried["vendor"]
     assert seen.after == seen.before
     assert [(one.code, one.line) for one in seen.done.findings] == [("KP812", 6)]
-    assert seen.done.level.status is Status.FAIL
+    assert seen.done.level.status is Status.NOT_RUN  # the author decided, not the port
 
 
 @pytest.mark.slow
@@ -178,6 +178,43 @@ def test_a_header_outside_the_folder_of_setup_py_gets_hips_names(tmp_path: Path)
     assert (patch.path, patch.codes) == ("common.cuh", ("KP821",))
     assert b"inline hipStream_t none();" in patch.after
     assert compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+
+
+@pytest.mark.slow
+def test_two_sources_with_one_object_file_are_parted(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "setup.py").write_text(
+        f'{HEAD}from glob import glob\nsetup(name="p", py_modules=[], ext_modules=[\n'
+        '    CUDAExtension("p._C", sorted(glob("src/*.c*"))),\n], cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "src/ops_cuda.cu").write_text(KERNEL)
+    (tmp_path / "src/ops.cpp").write_text("#include <cuda_runtime.h>\ncudaStream_t none();\n")
+    done = install_port(tmp_path, ("setup.py", "src/ops_cuda.cu", "src/ops.cpp"), (), "mi300x")
+    patches = {patch.path: patch for patch in done.patches}
+    assert sorted(patches) == ["kpt_hip_sources/ops_gpu.cu", "setup.py"]
+    assert b'#include "../src/ops_cuda.cu"' in patches["kpt_hip_sources/ops_gpu.cu"].after
+    assert compare_file("setup.py", patches["setup.py"].before or b"", patches["setup.py"].after).is_proven
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+    assert {unit.path for unit in done.units} == {"kpt_hip_sources/ops_gpu.cu", "src/ops.cpp"}
+
+
+@pytest.mark.slow
+def test_the_folder_of_a_header_is_named_to_a_build_at_run_time(tmp_path: Path) -> None:
+    """hipify reads headers below extra_include_paths alone; one with torch's own CUDA names must be read by it."""
+    (tmp_path / "ops/src").mkdir(parents=True)
+    text = "import os\n\nfrom torch.utils.cpp_extension import load\n\n"
+    text += "here = os.path.dirname(os.path.abspath(__file__))\n"
+    text += '_C = load(\n    name="_C",\n    sources=[os.path.join(here, "src", one) for one in ("k.cu",)],\n)\n'
+    (tmp_path / "ops/backend.py").write_text(text)
+    (tmp_path / "ops/src/k.cu").write_text('#include "first.h"\n' + KERNEL)
+    (tmp_path / "ops/src/first.h").write_text("#include <ATen/cuda/CUDAContext.h>\n")
+    done = install_port(tmp_path, ("ops/backend.py", "ops/src/k.cu", "ops/src/first.h"), (), "mi300x")
+    (patch,) = done.patches
+    assert (patch.path, patch.codes) == ("ops/backend.py", ("KP821",))
+    assert b'os.path.join(os.path.dirname(os.path.abspath(__file__)), "src")]} if IS_ROCM else {}),\n)' in patch.after
+    assert compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert [(one.code, one.path, bool(one.edits)) for one in done.findings] == [("KP821", "ops/src/k.cu", True)]
     assert [check.status for check in done.level.checks] == [Status.PASS]
 
 

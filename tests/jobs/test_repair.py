@@ -11,9 +11,10 @@ import pytest
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.jobs import repair
-from kernel_pytorch.port.builds.ported_project import TriedUnit
+from kernel_pytorch.port.builds.ported_project import OUT_OF_TIME, TriedUnit
 from kernel_pytorch.port.discover import Project, discover
 from kernel_pytorch.port.repairs.complaint import Complaint, Spot
+from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.verify.isolation import compare_file
 
 SOURCE = "int version() {\n    return CUDART_VERSION;\n}\nint odd() { return nothing_known; }\n"
@@ -66,3 +67,16 @@ def test_it_ends_where_a_repair_does_not_help(project: Project, monkeypatch: pyt
     done = repair.build_and_repair(repair.RepairRequest(project, "torch-extension", ("gfx942",)), (), None)  # type: ignore[arg-type]
     assert len(calls) <= repair.MAX_ROUNDS + 2
     assert done.findings
+
+
+def test_a_compiler_is_stopped_when_the_time_for_builds_is_over(tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    slow.chmod(0o755)
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/a.cu").write_text("__global__ void k() {}\n")
+    patch = Patch("a.cu", b"__global__ void k() {}\n", b"__global__ void k() { }\n", ())
+    request = repair.RepairRequest(discover(tmp_path / "p"), "single-source", ("gfx942",), limit_s=0.2)
+    toolchain = Toolchain("clang", (str(slow),), None, "slow", "", (), (), None, (), None, None, (), "")
+    (check,) = repair.build_and_repair(request, (patch,), toolchain).checks
+    assert (check.status, check.detail) == (Status.NOT_RUN, OUT_OF_TIME)

@@ -201,6 +201,7 @@ def test_relocatable_objects_link(toolchain: Toolchain) -> None:
     assert elf_machine(link_device(objects, toolchain)) == MACHINE["gfx942"]
     with pytest.raises(CompileFailed, match="undefined in device code: elsewhere"):
         link_device(objects[:1], toolchain)
+    assert elf_machine(compile_device_text(caller, "gfx942", toolchain, separate)) == MACHINE["gfx942"]
 
 
 def test_timeout_is_a_failure(toolchain: Toolchain) -> None:

@@ -8,33 +8,23 @@ it does, in whatever words.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety, Span
+from kernel_pytorch.core.findings import Edit, Finding, Patch, Safety
 from kernel_pytorch.core.project_code import is_project_code_forbidden
-from kernel_pytorch.core.read_file import read_if_there
-from kernel_pytorch.jobs.proof import verdict_on
+from kernel_pytorch.jobs.header_reach import within_reach
+from kernel_pytorch.jobs.install_patches import Repaired, contents, on_original, proven_patch, with_patch
 from kernel_pytorch.port.build_files import cmake_gates
-from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
-from kernel_pytorch.port.cxx.compiled_on_rocm import is_compiled
-from kernel_pytorch.port.cxx.includes import includes_of
-from kernel_pytorch.port.cxx.source import cxx_file
-from kernel_pytorch.port.edits import EditSet
-from kernel_pytorch.port.layouts.gates import behind_gates
-from kernel_pytorch.port.names.rename import name_file
 from kernel_pytorch.port.python import install_gates
 from kernel_pytorch.port.python.module import python_module
-from kernel_pytorch.port.python.rewrite import gate_edits
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError
 from kernel_pytorch.verify.install.cmake_run import configure_on_rocm
-from kernel_pytorch.verify.install.judge import judged, not_judged
-from kernel_pytorch.verify.install.out_of_reach import OutOfReach, out_of_reach
+from kernel_pytorch.verify.install.judge import judged, made_at, not_judged, same_objects
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
@@ -45,8 +35,14 @@ from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 MAX_ROUNDS = 12
 MAX_CANDIDATES = 24
 TRIED_TOGETHER = 4
-_OF_TORCH = re.compile(rb"\b(?:at|c10)::cuda\b|\b(?:ATen|c10)/cuda/")
-REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP819")
+MAX_INCLUDE_DEPTH = 3  # a header that is reached may include one that is not
+REPAIRABLE = ("KP810", "KP811", "KP812", "KP816", "KP817", "KP818", "KP819")
+_INCLUDING = """\
+// Made by `kpt port`: on ROCm this file is compiled for {name}.
+// After torch's hipify that one's object file would have the name of another source's.
+#include "../{path}"
+"""
+OWN_SOURCES = "kpt_hip_sources"  # a folder of its own, which no glob of the project reaches
 
 
 @dataclass(frozen=True)
@@ -63,14 +59,6 @@ class PortInstall:
 
 
 @dataclass(frozen=True)
-class _Repaired:
-    """The patches with the gates that the trials asked for, and one automatic finding for each gate."""
-
-    patches: tuple[Patch, ...]
-    findings: tuple[Finding, ...] = ()
-
-
-@dataclass(frozen=True)
 class _Tree:
     """What is tried: the project, its files, the GPU that is stood in for, and the process that runs it."""
 
@@ -82,10 +70,16 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One way on: a file of the project with one more gate."""
+    """One way on: a file of the project with one more gate, and a new file where the gate names one."""
 
     finding: Finding
     patch: Patch
+    added: Patch | None = None
+
+    def among(self, patches: Sequence[Patch]) -> tuple[Patch, ...]:
+        """The patches with this one."""
+        state = with_patch(patches, self.patch)
+        return state if self.added is None else with_patch(state, self.added)
 
 
 def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gpu: str) -> PortInstall:
@@ -98,24 +92,27 @@ def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gp
     with TemporaryDirectory(prefix="kpt-install-") as folder, InstallWorker(Path(folder)) as worker:
         tree = _Tree(root, tuple(listed), gpu, worker)
         trials, missing = try_all(requests, gpu, worker)
-        begun = done = _Repaired(tuple(patches))
+        begun = done = Repaired(tuple(patches))
         for trial in trials:
             done = _repaired(tree, done, trial)
         trials, done = _from_the_beginning(tree, trials, begun, done)
-        reached = done
-        for trial in trials:
-            reached = _within_reach(root, reached, trial)
-        trials, done = _from_the_beginning(tree, trials, done, reached)
+        for _ in range(MAX_INCLUDE_DEPTH):
+            reached = done
+            for trial in trials:
+                reached = within_reach(root, reached, trial)
+            if reached == done:
+                break
+            trials, done = _from_the_beginning(tree, trials, done, reached)
         results = [judged_trial(trial, worker.scratch) for trial in trials]
         units = tuple(unit for trial in trials for unit in _units_of(trial, root))
-    left = tuple(_on_original(done.patches, one) for _, findings in results for one in findings)
+    left = tuple(on_original(done.patches, one) for _, findings in results for one in findings)
     level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
     return PortInstall(done.patches, (*done.findings, *left), level, units)
 
 
 def _from_the_beginning(
-    tree: _Tree, trials: tuple[InstallTrial, ...], before: _Repaired, done: _Repaired
-) -> tuple[tuple[InstallTrial, ...], _Repaired]:
+    tree: _Tree, trials: tuple[InstallTrial, ...], before: Repaired, done: Repaired
+) -> tuple[tuple[InstallTrial, ...], Repaired]:
     """All trials once more with what was done, CUDA too: what one setup.py asked for may change another.
 
     Where CUDA's builds differ, nothing was done.
@@ -147,15 +144,7 @@ def _built(record: InstallRecord) -> set[tuple[str, str]]:
     return {(command.extension, command.source) for command in record.compiles}
 
 
-def _on_original(patches: Sequence[Patch], finding: Finding) -> Finding:
-    """A finding in a patched file, on the line that the user has."""
-    patch = next((one for one in patches if one.path == finding.path and one.before is not None), None)
-    if patch is None or patch.before is None:
-        return finding
-    return replace(finding, line=line_map(patch.before, patch.after).get(finding.line, finding.line))
-
-
-def _repaired(tree: _Tree, done: _Repaired, trial: InstallTrial) -> _Repaired:
+def _repaired(tree: _Tree, done: Repaired, trial: InstallTrial) -> Repaired:
     """Greedy: of all ways on, the one that gets furthest stays, and the next begins from there."""
     if not_judged(trial):
         return done
@@ -170,16 +159,16 @@ def _repaired(tree: _Tree, done: _Repaired, trial: InstallTrial) -> _Repaired:
     return done if _score(trial) >= (1,) else before  # gates that did not lead to an install are not kept
 
 
-def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repaired, InstallTrial] | None:
+def _best_step(tree: _Tree, done: Repaired, trial: InstallTrial) -> tuple[Repaired, InstallTrial] | None:
     """The best way on, None where nothing gets further. Some are tried together, the next only if none of them is good.
 
     A way on that reaches the end by leaving extensions out comes last: it may have skipped what makes them.
     """
     candidates = list(_candidates(tree.root, done.patches, trial))[:MAX_CANDIDATES]
-    fallback: tuple[_Repaired, InstallTrial] | None = None
+    fallback: tuple[Repaired, InstallTrial] | None = None
     for at in range(0, len(candidates), TRIED_TOGETHER):
         some = candidates[at : at + TRIED_TOGETHER]
-        states = [_with(done.patches, one.patch) for one in some]
+        states = [one.among(done.patches) for one in some]
         trials = _tried(tree, trial, states)
         further = [index for index, one in enumerate(trials) if _score(one) > _score(trial)]
         good = [index for index in further if trials[index].rocm.failure or not _lost(trials[index])]
@@ -188,56 +177,11 @@ def _best_step(tree: _Tree, done: _Repaired, trial: InstallTrial) -> tuple[_Repa
         if best is None:
             continue
         finding = _as_settled(some[best].finding, trial, trials[best])
-        step = _Repaired(states[best], (*done.findings, finding)), trials[best]
+        step = Repaired(states[best], (*done.findings, finding)), trials[best]
         if good or trial.rocm.failure is None:
             return step
         fallback = fallback or step
     return fallback
-
-
-def _within_reach(root: Path, done: _Repaired, trial: InstallTrial) -> _Repaired:
-    """Headers that torch's hipify does not find: included by a path that it follows, or renamed by us."""
-    edits: dict[str, EditSet] = {}
-    settled: dict[str, list[OutOfReach]] = {}
-    for one in out_of_reach(trial):
-        if one.is_followed_from(trial.setup):
-            path, group = one.path, _by_path(root, done.patches, one)
-        else:
-            path, group = one.header, _hip_names(root, done.patches, one.header) if one.header not in edits else ()
-        if (root / path).resolve() != root.resolve() / path:
-            continue  # behind a link: what it leads to may be used by others as well, and no port writes through links
-        for edit in group:
-            edits.setdefault(path, EditSet()).add([edit])
-        settled.setdefault(path, []).append(one)
-    for path, every in edits.items():
-        data, original = _contents(root, done.patches, path)
-        known = next((one for one in done.patches if one.path == path), None)
-        codes = tuple(sorted({*(known.codes if known else ()), "KP821"}))
-        patch = Patch(path, original, behind_gates(cxx_file(path, data), every).data, codes)
-        verdict = verdict_on(patch)
-        if verdict is None or verdict.is_proven:
-            made = tuple(Edit(Span(start, end), text) for start, end, text in every)
-            places = {(one.path, one.line) for one in settled[path]}
-            found = (one for one in judged(trial) if one.code == "KP821" and (one.path, one.line) in places)
-            shown = (replace(_on_original(done.patches, one), safety=Safety.SAFE, edits=made) for one in found)
-            done = _Repaired(_with(done.patches, patch), (*done.findings, *shown))
-    return done
-
-
-def _by_path(root: Path, patches: Sequence[Patch], one: OutOfReach) -> tuple[Edit, ...]:
-    data, _ = _contents(root, patches, one.path)
-    found = (item for item in includes_of(data) if item.name == one.include.name)
-    return tuple(Edit(Span(item.start, item.end), f'"{one.from_here}"'.encode()) for item in found)[:1]
-
-
-def _hip_names(root: Path, patches: Sequence[Patch], header: str) -> tuple[Edit, ...]:
-    """HIP's names in a header. None where it uses torch's: how a ROCm torch calls those differs by version."""
-    data, _ = _contents(root, patches, header)
-    src = cxx_file(header, data)
-    if _OF_TORCH.search(data):
-        return ()
-    groups = name_file(src, frozenset(), lambda include: (root / header).parent.joinpath(include.name).is_file()).groups
-    return tuple(edit for _, group in groups for edit in group if is_compiled(src, edit.span.start))
 
 
 def _lost(trial: InstallTrial) -> bool:
@@ -283,6 +227,7 @@ def _line_count(path: Path) -> int:
 def _candidates(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Candidate]:
     found = judged(trial)[0]
     seen: set[tuple[str, bytes]] = set()
+    yield from _with_objects_of_their_own(root, patches, trial)
     for path, line, edits in _edit_groups(root, patches, trial):
         if not edits:
             continue
@@ -290,6 +235,25 @@ def _candidates(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> It
         if candidate is not None and (path, candidate.patch.after) not in seen:
             seen.add((path, candidate.patch.after))
             yield candidate
+
+
+def _with_objects_of_their_own(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Candidate]:
+    """Of two sources whose object files hipify gives one name, the GPU's by way of a file that includes it."""
+    found = [one for one in judged(trial) if one.code == "KP818"]
+    for (extension, *both), finding in zip(same_objects(trial), found, strict=True):
+        kernels = next((one for one in both if one.endswith(".cu")), None)
+        place = made_at(trial, extension)
+        home = PurePosixPath(trial.setup).parent
+        if kernels is None or not PurePosixPath(kernels).is_relative_to(home):
+            continue
+        source = PurePosixPath(kernels).relative_to(home)
+        new = PurePosixPath(OWN_SOURCES) / f"{source.stem.removesuffix('_cuda')}_gpu.cu"
+        module = python_module(source_file(place.path, contents(root, patches, place.path)[0]))
+        edits = install_gates.other_source(module, place.line, source.as_posix(), new.as_posix()) if module else ()
+        candidate = _candidate(root, patches, place.path, edits, replace(finding, line=place.line)) if edits else None
+        if candidate is not None:
+            text = _INCLUDING.format(name=source.name, path=source.as_posix())
+            yield replace(candidate, added=Patch((home / new).as_posix(), None, text.encode(), ("KP818",)))
 
 
 _Group = tuple[str, int, tuple[Edit, ...]]  # path, line, edits
@@ -322,7 +286,7 @@ def _hipified_extensions(root: Path, patches: Sequence[Patch], trial: InstallTri
     """CUDAExtension for all extensions of a file that torch would not hipify."""
     wanted = [one for one in judged(trial) if one.code == "KP819"]
     for path in dict.fromkeys(one.path for one in wanted):
-        module = python_module(source_file(path, _contents(root, patches, path)[0]))
+        module = python_module(source_file(path, contents(root, patches, path)[0]))
         lines = [one.line for one in wanted if one.path == path]
         if module is not None:
             yield (
@@ -340,13 +304,13 @@ def _hip_sources(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> I
         if one.made_at is not None and len(trial.rocm.gpu_units(one.name)) < len(trial.cuda.gpu_units(one.name))
     ]
     for path in dict.fromkeys(place.path for place in places if place.path.endswith("CMakeLists.txt")):
-        src = source_file(path, _contents(root, patches, path)[0])
+        src = source_file(path, contents(root, patches, path)[0])
         yield path, next(place.line for place in places if place.path == path), cmake_gates.hip_sources(src)
 
 
 def _gated(root: Path, patches: Sequence[Patch], parting: Parting) -> tuple[Edit, ...]:
     where = parting.condition
-    data, original = _contents(root, patches, where.path)
+    data, original = contents(root, patches, where.path)
     src = source_file(where.path, data)
     if src.language == "cmake":
         return cmake_gates.gated_condition(cmake_gates.cmake_of(src), where.column, parting.on_cuda) or ()
@@ -357,7 +321,7 @@ def _gated(root: Path, patches: Sequence[Patch], parting: Parting) -> tuple[Edit
 
 
 def _past(root: Path, patches: Sequence[Patch], place: SourceLine) -> Iterator[tuple[Edit, ...]]:
-    data, original = _contents(root, patches, place.path)
+    data, original = contents(root, patches, place.path)
     src = source_file(place.path, data)
     if src.language == "cmake":
         yield from cmake_gates.past_line(cmake_gates.cmake_of(src), place.line)
@@ -365,36 +329,11 @@ def _past(root: Path, patches: Sequence[Patch], place: SourceLine) -> Iterator[t
         yield from install_gates.past_line(module, place.line, original)
 
 
-def _contents(root: Path, patches: Sequence[Patch], path: str) -> tuple[bytes, bytes]:
-    """The file as it is now, and its text before the port."""
-    patch = next((one for one in patches if one.path == path), None)
-    original = (patch.before if patch is not None else read_if_there(root / path, root)) or b""
-    return (patch.after if patch is not None else original), original
-
-
 def _candidate(
     root: Path, patches: Sequence[Patch], path: str, edits: Sequence[Edit], finding: Finding
 ) -> _Candidate | None:
-    """The file with some edits, where they go together, parse, and are proven to leave the NVIDIA path alone."""
-    data, original = _contents(root, patches, path)
-    src = source_file(path, data)
-    every = EditSet()
-    for edit in edits:
-        every.add([edit])
-    module = python_module(src) if src.language == "python" else None
-    if module is not None:
-        every.add(gate_edits(module, edits))
-    after = every.apply(data)
-    known = next((one for one in patches if one.path == path), None)
-    codes = tuple(sorted({*(known.codes if known else ()), finding.code}))
-    patch = Patch(path, known.before if known else original, after, codes)
-    verdict = verdict_on(patch)
-    is_broken = module is not None and python_module(source_file(path, after)) is None
-    if is_broken or (verdict is not None and not verdict.is_proven):
+    patch = proven_patch(root, patches, path, edits, finding.code)
+    if patch is None:
         return None
-    finding = replace(_on_original(patches, finding), safety=Safety.SAFE, edits=tuple(edits))
+    finding = replace(on_original(patches, finding), safety=Safety.SAFE, edits=tuple(edits))
     return _Candidate(finding, patch)
-
-
-def _with(patches: Sequence[Patch], patch: Patch) -> tuple[Patch, ...]:
-    return (*(one for one in patches if one.path != patch.path), patch)

@@ -38,7 +38,7 @@ class RepairRequest:
     targets: tuple[str, ...]
     recorded: tuple[RecordedUnit, ...] = ()  # the sources that the project's own build names, where that is known
     wants: Callable[[str], bool] = lambda code: True
-    limit_s: float = math.inf  # no source is begun later than this; what was repaired by then stays
+    limit_s: float = math.inf  # builds are stopped after this; what was repaired by then stays
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def build_and_repair(
             recorded=request.recorded,
             store=store,
             progress=lambda path: progress(f"{where}: {path}"),
-            is_over=lambda: time.monotonic() > end,
+            time_left=lambda: end - time.monotonic(),
         )
 
     for targets in dict.fromkeys((request.targets[:1], request.targets)):

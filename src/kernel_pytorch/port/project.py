@@ -22,6 +22,7 @@ from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import Task, hipify_task, tasks_of
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.compat_place import with_compat_header
+from kernel_pytorch.port.layouts.cuda_headers import is_cuda_header_of_ours, with_cuda_headers
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, shim_headers
 from kernel_pytorch.port.notebook import notebook_findings
 from kernel_pytorch.port.python.module import python_module
@@ -107,8 +108,9 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     jobs: list[tuple[object, ...]] = []
     layout = layout_named(options.layout)
     sources = [project.root / path for path in project.of("cuda", "c++")]
-    # Our own header is seen by the files that include it, and needs no port.
-    wanted = {path for path in project.of("cuda") if PurePosixPath(path).name != COMPAT_HEADER}
+    # Headers of our own are seen by the files that include them, and need no port.
+    ours = (path for path in project.of("cuda") if is_cuda_header_of_ours(path))
+    wanted = {path for path in project.of("cuda") if PurePosixPath(path).name != COMPAT_HEADER} - set(ours)
     jobs += [(_port_cuda, task, options) for task in tasks_of(project.root, sources, chosen=wanted)]
     others = sorted(project.of(*OTHER_LANGUAGES))
     own = own_packages(project)
@@ -126,6 +128,9 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
         asked = {item.path: item.needs for item in files if item.needs is not None}
         patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, asked).items()]
     patches = placed(project.root, patches, project.of("python"))
+    if layout.is_built_by_torch:
+        needs = [item.needs for item in files if item.needs is not None]
+        patches = with_cuda_headers(project.root, patches, needs, project.of("cmake"))
     patches = findcuda_patches(project.root, patches, layout.writes_twins, project.of("cmake"))
     if layout.writes_twins:
         patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]

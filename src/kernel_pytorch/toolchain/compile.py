@@ -53,6 +53,12 @@ class CompileOptions:
     leading: LeadingHeaders | None = None
     all_errors: bool = False
 
+    @property
+    def is_relocatable(self) -> bool:
+        """Whether device code is linked across translation units: a unit may use what another one defines."""
+        flags = [flag for flag in self.extra if flag in ("-fgpu-rdc", "-fno-gpu-rdc")]
+        return flags[-1:] == ["-fgpu-rdc"]
+
 
 class CompileFailed(Exception):
     """The compiler or the linker refused. `messages` are parsed, `stderr` is everything they said."""
@@ -71,6 +77,10 @@ class CompileFailed(Exception):
         return (CompileFailed, (self.messages, self.stderr, self.command))
 
 
+class CompilerStopped(CompileFailed):
+    """The compiler did not finish in time."""
+
+
 def compile_device(
     source: Path,
     target_name: str,
@@ -81,7 +91,8 @@ def compile_device(
     """The device side of a HIP source for one target.
 
     `output` is "code-object" (a linked .hsaco), "object" (not yet linked: for -fgpu-rdc), "assembly", "llvm-ir" or
-    "preprocessed". The same input gives the same bytes. Raises CompileFailed, or UsageError for bad arguments.
+    "preprocessed". A code object of one unit with -fgpu-rdc may lack what the program's other units define. The same
+    input gives the same bytes. Raises CompileFailed, or UsageError for bad arguments.
     """
     options = options or CompileOptions()
     if not source.is_file():
@@ -121,7 +132,7 @@ def link_device(objects: Sequence[bytes], toolchain: Toolchain, timeout_s: float
             path = Path(scratch) / f"{index}.o"
             path.write_bytes(payload)
             paths.append(path)
-        return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s, Path(scratch))
+        return _link(paths, toolchain, Path(scratch) / "linked.hsaco", timeout_s)
 
 
 def check_host(
@@ -283,7 +294,8 @@ def _compile(
         raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
     if output != "code-object":
         return destination.read_bytes()
-    return _link([destination], toolchain, scratch / "device.hsaco", options.timeout_s, scratch)
+    is_whole = not options.is_relocatable
+    return _link([destination], toolchain, scratch / "device.hsaco", options.timeout_s, is_whole)
 
 
 @functools.cache
@@ -313,14 +325,18 @@ def unit_id(payload: bytes) -> str:
     return f"-cuid={hashlib.sha256(payload).hexdigest()[:16]}"
 
 
-def _link(objects: Sequence[Path], toolchain: Toolchain, destination: Path, timeout_s: float, directory: Path) -> bytes:
+def _link(
+    objects: Sequence[Path], toolchain: Toolchain, destination: Path, timeout_s: float, is_whole: bool = True
+) -> bytes:
+    """Link device objects, in the folder of the result. Only a whole program must define all that it uses."""
     if toolchain.linker is None:
         raise ToolchainNotFoundError(
             f"{toolchain.compiler[0]} has no ld.lld beside it: install lld, or PyPI's ziglang, to link code objects"
         )
-    command = [*toolchain.linker, "-shared", "--no-undefined", "-o", str(destination), *map(str, objects)]
+    undefined = "--no-undefined" if is_whole else "--noinhibit-exec"
+    command = [*toolchain.linker, "-shared", undefined, "-o", str(destination), *map(str, objects)]
     try:
-        said = run_compiler(command, timeout_s, directory)
+        said = run_compiler(command, timeout_s, destination.parent)
     except CompileFailed as failure:
         missing = undefined_symbols(failure.stderr)
         if not missing:
@@ -380,7 +396,7 @@ def run_compiler(
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from problem
     except subprocess.TimeoutExpired:
         text = f"the compiler did not finish within {timeout_s:g} s and was stopped"
-        raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
+        raise CompilerStopped((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
     said = done.stderr
     outside = first_outside(said, directory, bounds) if bounds else None
     if outside is not None:

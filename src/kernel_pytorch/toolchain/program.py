@@ -17,7 +17,6 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.toolchain.compile import CompileOptions, compile_device, compile_device_text, compile_host
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.relocatable import (
-    is_relocatable,
     registration_source,
     relocatable_host_object,
     whole_program_assembly,
@@ -85,7 +84,7 @@ def build_program(
     if not sources:
         raise UsageError("no sources to build a program from")
     with tempfile.TemporaryDirectory(prefix="kpt-program-") as scratch:
-        if options is not None and is_relocatable(options):
+        if options is not None and options.is_relocatable:
             whole = _build_relocatable(sources, target, toolchain, destination, options, link, jobs, Path(scratch))
             return Program(destination, (whole,))
         with ThreadPoolExecutor(max_workers=jobs) as pool:

@@ -16,14 +16,6 @@ from kernel_pytorch.toolchain.elf import ElfFile
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.stages import link_bitcode, to_bitcode
 
-FLAG = "-fgpu-rdc"
-
-
-def is_relocatable(options: CompileOptions | None) -> bool:
-    """Whether the options ask for device code that is linked across translation units."""
-    flags = [flag for flag in options.extra if flag in (FLAG, "-fno-gpu-rdc")] if options is not None else []
-    return bool(flags) and flags[-1] == FLAG
-
 
 def whole_program_assembly(
     sources: Sequence[Path], target: str, toolchain: Toolchain, options: CompileOptions, jobs: int = 2

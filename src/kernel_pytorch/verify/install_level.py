@@ -162,10 +162,9 @@ def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult,
     findings = (*judged(trial), *_flag_findings(trial, scratch))
     missed = tuple(CheckResult(name, Status.NOT_RUN, text) for text in trial.cuda.not_tried)
     if findings:
-        chosen = is_authors_choice(trial)
         checks = (
             CheckResult(name, Status.NOT_RUN, f"{one}; the author's own condition chooses by vendor", one.code)
-            if chosen and one.code in ("KP811", "KP812")
+            if one.code in ("KP811", "KP812") and is_authors_choice(trial, one)
             else CheckResult(name, Status.FAIL, str(one), one.code)
             for one in findings
         )
@@ -181,10 +180,11 @@ def judged_trial(trial: InstallTrial, scratch: Path) -> tuple[tuple[CheckResult,
     return (CheckResult(name, Status.PASS, _summary(trial.rocm)), *missed), ()
 
 
-def is_authors_choice(trial: InstallTrial) -> bool:
-    """Whether the runs part only where the author asks for the vendor: `if not ROCM_VERSION: extensions += [...]`."""
+def is_authors_choice(trial: InstallTrial, finding: Finding) -> bool:
+    """Whether the runs part at a finding because the author asks for the vendor there: `if not ROCM_VERSION:`."""
     parted = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
-    return bool(parted) and all(_asks_for_vendor(trial.tree, one) for one in parted)
+    here = [one for one in parted if (one.path, one.line) == (finding.path, finding.line)]
+    return bool(here) and all(_asks_for_vendor(trial.tree, one) for one in here)
 
 
 def _asks_for_vendor(tree: Path, condition: Condition) -> bool:

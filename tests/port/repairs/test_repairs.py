@@ -112,3 +112,15 @@ def test_the_stream_of_old_torch_is_todays_where_its_state_is_gone() -> None:
     assert b"cudaStream_t stream = at::cuda::getCurrentCUDAStream();" in patch.after and is_proven(patch)
     other = Complaint("use of undeclared identifier 'state'", (Spot("a.cpp", 1, 6),))
     assert not repair_round([other], (), lambda path: b"int run() { return state; }\n", set(), is_proven).made
+
+
+def test_a_function_that_cxx20_has_too_is_left_out_on_rocm() -> None:
+    """libstdc++ says so of NVIDIA's helper_math.h: its <math.h> has `using std::lerp` in C++20, as torch wants."""
+    text = b"inline __device__ __host__ float lerp(float a, float b, float t) {\n    return a + t * (b - a);\n}\n"
+    said = "declaration conflicts with target of using declaration already in scope"
+    complaint = Complaint(said, (Spot("a.cuh", 1, 34),))
+    after = repair_round([complaint], (), lambda path: text, set(), is_proven)
+    (patch,) = after.patches
+    assert patch.codes == ("KP282",)
+    other = Complaint(said, (Spot("a.cuh", 2, 5),))
+    assert not repair_round([other], (), lambda path: text, set(), is_proven).made

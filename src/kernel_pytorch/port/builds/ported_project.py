@@ -6,6 +6,7 @@ as they will in the project.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tempfile
@@ -34,7 +35,7 @@ from kernel_pytorch.port.cxx.includes import include_closure
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.repairs.complaint import Complaint
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, CompilerStopped, check_unit
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
@@ -80,13 +81,13 @@ def try_ported(
     recorded: Sequence[RecordedUnit] = (),
     store: PrecompiledHeaders | None = None,
     progress: Callable[[str], None] = lambda text: None,
-    is_over: Callable[[], bool] = lambda: False,
+    time_left: Callable[[], float] = lambda: math.inf,
 ) -> tuple[TriedUnit, ...]:
     """The same, with what the compiler objects to on the lines of the ported files.
 
     `every`: also sources that neither were ported nor include a file that was. `recorded`: the sources that the
     project's own build names, in place of all that could be meant. `store` keeps headers precompiled; `progress` is
-    told each source. No source is begun once `is_over` says so.
+    told each source. Once no `time_left` remains, no source is begun, and compilers are stopped.
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
@@ -109,26 +110,31 @@ def try_ported(
             # Also without setup.py: `load` has torch rename the sources when they are built at run time.
             units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
             sources = list(units) or sources
-            attempt = _Attempt(toolchain, target, store, units)
-            build: Callable[[str], TriedUnit] = _extension_build(
-                root, folders, sources, setup_files(project.root), attempt
-            )
+            attempt = _Attempt(toolchain, target, store, units, time_left)
+            build = _extension_build(root, folders, sources, setup_files(project.root), attempt)
         else:
             bounds = (root, project.root, *include_dirs)
             options = CompileOptions(include_dirs=folders, bounds=bounds, all_errors=True)
             made = {
                 PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
             }
-            build = partial(_build_one, target=target, toolchain=toolchain, options=options, root=root, made=made)
+
+            def build(path: str) -> TriedUnit:
+                limit = min(options.timeout_s, max(time_left(), 1.0))
+                return _build_one(path, target, toolchain, replace(options, timeout_s=limit), root, made)
 
         macros = GivenMacros(project.root, project.listed)
 
         def tried(path: str) -> TriedUnit:
-            if is_over():
-                return TriedUnit(path, CheckResult(f"build {path} for {target}", Status.NOT_RUN, OUT_OF_TIME))
-            progress(path)
-            unit = build(path)
-            return replace(unit, check=unless_a_macro_is_missing(unit.check, macros))
+            name, reason = f"build {path} for {target}", OUT_OF_TIME
+            if time_left() > 0:
+                progress(path)
+                try:
+                    unit = build(path)
+                    return replace(unit, check=unless_a_macro_is_missing(unit.check, macros))
+                except CompilerStopped as stopped:
+                    reason = OUT_OF_TIME if time_left() <= 0 else str(stopped)
+            return TriedUnit(path, CheckResult(name, Status.NOT_RUN, reason))
 
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             return tuple(pool.map(tried, sources))
@@ -142,6 +148,7 @@ class _Attempt:
     target: str
     store: PrecompiledHeaders | None
     units: Mapping[str, CompileOptions]
+    time_left: Callable[[], float]
 
 
 def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
@@ -164,7 +171,7 @@ def _extension_build(
     reason = ""
     toolchain, target = attempt.toolchain, attempt.target
     try:
-        tree = replace(renamed_extension(root, root, folders, setups), units=attempt.units)
+        tree = replace(renamed_extension(root, root, folders, setups), units=attempt.units, time_left=attempt.time_left)
         if attempt.store is not None:
             tree = tree.made_fast(sources, attempt.store, toolchain)
     except TorchHeadersError as error:
@@ -174,10 +181,14 @@ def _extension_build(
         try:
             if not path.endswith(HOST_SUFFIXES):
                 made.build_device(path, target, toolchain)
+        except CompilerStopped:
+            raise
         except CompileFailed as failure:
             yield failure
         try:
             made.check_host(path, toolchain, target)
+        except CompilerStopped:
+            raise
         except CompileFailed as failure:
             yield failure
 
@@ -219,6 +230,8 @@ def _build_one(
         return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
     try:
         check_unit(file, target, toolchain, options)
+    except CompilerStopped:
+        raise
     except CompileFailed as failure:
         shown = errors(failure.messages) or failure.messages
         lacks = re.match(r"'(?:[^']*/)?([^'/]+)' file not found", shown[0].text) if shown else None

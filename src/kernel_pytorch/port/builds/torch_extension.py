@@ -6,6 +6,7 @@ and torch's headers are those of a ROCm build (toolchain.torch_headers).
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -71,7 +72,8 @@ class TorchExtension:
 
     `original` is the folder whose lines messages are about; paths are relative to it. `folders` are the -I folders,
     `macros` what setup.py defines, `undefined` what it takes back. `units` are the options of sources whose compiler
-    command is known. `leading` are headers that are kept precompiled, `memory` what became of the sources before.
+    command is known. `leading` are headers that are kept precompiled, `memory` what became of the sources before. A
+    compiler is stopped after `time_left` seconds.
     """
 
     top: Path
@@ -85,6 +87,7 @@ class TorchExtension:
     units: Mapping[str, CompileOptions] = field(default_factory=dict)
     leading: Mapping[str, LeadingHeaders] = field(default_factory=dict)
     memory: UnitMemory | None = None
+    time_left: Callable[[], float] = lambda: math.inf
 
     def source(self, path: str) -> Path:
         """The file that torch's build compiles for a source."""
@@ -111,7 +114,9 @@ class TorchExtension:
 
     def options(self, path: str) -> CompileOptions:
         """What torch's build would pass for a source."""
-        return replace(self._options(path), leading=self.leading.get(path), all_errors=True)
+        options = self._options(path)
+        limit = min(options.timeout_s, max(self.time_left(), 1.0))
+        return replace(options, leading=self.leading.get(path), all_errors=True, timeout_s=limit)
 
     def _options(self, path: str) -> CompileOptions:
         if path in self.units:

@@ -93,7 +93,7 @@ class HipifiedFile:
         """What the file wants of the header that gives CUDA's names."""
         includes = (*(path for _, path in self.headers if path and goes_into_compat_header(path)), *self.implicit)
         names = tuple((name.cuda, name.hip) for name in self.names if name.hip or name.cuda.encode() in shims())
-        return Needs(includes, names, self.shims)
+        return Needs(includes, names, self.shims, self.headers)
 
 
 def hipify_file(

@@ -13,7 +13,7 @@ from kernel_pytorch.port.names.shims import Shim, shims, with_needed
 
 COMPAT_HEADER = "kpt_hip_compat.h"
 _TOP = """\
-// Made by `kpt hipify --layout single-source`: CUDA's names on AMD, those this project uses.
+// Made by `kpt`: CUDA's names on AMD, those this project uses.
 // Under CUDA this file says nothing. Regenerate it rather than edit it.
 #pragma once
 #if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
@@ -28,11 +28,15 @@ _SHIMS_TOP = """\
 
 @dataclass(frozen=True)
 class Needs:
-    """What one file wants of the header: includes, (CUDA, HIP) name pairs and functions that HIP lacks."""
+    """What one file wants of the header: includes, (CUDA, HIP) name pairs and functions that HIP lacks.
+
+    `headers` are the pairs of all headers of CUDA's that the file includes, without a partner where HIP needs none.
+    """
 
     includes: tuple[str, ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     shims: tuple[Shim, ...] = ()
+    headers: tuple[tuple[str, str | None], ...] = ()
 
 
 def goes_into_compat_header(path: str) -> bool:

@@ -26,6 +26,7 @@ from kernel_pytorch.port.python.rewrite import GATE
 Place = tuple[int, int, int, int]  # line, column, end line, end column, as `ast` has them
 _VENDOR = re.compile(rb"rocm|hip|(?<![a-z])amd(?![a-z])", re.IGNORECASE)
 _OURS = re.compile(rb"\bIS_ROCM\b|\b_hip_flags\b|\b_is_rocm\b")
+_EXTENSIONS = ("torch.utils.cpp_extension.CUDAExtension", "torch.utils.cpp_extension.CppExtension")
 _CPP_EXTENSION = "torch.utils.cpp_extension.CppExtension"
 _CUDA_EXTENSION = b"torch.utils.cpp_extension.CUDAExtension"
 _ROCM_HOME = b"torch.utils.cpp_extension.ROCM_HOME"
@@ -93,6 +94,19 @@ def hipified_extension(module: PythonModule, line: int) -> tuple[Edit, ...]:
     """CUDAExtension on ROCm, where the CppExtension made on a line has .cu sources."""
     calls = [one for one in module.calls(_CPP_EXTENSION) if one.lineno <= line <= (one.end_lineno or one.lineno)]
     return (choice(module, calls[-1].func, _CUDA_EXTENSION),) if calls else ()
+
+
+def other_source(module: PythonModule, line: int, source: str, other: str) -> tuple[Edit, ...]:
+    """The extension made on a line with another source in the place of one on ROCm, however its list is made."""
+    calls = [one for one in module.calls(*_EXTENSIONS) if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    if not calls:
+        return ()
+    given = next((item.value for item in calls[-1].keywords if item.arg == "sources"), None)
+    given = given or (calls[-1].args[1] if len(calls[-1].args) > 1 else None)
+    if given is None or isinstance(given, ast.Starred) or not is_editable(module, given):
+        return ()
+    chosen = f'"{other}" if str(one).endswith("{source}") else one'
+    return (choice(module, given, f"[{chosen} for one in ".encode() + module.text(given) + b"]"),)
 
 
 def _with_rocms_own(module: PythonModule, statement: ast.stmt) -> Iterator[tuple[Edit, ...]]:

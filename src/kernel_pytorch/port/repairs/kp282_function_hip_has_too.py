@@ -26,7 +26,9 @@ REPAIR = Repair(
     re.compile(
         r"(?:call to '(max|min|pow|powf|fmax|fmin|fmod|atan2|hypot|copysign|fdim|clamp|lerp|rsqrt)' is ambiguous|"
         r"no matching function for call to '(max|min|pow|fmax|fmin|fmod|atan2)'|"
-        r"redefinition of '(max|min|pow|clamp|lerp|abs|rsqrt)')"
+        r"redefinition of '(max|min|pow|clamp|lerp|abs|rsqrt)'|"
+        # C++20's <math.h> has `using std::lerp`; torch asks for C++20.
+        r"declaration conflicts with target of using declaration already in scope)"
     ),
 )
 _BEFORE_DEFINITION = (b";", b"}", b"{")
@@ -34,10 +36,12 @@ _BEFORE_DEFINITION = (b";", b"}", b"{")
 
 def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """The project's definition where the place is one, else the arguments of the call."""
-    name = next(name for name in place.found.groups() if name).encode()
+    name = next((name for name in place.found.groups() if name), "lerp").encode()
     definition = _definition(place, name)
     if definition is not None:
         return (Edit(definition, b""),)
+    if not any(place.found.groups()):
+        return ()
     if any("candidate" in note for note in place.complaint.context) and len(place.complaint.spots) > 1:
         others = place.complaint.spots[1:]
         if any(spot.path != place.src.path or spot.line != place.src.line_col(place.offset)[0] for spot in others):

@@ -3,7 +3,8 @@
 What: An extension has `ops.cpp` and `ops_cuda.cu`, and `ops.cpp` names something of CUDA.
 Why: torch's hipify writes `ops_hip.cpp` and `ops_hip.hip`. Both become `ops_hip.o`: ninja refuses the build, and
     without ninja one of the two is never compiled.
-Fix: Rename one of the two sources, for instance to `ops_kernels.cu`. kpt renames no file of yours.
+Fix: On ROCm `kpt port` has a new file compiled, `kpt_hip_sources/ops_gpu.cu`, which includes `ops_cuda.cu`. Where the
+    list of sources cannot be read, rename one of the two.
 Source: Found by running the setup.py files of public extensions here, with a ROCm torch that is stood in for.
 """
 

@@ -4,8 +4,9 @@ What: A source includes a header of the project that torch's hipify does not rea
     (`-Iinclude` in extra_compile_args), it lies outside the folder of setup.py, or `load` builds it at run time.
 Why: hipify reads what lies below setup.py and is included by its path, and what lies below `include_dirs`; for `load`
     only what lies below `extra_include_paths`. Other headers keep CUDA's names, and the build stops there.
-Fix: The include by its path from the source where hipify follows that, else HIP's names in the header, both behind a
-    gate. `kpt port` writes them. A header that uses torch's own CUDA names is left to you: name its folder.
+Fix: Behind a gate, and in this order: the header's folder among the `extra_include_paths` of `load`; the include by
+    its path from the source where hipify follows that; HIP's names in the header. `kpt port` writes them. A header
+    outside setup.py's folder that uses torch's own CUDA names is left to you: name its folder.
 Source: Found by running the setup.py files of public extensions here, with a ROCm torch that is stood in for;
     https://github.com/pytorch/pytorch/blob/main/torch/utils/hipify/hipify_python.py
 """

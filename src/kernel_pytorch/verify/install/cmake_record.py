@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,13 +81,23 @@ def configured(build: Path, tree: Path, platform: str) -> tuple[tuple[Extension,
     return tuple(extensions), tuple(compiles)
 
 
+def hipified(build: Path, tree: Path) -> tuple[tuple[str, str], ...]:
+    """The sources that torch's hipify renamed while CMake was configured, as written and as renamed."""
+    found: dict[str, str] = {}
+    for file in sorted(build.rglob("kpt_hipified_*.json")):
+        pairs = ((Path(old), Path(new)) for old, new in json.loads(file.read_text()).items())
+        inside = ((old, new) for old, new in pairs if old.is_relative_to(tree) and new.is_relative_to(tree))
+        found |= {old.relative_to(tree).as_posix(): new.relative_to(tree).as_posix() for old, new in inside}
+    return tuple(found.items())
+
+
 def _words(target: dict[str, Any], path: str, source: dict[str, Any]) -> tuple[str, ...]:
     if "compileGroupIndex" not in source:
         return ("nvcc", "-c", path)
     group = target["compileGroups"][source["compileGroupIndex"]]
     words = [_COMPILER.get(group["language"], "c++")]
     for fragment in group.get("compileCommandFragments", ()):
-        words += fragment["fragment"].split()
+        words += shlex.split(fragment["fragment"])
     words += [f"-D{one['define']}" for one in group.get("defines", ())]
     words += [f"-I{one['path']}" for one in group.get("includes", ())]
     return (*words, "-c", path)

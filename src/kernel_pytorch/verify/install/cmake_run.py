@@ -14,7 +14,7 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.toml_file import read_toml
 from kernel_pytorch.port.build_files.cmake_text import commands
-from kernel_pytorch.verify.install.cmake_record import asked_conditions, configure_failure, configured
+from kernel_pytorch.verify.install.cmake_record import asked_conditions, configure_failure, configured, hipified
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.run import CUDA_GPU, TIMEOUT_S, InstallRequest, prepare
 
@@ -47,6 +47,8 @@ def _configured(project: InstallRequest, platform: str, gpu: str, scratch: Path)
     command = [str(cmake), "-S", str(source), "-B", str(build), *generator, *switches]
     command += _scikit_build(source)
     command += ["-DFETCHCONTENT_FULLY_DISCONNECTED=ON", "-DCMAKE_BUILD_TYPE=Release", "-Wno-dev"]
+    # The one that has torch; a project may look for the first Python there is.
+    command += [f"-DPython3_EXECUTABLE={sys.executable}", "--no-warn-unused-cli"]
     try:
         done = run_child(command, cwd=place, timeout_s=TIMEOUT_S, env=environment)
     except subprocess.TimeoutExpired:
@@ -55,7 +57,7 @@ def _configured(project: InstallRequest, platform: str, gpu: str, scratch: Path)
     if done.returncode != 0:
         return InstallRecord(platform, failure=configure_failure(done.stderr, source, tree), conditions=asked), tree
     extensions, compiles = configured(build, tree, platform)
-    return InstallRecord(platform, extensions, compiles, conditions=asked), tree
+    return InstallRecord(platform, extensions, compiles, renamed=hipified(build, tree), conditions=asked), tree
 
 
 def _scikit_build(source: Path) -> list[str]:

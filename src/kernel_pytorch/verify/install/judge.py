@@ -97,7 +97,17 @@ def _macros(record: InstallRecord, extension: str) -> set[str]:
 
 
 def _one_name(trial: InstallTrial) -> Iterator[Finding]:
-    """hipify makes ops_hip.cpp of ops.cpp and ops_hip.hip of ops_cuda.cu: one object file for both."""
+    for extension, source, other in same_objects(trial):
+        stem = next((PurePosixPath(new).stem for old, new in trial.rocm.renamed if old == source), "")
+        message = f"torch's hipify gives {source} and {other} one object file, {stem}.o: rename one of them"
+        yield _finding("KP818", made_at(trial, extension), message)
+
+
+def same_objects(trial: InstallTrial) -> Iterator[tuple[Extension, str, str]]:
+    """Two sources of an extension with one object file, of which the first is lost.
+
+    hipify makes ops_hip.cpp of ops.cpp and ops_hip.hip of ops_cuda.cu.
+    """
     for extension in trial.rocm.extensions:
         compiled = trial.rocm.units(extension.name)
         lost = [source for source in extension.sources if source not in compiled and source.endswith(_COMPILED)]
@@ -105,9 +115,7 @@ def _one_name(trial: InstallTrial) -> Iterator[Finding]:
             stem = PurePosixPath(source).with_suffix("")
             other = next((one for one in sorted(compiled) if PurePosixPath(one).with_suffix("") == stem), None)
             if other is not None:
-                both = f"{trial.rocm.as_written(source)} and {trial.rocm.as_written(other)}"
-                message = f"torch's hipify gives {both} one object file, {stem.name}.o: rename one of them"
-                yield _finding("KP818", made_at(trial, extension), message)
+                yield extension, trial.rocm.as_written(source), trial.rocm.as_written(other)
 
 
 def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
@@ -154,7 +162,11 @@ def _where_they_part(trial: InstallTrial, extension: Extension, code: str, messa
     found = [one.condition for one in partings(trial.cuda, trial.rocm) if one.condition.kind == "test"]
     if not found:
         return _finding(code, made_at(trial, extension), message)
-    place = SourceLine(found[0].path, found[0].line)
+    # Of several, the last one on the way to the extension: an earlier one may choose a version's name.
+    made = made_at(trial, extension)
+    before = [one for one in found if one.path == made.path and one.line <= made.line]
+    nearest = before[-1] if before else found[0]
+    place = SourceLine(nearest.path, nearest.line)
     return _finding(code, place, f"{message}: this condition holds on one of them only")
 
 

@@ -21,8 +21,9 @@ _OF_CUDA = re.compile(rb"cuda|cu(?:blas|sparse|solver|fft|rand|dnn|b)\b|nvrtc|nc
 
 @dataclass(frozen=True)
 class OutOfReach:
-    """An #include in a file of the project, and the header it means."""
+    """An #include in a file of the project, the header it means, and the extension that it is compiled for."""
 
+    extension: str
     path: str
     include: Include
     line: int
@@ -32,6 +33,12 @@ class OutOfReach:
     def from_here(self) -> str:
         """The header's path as seen from the file that includes it."""
         return PurePosixPath(os.path.relpath(self.header, PurePosixPath(self.path).parent)).as_posix()
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of the including file, where the include is relative to it."""
+        folder = PurePosixPath(self.path).parent
+        return folder.as_posix() if os.path.normpath(folder / self.include.name) == self.header else None
 
     def is_followed_from(self, description: str) -> bool:
         """Whether hipify would read the header if the include gave its path.
@@ -59,12 +66,14 @@ def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:
     for command in trial.rocm.compiles:
         source = trial.rocm.as_written(command.source)
         folders = read_flags(command.words, inside).include_dirs
-        for one in _from(source, tree, folders, reached):
+        for one in _from(command.extension, source, tree, folders, reached):
             found.setdefault((one.path, one.include.start), one)
     return tuple(found.values())
 
 
-def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[str]) -> Iterator[OutOfReach]:
+def _from(
+    extension: str, source: str, tree: Path, folders: Sequence[Path], reached: frozenset[str]
+) -> Iterator[OutOfReach]:
     pending, seen = [source], set[str]()
     while pending:
         path = pending.pop()
@@ -81,7 +90,7 @@ def _from(source: str, tree: Path, folders: Sequence[Path], reached: frozenset[s
             if name.as_posix() in reached:
                 pending.append(name.as_posix())
             elif not is_third_party(name) and _is_of_cuda(header, tree, folders):
-                yield OutOfReach(path, include, data.count(b"\n", 0, include.start) + 1, name.as_posix())
+                yield OutOfReach(extension, path, include, data.count(b"\n", 0, include.start) + 1, name.as_posix())
 
 
 def _is_of_cuda(header: Path, tree: Path, folders: Sequence[Path]) -> bool:

@@ -87,6 +87,12 @@ class _Folder(ast.NodeTransformer):
             return kept
         return self.generic_visit(node)
 
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """`f(**({"a": 1} if IS_ROCM else {}))` is `f()`."""
+        self.generic_visit(node)
+        node.keywords = [one for one in node.keywords if one.arg is not None or not _is_empty(one.value)]
+        return node
+
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """`fused=not IS_ROCM` is `fused=True`."""
         known = self.gates.value(node)
@@ -153,3 +159,7 @@ class _Folder(ast.NodeTransformer):
             handler.body = self._body(handler.body)
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
+
+
+def _is_empty(node: ast.expr) -> bool:
+    return isinstance(node, ast.Dict) and not node.keys

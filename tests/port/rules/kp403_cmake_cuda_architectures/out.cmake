@@ -1,3 +1,8 @@
+set(CMAKE_CUDA_SEPARABLE_COMPILATION ON)
+if(USE_HIP)
+  add_compile_options($<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc>)
+  add_link_options("$<$<LINK_LANGUAGE:HIP>:-fgpu-rdc;--hip-link>")
+endif()
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   message(FATAL_ERROR "set CMAKE_CUDA_ARCHITECTURES")
 endif()

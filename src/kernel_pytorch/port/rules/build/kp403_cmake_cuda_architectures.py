@@ -1,6 +1,6 @@
 """CMake: CUDA architectures and separable compilation
 
-What: CMAKE_CUDA_ARCHITECTURES demanded by a test, and `CUDA_SEPARABLE_COMPILATION ON`.
+What: CMAKE_CUDA_ARCHITECTURES demanded by a test, and `CUDA_SEPARABLE_COMPILATION ON`, for a target or for all.
 Why: HIP has CMAKE_HIP_ARCHITECTURES instead, which CMake finds out itself; a number like 80 means nothing there. A
     test that stops without CUDA's variable stops a HIP build too. CUDA's relocatable device code is a property, HIP's
     is a flag.
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
+from kernel_pytorch.port.build_files.cmake_text import Command
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule(
@@ -36,25 +37,37 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
             yield cmake.finding(
                 RULE, file, command, "the configuration stops where CMAKE_CUDA_ARCHITECTURES is not set, HIP or not"
             )
-    for command in cmake.open_commands(file, "set_target_properties", "set_property"):
-        words = list(command.words())
-        if "CUDA_SEPARABLE_COMPILATION" not in words:
-            continue
-        position = words.index("CUDA_SEPARABLE_COMPILATION")
-        if (
-            words[position + 1 : position + 2]
-            and words[position + 1].upper() in _TRUE
-            and not cmake.has_addition(file, command)
-        ):
-            targets = _targets(words)
-            lines = []
-            for target in targets:
-                lines.append(f"target_compile_options({target} PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc>)")
-                lines.append(f"target_link_options({target} PRIVATE -fgpu-rdc --hip-link)")
-            if not lines:
-                continue
+    for command in cmake.open_commands(file, "set_target_properties", "set_property", "set"):
+        lines = _relocatable(command)
+        if lines and not cmake.has_addition(file, command):
             message = "CUDA_SEPARABLE_COMPILATION does nothing for HIP: -fgpu-rdc is its counterpart"
             yield cmake.finding(RULE, file, command, message, cmake.added(file, command, "\n".join(lines)))
+
+
+def _relocatable(command: Command) -> list[str]:
+    """The lines that give HIP relocatable device code where a command gives it to CUDA: all targets or some."""
+    words = list(command.words())
+    if command.name == "set":
+        if words[:1] != ["CMAKE_CUDA_SEPARABLE_COMPILATION"] or not _is_true(words[1:2]):
+            return []
+        return [
+            "add_compile_options($<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc>)",
+            'add_link_options("$<$<LINK_LANGUAGE:HIP>:-fgpu-rdc;--hip-link>")',
+        ]
+    if "CUDA_SEPARABLE_COMPILATION" not in words:
+        return []
+    position = words.index("CUDA_SEPARABLE_COMPILATION")
+    if not _is_true(words[position + 1 : position + 2]):
+        return []
+    lines = []
+    for target in _targets(words):
+        lines.append(f"target_compile_options({target} PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc>)")
+        lines.append(f"target_link_options({target} PRIVATE -fgpu-rdc --hip-link)")
+    return lines
+
+
+def _is_true(words: list[str]) -> bool:
+    return bool(words) and words[0].upper() in _TRUE
 
 
 def _targets(words: list[str]) -> list[str]:

@@ -1,0 +1,42 @@
+# Made by `kpt port`: on ROCm, torch's hipify renames the sources of a target, as it does for setup.py.
+# The Python it takes must have torch: -DPython3_EXECUTABLE=... where CMake finds another.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+
+set(_kpt_hipify [==[
+import contextlib, json, os, sys
+from torch.utils.hipify import hipify_python
+
+top, record, folders, sources = sys.argv[1], sys.argv[2], sys.argv[3].split(";"), sys.argv[4].split(";")
+wanted = [os.path.abspath(os.path.join(top, one)) for one in sources]
+with contextlib.redirect_stdout(sys.stderr):
+    done = hipify_python.hipify(
+        project_directory=top,
+        output_directory=top,
+        header_include_dirs=[one for one in folders if os.path.isdir(one)],
+        includes=[os.path.join(top, "*")],
+        extra_files=wanted,
+        is_pytorch_extension=True,
+        hipify_extra_files_only=True,
+    )
+renamed = {one: result.hipified_path for one, result in done.items() if result.hipified_path}
+with open(record, "w") as stream:
+    json.dump(renamed, stream)
+print(";".join(renamed.get(one, one) for one in wanted), end="")
+]==])
+
+function(kpt_hipify_target target)
+  get_target_property(sources ${target} SOURCES)
+  if(NOT sources OR sources MATCHES "\\$<")
+    return()
+  endif()
+  get_target_property(folders ${target} INCLUDE_DIRECTORIES)
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -c "${_kpt_hipify}" "${CMAKE_CURRENT_SOURCE_DIR}"
+            "${CMAKE_CURRENT_BINARY_DIR}/kpt_hipified_${target}.json" "${folders}" "${sources}"
+    RESULT_VARIABLE failed OUTPUT_VARIABLE renamed ERROR_VARIABLE said)
+  if(failed)
+    message(FATAL_ERROR "torch's hipify failed for ${target}, with ${Python3_EXECUTABLE}: ${said}")
+  endif()
+  set_property(TARGET ${target} PROPERTY SOURCES ${renamed})
+  target_compile_definitions(${target} PRIVATE USE_ROCM=1)
+endfunction()

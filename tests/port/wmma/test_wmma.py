@@ -45,6 +45,13 @@ def check_branches(device: EmulatedDevice, case: Case, mode: int, threads: int) 
     assert np.array_equal(out, wanted)
 
 
+def test_the_classes_are_written_out_and_nothing_is_left_for_a_person() -> None:
+    text = ported(wmma_cases.program("plain", *CASES))
+    assert "#ifndef KPT_SHIM_NVCUDA_WMMA\n" in text
+    assert "mma.h>" not in text
+
+
+@pytest.mark.slow
 def test_warps_of_one_wave_may_part() -> None:
     with EmulatedDevice("mi300x") as device:
         for mode in range(4):

@@ -202,6 +202,14 @@ RUN_TIME = {
             source = Path(__file__).parent / "k.cu"
             return building.load(name="ops", sources=[str(source)], extra_cuda_cflags=["-DMINE"], verbose=verbose)
         """,
+    "load in a function that the module calls": """\
+        import os
+        from torch.utils.cpp_extension import load
+        def built(name):
+            source = os.path.join(os.path.dirname(__file__), name + ".cu")
+            return load(name="ops", sources=[source], extra_cuda_cflags=["-DMINE"])
+        ops = built("k")
+        """,
     "load with a name of its caller": """\
         from torch.utils.cpp_extension import load
         def ops(source):
@@ -306,7 +314,7 @@ def test_conditions_note_their_answers_on_both_platforms(outcomes: dict[str, Out
     assert parted == {("flag", 4): True, ("test", 5): True, ("operand", 6): True, ("test", 6): True}
 
 
-@pytest.mark.parametrize("name", ["load", "load_inline", "load in a function", "load with a name of its caller"])
+@pytest.mark.parametrize("name", RUN_TIME)
 def test_extensions_that_are_built_at_run_time(run_time: dict[str, Outcome], name: str) -> None:
     seen = run_time[name]
     if name == "load with a name of its caller":

@@ -82,6 +82,8 @@ def reach_calls(file: Path, tree: Path, reached: Callable[[], int]) -> list[str]
     first = reached()
     loaded = importlib.import_module(name)
     missed = [f"line {call.lineno}: not reached when {name} is imported" for call in at_import[reached() - first :]]
+    if reached() - first >= len(calls):
+        later = []  # the module calls its own functions when it is imported
     errors: list[Exception] = []
     for call in later:
         before = reached()

@@ -10,12 +10,11 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.toolchain.compile import (
     CompileOptions,
     check_syntax,
-    common_flags,
     header_directories,
-    library_flags,
     link_objects,
     run_compiler,
 )
+from kernel_pytorch.toolchain.compiler_flags import common_flags, library_flags
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.roots import LIBRARIES_INCLUDE
 

@@ -12,7 +12,7 @@ from kernel_pytorch.core.findings import Status
 
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
 _NVIDIA_ONLY = re.compile(
-    r"cutlass/|cute/|mma\.h|cudnn|cuda/(?:barrier|pipeline|ptx|annotated_ptr)|cuda_pipeline|cudaTypedefs|nvrtc|nvshmem|optix|"
+    r"cutlass/|cute/|cudnn|cuda/(?:barrier|pipeline|ptx|annotated_ptr)|cudaTypedefs|nvrtc|nvshmem|optix|"
     r"nvjpeg|npp|NvInfer|cufile|nvml|nvToolsExt|cupti"
 )
 _OF_CUDA = re.compile(r"cuda|cooperative_groups|cublas|cusparse|cusolver|cufft|curand|cub/|c10/cuda/|ATen/cuda/")

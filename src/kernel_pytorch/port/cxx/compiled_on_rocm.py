@@ -15,6 +15,7 @@ from kernel_pytorch.core.findings import Finding, Span
 from kernel_pytorch.port.cxx.absent_kits import absent_kit
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals, directives
+from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms
 from kernel_pytorch.port.cxx.presented_version import presented_atoms, presented_truth
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
@@ -35,11 +36,6 @@ VERSION_MACROS = frozenset({
     b"CUDA_VERSION", b"CUDART_VERSION", b"__CUDACC_VER_MAJOR__", b"__CUDACC_VER_MINOR__", b"CUDNN_VERSION",
     b"CUBLAS_VERSION", b"CUSPARSE_VERSION", b"CUSOLVER_VERSION", b"CUFFT_VERSION", b"CURAND_VERSION",
 })  # fmt: skip
-
-# A capability HIP does not define either. Up to this one a test for it is rewritten (KP220): AMD GPUs have what it asks
-# for. Above, it stays as it is, and is 0.
-CAPABILITY = b"__CUDA_ARCH__"
-MATCHED_CAPABILITY = 700
 
 Value = Callable[[Atom], bool | None]
 
@@ -138,6 +134,7 @@ def _on_rocm(src: CxxFile, is_device: bool) -> Value:
     of_hipcc = True if src.path.endswith(_READ_BY_HIPCC) else None
     changed = _changed_macros(src)
     presented = presented_atoms(src)
+    newer = newer_atoms(src)
 
     def value(atom: Atom) -> bool | None:
         is_comparison = atom.operator not in ("defined", "value")
@@ -152,6 +149,8 @@ def _on_rocm(src: CxxFile, is_device: bool) -> Value:
         if atom.macro == CAPABILITY:
             if not is_comparison:
                 return is_device
+            if is_device and atom.span in newer:
+                return True
             is_matched = is_device and atom.number <= MATCHED_CAPABILITY
             return compare(MATCHED_CAPABILITY if is_matched else 0, atom.operator, atom.number)
         if atom.span in presented:

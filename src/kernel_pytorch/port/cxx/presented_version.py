@@ -33,9 +33,15 @@ SHOWN_VERSION = b"(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)"
 # Somebody thought of AMD or of the GPU's generation here: theirs, and KP220's.
 _DECIDED_ELSEWHERE = re.compile(rb"\b(?:\w*_?ROCM|\w*HIP\w*|__CUDA_ARCH__)\b")
 _NVIDIA_ONLY = re.compile(
-    rb"\b(?:asm|__asm__|nvcuda|wmma|cutlass|cute|__CUDA_ARCH__)\b|\bcuda::(?!std::|atomic_ref\b|ceil_div\b|round_up\b)\w"
+    rb"\b(?:asm|__asm__|cutlass|cute|__CUDA_ARCH__)\b|\bcuda::(?!std::|(?:atomic_ref|ceil_div|round_up|thread_scope\w*|barrier|latch|(?:counting|binary)_semaphore|\w*pipeline\w*|"
+    rb"memcpy_async|aligned_size_t)\b)\w"
     rb"|^[ \t]*#[ \t]*error\b",
     re.MULTILINE,
+)
+# Copies to shared memory and products of a warp: KP231 and KP232 have forms for them.
+_PORTED_ASM = re.compile(
+    rb"\b(?:__)?asm(?:__)?\b([^\"]*\"[^\";{}]*\b"
+    rb"(?:cp\.async\.(?:c[ag]|commit_group|wait_group|wait_all)|mma\.sync|(?:ldmatrix|stmatrix|movmatrix)\.sync)\b)"
 )
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
 _FOLDERS_WITHOUT = (b"cuda/", b"nv/", b"cutlass/", b"cute/", b"nvtx3/", b"thrust/system/cuda/")
@@ -96,7 +102,7 @@ def _tests(src: CxxFile, conditional: Conditional, own: set[bytes]) -> _Test | N
     if not asked or any(_is_decided_elsewhere(src, branch.directive.span) for branch in conditional.branches):
         return None
     old, new = (_possible(trees, value) for value in (_as_zero, _as_presented))
-    needs = any(_needs_nvidia(src, conditional.branches[index].body) for index in new - old)
+    needs = any(needs_nvidia(src, conditional.branches[index].body) for index in new - old)
     return _Test(tuple(asked), old != new, needs)
 
 
@@ -126,9 +132,9 @@ def _as_presented(atom: Atom) -> bool | None:
     return presented_truth(atom) if atom.macro in PRESENTED else None
 
 
-def _needs_nvidia(src: CxxFile, body: Span) -> bool:
+def needs_nvidia(src: CxxFile, body: Span) -> bool:
     """Whether a branch uses what AMD lacks, or switches a macro on whose code is elsewhere."""
-    text = src.data[body.start : body.end]
+    text = _PORTED_ASM.sub(rb"\1", src.data[body.start : body.end])
     if _NVIDIA_ONLY.search(text) or (only_defines(text) and b"define" in text):
         return True
     included = _INCLUDE.findall(text)

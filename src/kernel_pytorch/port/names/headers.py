@@ -57,5 +57,5 @@ def _by_row(name: str, row: Name) -> HeaderChange:
     if row.hip:
         return HeaderChange(row.hip)
     libraries = {"nvml", "cupti", "nvtx", "tensor", "shmem", "file", "npp", "jpeg", "rtc"}
-    code = "KP231" if row.library == "mma" else "KP210" if row.library in libraries else "KP201"
+    code = "KP210" if row.library in libraries else "KP201"
     return HeaderChange(code=code, message=f"#include <{name}> has no counterpart: {row.note}")

@@ -21,6 +21,7 @@ _FILES = (
     "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
     "warp_matrix.h", "warp_mma.h", "quad_pair_mma.h",
     "other_arguments.h",
+    "wmma_tiles.h", "wmma.h",
 )  # fmt: skip
 _MARK = "//: "
 # hipBLAS takes __half only where this is defined before its header; a shim may be the first to include it.
@@ -169,6 +170,8 @@ _BY_USE = (
     (sought(rb"(?<![\w:])(?:::)?cuda::barrier\b", b"cuda::barrier"), b"cuda::barrier"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:make_)?pipeline\w*", b"cuda::"), b"cuda::pipeline"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:memcpy_async|aligned_size_t)\b", b"cuda::"), b"cuda::memcpy_async"),
+    (sought(rb"\bnvcuda\b(?!\s*::\s*experimental\b)", b"nvcuda"), b"nvcuda::wmma"),
+    (sought(rb"\b__pipeline_(?:memcpy_async|commit|wait_prior)\b", b"__pipeline_"), b"kpt_pipeline_primitives"),
     (sought(rb"(?<![\w:])(?:::)?cuda::latch\b", b"cuda::latch"), b"cuda::latch"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:counting|binary)_semaphore\b", b"cuda::"), b"cuda::counting_semaphore"),
     (

@@ -206,8 +206,7 @@ def _async_copy(state: Lowering, item: Instruction) -> None:
     size = state.constant(operands[2])
     words = _COPY_TYPES.get(size or 0)
     if words is None:
-        # "n"(sizeof(T)): the bytes are copied one by one whatever the size is.
-        words = ""
+        words = ""  # "n"(sizeof(T))
     number = len(state.lines)
     to, source = f"kpt_to{number}", f"kpt_from{number}"
     kind = words or "unsigned char"
@@ -218,8 +217,9 @@ def _async_copy(state: Lowering, item: Instruction) -> None:
     total = str(size) if words else f"(unsigned)({state.read(operands[2], 'u32')})"
     each = "for (unsigned kpt_i = 0; kpt_i < {total}; ++kpt_i) ((unsigned char*){to})[kpt_i] = {value};"
     byte = f"((const unsigned char*){source})[kpt_i]"
+    whole = f"*{to} = *{source};" if words else _copy_of_size(total, to, source)
     if len(operands) == 3 or (words and state.constant(operands[3]) == size):
-        state.lines.append(f"*{to} = *{source};" if words else each.format(total=total, to=to, value=byte))
+        state.lines.append(whole)
         return
     if isinstance(operands[3], (Register, Negated)):
         raise NotTranslated(f"{item.text}: an ignore-src predicate")
@@ -227,7 +227,15 @@ def _async_copy(state: Lowering, item: Instruction) -> None:
     held = f"kpt_n{number}"
     state.lines.append(f"const unsigned {held} = {state.read(operands[3], 'u32')};")
     filled = each.format(total=total, to=to, value=f"kpt_i < {held} ? {byte} : 0")
-    state.lines.append(f"if ({held} == {total}) *{to} = *{source}; else {filled}" if words else filled)
+    state.lines.append(f"if ({held} == {total}) {{ {whole} }} else {filled}")
+
+
+def _copy_of_size(total: str, to: str, source: str) -> str:
+    """A copy whose size is a constant of the code around it, such as a template's: PTX has 4, 8 and 16."""
+    choices = (
+        f"if ({total} == {size}) *({kind}*){to} = *(const {kind}*){source};" for size, kind in _COPY_TYPES.items()
+    )
+    return " else ".join(choices)
 
 
 def _copy(state: Lowering, item: Instruction) -> None:

@@ -29,3 +29,9 @@ __global__ void only_new(int *p) {
   p[threadIdx.x] = 1;
 #endif
 }
+
+__global__ void only_hopper(int *p) {
+#if __CUDA_ARCH__ >= 900
+  p[threadIdx.x] = 1;
+#endif
+}

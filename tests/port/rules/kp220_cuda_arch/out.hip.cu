@@ -26,7 +26,13 @@ __global__ void add(double *total, const double *x) {
 }
 
 __global__ void only_new(int *p) {
-#if __CUDA_ARCH__ >= 800
+#if defined(__HIP_DEVICE_COMPILE__)
+  p[threadIdx.x] = 1;
+#endif
+}
+
+__global__ void only_hopper(int *p) {
+#if __CUDA_ARCH__ >= 900
   p[threadIdx.x] = 1;
 #endif
 }

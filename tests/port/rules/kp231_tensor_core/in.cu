@@ -1,13 +1,3 @@
-#include <mma.h>
-#include <cuda_fp16.h>
-
-using namespace nvcuda;
-
-__global__ void tile(const half *a, const half *b, float *c) {
-  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> left;
-  nvcuda::wmma::load_matrix_sync(left, a, 16);
-}
-
 __device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   asm volatile(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "

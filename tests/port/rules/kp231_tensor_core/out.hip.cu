@@ -401,16 +401,6 @@ static __device__ inline unsigned kpt_movmatrix(unsigned word) {
   return ((kpt_of_lane(word, first) >> shift) & 0xffffu) | (kpt_of_lane(word, first + 4) >> shift) << 16;
 }
 #endif
-#include <mma.h>
-#include <hip/hip_fp16.h>
-
-using namespace nvcuda;
-
-__global__ void tile(const half *a, const half *b, float *c) {
-  nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> left;
-  nvcuda::wmma::load_matrix_sync(left, a, 16);
-}
-
 __device__ void multiply(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
   do {
     const unsigned kpt_a0[] = {(unsigned)(a[0]), (unsigned)(a[1]), (unsigned)(a[2]), (unsigned)(a[3])};

@@ -59,7 +59,7 @@ __device__ void copy_async(void *to, const void *from) {
   do {
     unsigned char* const kpt_to0 = (unsigned char*)(__attribute__((address_space(3))) unsigned char*)((unsigned)((unsigned)address));
     const unsigned char* const kpt_from0 = (const unsigned char*)(from);
-    for (unsigned kpt_i = 0; kpt_i < (unsigned)((unsigned)(bytes)); ++kpt_i) ((unsigned char*)kpt_to0)[kpt_i] = ((const unsigned char*)kpt_from0)[kpt_i];
+    if ((unsigned)((unsigned)(bytes)) == 4) *(unsigned*)kpt_to0 = *(const unsigned*)kpt_from0; else if ((unsigned)((unsigned)(bytes)) == 8) *(uint2*)kpt_to0 = *(const uint2*)kpt_from0; else if ((unsigned)((unsigned)(bytes)) == 16) *(uint4*)kpt_to0 = *(const uint4*)kpt_from0;
   } while (0);
 }
 
@@ -69,7 +69,7 @@ __device__ void copy_async_16(unsigned to, const void *from, bool ok) {
     uint4* const kpt_to0 = (uint4*)(__attribute__((address_space(3))) uint4*)((unsigned)((unsigned)to));
     const uint4* const kpt_from0 = (const uint4*)(from);
     const unsigned kpt_n0 = (unsigned)size;
-    if (kpt_n0 == 16) *kpt_to0 = *kpt_from0; else for (unsigned kpt_i = 0; kpt_i < 16; ++kpt_i) ((unsigned char*)kpt_to0)[kpt_i] = kpt_i < kpt_n0 ? ((const unsigned char*)kpt_from0)[kpt_i] : 0;
+    if (kpt_n0 == 16) { *kpt_to0 = *kpt_from0; } else for (unsigned kpt_i = 0; kpt_i < 16; ++kpt_i) ((unsigned char*)kpt_to0)[kpt_i] = kpt_i < kpt_n0 ? ((const unsigned char*)kpt_from0)[kpt_i] : 0;
   } while (0);
 }
 

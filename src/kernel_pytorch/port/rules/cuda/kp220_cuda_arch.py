@@ -5,9 +5,10 @@ Why: HIP's device pass does not define it. Device code then takes the host branc
     without any message.
 Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A comparison with 700 or less asks for
     what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
-    same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs, and
-    kpt reports the place if that branch holds no code. Some projects define a fake value instead; that is a decision
-    for the whole project.
+    same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs. If
+    there is none, AMD takes the newer branch (up to 890), provided that a port has a form of all that it needs, such
+    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. Some projects define a fake value instead; that is a
+    decision for the whole project.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-cuda/vendors/hip.h (a project that fakes a value).
 """
@@ -20,9 +21,10 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
-from kernel_pytorch.port.cxx.compiled_on_rocm import CAPABILITY, MATCHED_CAPABILITY, is_rocm_macro
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directive_at, is_in_directive
+from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms
 from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.rule import Rule
 
@@ -37,7 +39,7 @@ _DEVICE = b"defined(__HIP_DEVICE_COMPILE__)"
 _MATCHED = MATCHED_CAPABILITY
 # A CUDA of today: beside a capability, a version test asks whether the toolkit is old.
 _VERSIONS = {b"CUDA_VERSION": 12000, b"CUDART_VERSION": 12000, b"__CUDACC_VER_MAJOR__": 12}
-_TENSOR = re.compile(rb"\bnvcuda\b|\bwmma\b|\bmma\.sync|\bldmatrix|\bwgmma|\bcp\.async")
+_TENSOR = re.compile(rb"\bmma\.sp|\bwmma\.|\bwgmma|\bcp\.async\.bulk")  # no form on AMD
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
@@ -89,6 +91,11 @@ def _condition(src: CxxFile, conditional: Conditional, position: int) -> Iterato
                 "__CUDA_ARCH__ is not defined in HIP's device pass, which takes the other branch",
                 _edits(src, branch.directive.name, ours),
             )
+        return
+    if not hidden and any(atom.span in newer_atoms(src) for atom in ours):
+        message = "no branch for older GPUs, and AMD has a form of all that this one needs: AMD compiles it"
+        edits = [_edit(branch.directive.name, atom, True) for atom in ours]
+        yield RULE.finding(src, branch.directive.span, message, edits)
         return
     yield from _unsettled(src, conditional, position, tree, as_written)
 
@@ -143,11 +150,10 @@ def _on_device(atom: Atom) -> bool | None:
 
 
 def _edits(src: CxxFile, name: bytes, ours: list[Atom]) -> list[Edit]:
-    edits = []
-    for atom in ours:
-        if name.endswith((b"ifdef", b"ifndef")):
-            edits.append(Edit(atom.span, b"__HIP_DEVICE_COMPILE__"))
-            continue
-        positive = atom.operator in ("defined", "value") or compare(_MATCHED, atom.operator, atom.number)
-        edits.append(Edit(atom.span, _DEVICE if positive else b"!" + _DEVICE))
-    return edits
+    return [_edit(name, atom, _on_device(atom) is True) for atom in ours]
+
+
+def _edit(name: bytes, atom: Atom, holds: bool) -> Edit:
+    if name.endswith((b"ifdef", b"ifndef")):
+        return Edit(atom.span, b"__HIP_DEVICE_COMPILE__")
+    return Edit(atom.span, _DEVICE if holds else b"!" + _DEVICE)

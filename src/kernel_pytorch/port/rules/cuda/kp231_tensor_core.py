@@ -1,6 +1,6 @@
-"""Tensor-core code: mma, wgmma and tcgen05 PTX, and nvcuda::wmma
+"""Tensor-core code: mma, wgmma and tcgen05 PTX
 
-What: PTX that multiplies matrix tiles, or the wmma classes of <mma.h>.
+What: PTX that multiplies matrix tiles. nvcuda::wmma, the classes of <mma.h>, ports (KP235).
 Why: AMD's matrix instructions (MFMA on CDNA, WMMA on RDNA3 and RDNA4) hold fragments in other lanes and registers, and
     CDNA's waves have 64 lanes. Nothing maps one to one.
 Fix: mma.sync (f16, bf16, tf32, f64, 8-bit floats, integers of 8 and 4 bits, single bits) and movmatrix become calls of
@@ -18,27 +18,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.core.findings import Finding, Safety, Span
-from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.ptx.report import findings_with_code
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.SAFE, triggers=(b"asm", b"nvcuda"))
+RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.SAFE, triggers=(b"asm",))
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
-    """Each PTX matrix instruction, and the first use of nvcuda::wmma."""
+    """Each PTX matrix instruction."""
     yield from findings_with_code(RULE, src)
-    for index in words(src).get(b"nvcuda", ()):
-        if text_at(src, index + 1) == b"::" and text_at(src, index + 2) == b"wmma":
-            token = src.code[index]
-            members = sum(text_at(src, at + 1) == b"(" for at in words(src).get(b"mma_sync", ()))
-            message = (
-                f"nvcuda::wmma holds fragments of a 32-lane warp ({members} mma_sync calls here): rocWMMA has the same "
-                "classes for a whole wave; launch geometry and leading dimensions are to be checked (effort: days)"
-            )
-            yield RULE.finding(src, Span(token.start, src.code[index + 2].end), message)
-            return

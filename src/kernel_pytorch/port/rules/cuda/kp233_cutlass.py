@@ -3,7 +3,8 @@
 What: An #include of cutlass/ or cute/.
 Why: CUTLASS generates NVIDIA instructions. There is no ROCm port of it.
 Fix: A person looks for a twin of the kernel without CUTLASS first. Then Composable Kernel (ck_tile) has GEMM, grouped
-    GEMM, convolution and attention with the same kinds of epilogues, and hipBLASLt has plain GEMMs.
+    GEMM, convolution and attention with the same kinds of epilogues, hipBLASLt has plain GEMMs, AITER has attention and
+    mixtures of experts. The message names the nearest by the words of the file.
 Source: https://github.com/ROCm/composable_kernel; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.cxx.directives import directives
+from kernel_pytorch.port.names.nearest_kernel import nearest_kernel
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -32,5 +34,5 @@ def check(src: CxxFile) -> Iterator[Finding]:
     if found:
         header = src.text(found[0].tokens[0])[1:-1].decode("utf-8", "replace")
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        message = f"{header}{more}: CUTLASS has no ROCm port; Composable Kernel or a kernel without it (effort: weeks)"
+        message = f"{header}{more}: CUTLASS has no ROCm port; {nearest_kernel(src)} (effort: weeks)"
         yield RULE.finding(src, found[0].span, message)

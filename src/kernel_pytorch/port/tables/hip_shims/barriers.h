@@ -215,6 +215,19 @@ __device__ inline pipeline<Scope> make_pipeline(const Group& group, pipeline_sha
   return make_pipeline(group, state, produces ? pipeline_role::producer : pipeline_role::consumer);
 }
 }  // namespace cuda
+//: kpt_pipeline_primitives < cstddef cstdint
+// 4, 8 or 16 bytes, aligned to their number; the last `zeros` of them are 0 and not read.
+__device__ inline void __pipeline_memcpy_async(void* __restrict__ to, const void* __restrict__ from, std::size_t bytes,
+                                               std::size_t zeros = 0) {
+  if (zeros == 0 && bytes == 16) *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+  else if (zeros == 0 && bytes == 8) *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
+  else if (zeros == 0 && bytes == 4) *static_cast<unsigned int*>(to) = *static_cast<const unsigned int*>(from);
+  else
+    for (std::size_t at = 0; at < bytes; ++at)
+      static_cast<unsigned char*>(to)[at] = at < bytes - zeros ? static_cast<const unsigned char*>(from)[at] : 0;
+}
+__device__ inline void __pipeline_commit() {}
+__device__ inline void __pipeline_wait_prior(std::size_t) {}
 //: cg::memcpy_async < hip/hip_cooperative_groups.h : kpt_copy
 namespace cooperative_groups {
 template <typename Group, typename T, typename Size>

@@ -1,0 +1,40 @@
+"""Which library of ROCm has a kernel like the one in a file, judged by the words that the file uses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from kernel_pytorch.port.cxx.source import CxxFile
+
+# The first kind whose words are in the file's name, in its folder's, or in its text often enough.
+_KINDS = (
+    (
+        re.compile(rb"(?<![a-z])mla(?![a-z])|attn|attention|fmha|flash", re.I),
+        "attention: AITER or ck_tile's fmha, or Triton's kernels",
+    ),
+    (
+        re.compile(rb"(?<![a-z])moe|grouped_?gemm|expert", re.I),
+        "grouped GEMM: AITER's fused MoE or ck_tile's grouped GEMM",
+    ),
+    (re.compile(rb"conv(?:olution|\d?d|_fprop|_dgrad)|implicit_?gemm", re.I), "convolution: MIOpen or ck_tile"),
+    (
+        re.compile(rb"dequant|w[48]a(?:8|16)|int4|fp4|gptq|awq|marlin|scaled_mm|blockwise|per_token|f8|fp8", re.I),
+        "quantised GEMM: hipBLASLt (FP8, INT8 with scales), AITER or ck_tile for 4-bit weights",
+    ),
+    (re.compile(rb"gemm|matmul|linear", re.I), "GEMM: hipBLASLt, or ck_tile where the epilogue is the file's own"),
+)
+_OFTEN = 5
+
+
+def nearest_kernel(src: CxxFile) -> str:
+    """What the file computes and who has it on AMD; where no kind shows, the library with most kinds."""
+    path = PurePosixPath(src.path)
+    for name in (path.name, path.parent.name):
+        for words, kind in _KINDS:
+            if words.search(name.encode("utf-8", "surrogateescape")):
+                return kind
+    for words, kind in _KINDS:
+        if len(words.findall(src.data)) >= _OFTEN:
+            return kind
+    return "Composable Kernel (ck_tile), or a kernel without CUTLASS"

@@ -1,0 +1,85 @@
+"""nvcuda::wmma that a port does not carry over
+
+What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), an element of a fragment that is chosen by
+    its position (`c.x[2]`) instead of by a loop over all of them, and the old pipelines of nvcuda::experimental.
+Why: kpt writes nvcuda::wmma out for AMD: fragments of a 32-lane warp on MFMA (CDNA), WMMA (RDNA3, RDNA4) or plain FMA,
+    for half, bfloat16, signed and unsigned char, tf32 and double (docs/wmma.md). AMD's matrix units have no 1-bit
+    products. Which element of the matrix `x[2]` of a lane is, CUDA leaves open, and it is another one on AMD.
+Fix: A person unpacks 4-bit values to signed char, in tiles of 16x16x16, and writes 1-bit products with __popc. For an
+    element by its position: store the fragment to shared memory and take it from there.
+Source: NVIDIA, CUDA C++ Programming Guide, "Warp matrix functions": "The mapping of matrix elements into fragment
+    internal storage is unspecified".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.rule import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
+
+RULE = Rule("KP235", "wmma-fragments", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"wmma", b"nvcuda"))
+
+
+def check(src: CxxFile) -> Iterator[Finding]:
+    """The first use of each thing that is missing, and each element by position."""
+    if b"nvcuda" not in words(src) and b"wmma" not in words(src):
+        return
+    for index in words(src).get(b"experimental", ()):
+        if text_at(src, index - 1) == b"::" and text_at(src, index - 2) == b"wmma":
+            calls = sum(text_at(src, at + 1) == b"(" for at in words(src).get(b"bmma_sync", ()))
+            what = f"1-bit products ({calls} bmma_sync calls)" if calls else "fragments of 4 bits or 1 bit"
+            message = f"wmma::experimental: {what} are not carried over: unpack to signed char, or use __popc"
+            yield RULE.finding(src, Span(src.code[index - 2].start, src.code[index].end), message)
+            break
+    for index in words(src).get(b"nvcuda", ()):
+        if text_at(src, index + 1) == b"::" and text_at(src, index + 2) == b"experimental":
+            span = Span(src.code[index].start, src.code[index + 2].end)
+            yield RULE.finding(
+                src, span, "nvcuda::experimental is gone from CUDA 12 and not carried over: cuda::pipeline is"
+            )
+            break
+    fragments = _fragments(src)
+    for index in words(src).get(b"x", ()):
+        if text_at(src, index - 1) != b"." or text_at(src, index + 1) != b"[" or _base(src, index - 2) not in fragments:
+            continue
+        # One name is the variable of a loop over the elements.
+        if text_at(src, index + 3) == b"]" and src.code[index + 2].kind == "identifier":
+            continue
+        span = Span(src.code[index].start, src.code[index + 1].end)
+        yield RULE.finding(src, span, "an element of a fragment by its position: another one of the matrix on AMD")
+
+
+def _fragments(src: CxxFile) -> frozenset[bytes]:
+    """The variables whose type is written `fragment<...>`."""
+    found = set()
+    for index in words(src).get(b"fragment", ()):
+        at, depth = index + 1, 0
+        while at < len(src.code):
+            text = src.text(src.code[at])
+            depth += (text == b"<") - (text == b">") - 2 * (text == b">>")
+            at += 1
+            if depth <= 0 or text in (b";", b"{"):
+                break
+        while text_at(src, at) in (b"&", b"const"):
+            at += 1
+        if at < len(src.code) and src.code[at].kind == "identifier":
+            found.add(src.text(src.code[at]))
+    return frozenset(found)
+
+
+def _base(src: CxxFile, at: int) -> bytes:
+    """The variable in front of the subscripts that end at a token."""
+    depth = 0
+    while at > 0:
+        text = src.text(src.code[at])
+        depth += (text == b"]") - (text == b"[")
+        if depth == 0 and text != b"[":
+            return text
+        at -= 1
+    return b""

@@ -1,0 +1,20 @@
+#include <cuda_fp16.h>
+#include <mma.h>
+
+using namespace nvcuda;
+
+__global__ void bits(const unsigned *a, const unsigned *b, int *c) {
+  wmma::fragment<wmma::matrix_a, 8, 8, 128, wmma::experimental::precision::b1, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 8, 8, 128, wmma::experimental::precision::b1, wmma::col_major> right;
+  wmma::fragment<wmma::accumulator, 8, 8, 128, int> sum;
+  wmma::fill_fragment(sum, 0);
+  wmma::bmma_sync(sum, left, right, sum);
+}
+
+__global__ void diagonal(float *c) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> tiles[2];
+  wmma::fill_fragment(tiles[0], 0.0f);
+  tiles[0].x[2] = 1.0f;
+  tiles[0].x[threadIdx.x % 8] += 1.0f;
+  wmma::store_matrix_sync(c, tiles[0], 16, wmma::mem_row_major);
+}

@@ -7,8 +7,8 @@ Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A 
     what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
     same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs. If
     there is none, AMD takes the newer branch (up to 890), provided that a port has a form of all that it needs, such
-    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. Some projects define a fake value instead; that is a
-    decision for the whole project.
+    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. Some projects define a fake value
+    instead; that is a decision for the whole project.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-cuda/vendors/hip.h (a project that fakes a value).
 """

@@ -83,6 +83,7 @@ def test_random_bytes(seed: int) -> None:
     [
         b"(", b"{", b"[", b"<", b"if(1)", b"f(", b"#if 1\n", b"a?", b"-", b"/*", b'"', b'R"(',
         b"x>::a<", b"k<<<1,", b"min(a,", b"template<", b"#if CUDA_VERSION\n", b"__shfl_xor_sync(~0,",
+        b"#if __CUDA_ARCH__ >= 800\n",
     ],
 )  # fmt: skip
 def test_deep_nesting(piece: bytes) -> None:

@@ -10,6 +10,8 @@ from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.lexer import Token
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
+_DEEPEST = 64  # conditionals around the average byte of a file
+
 
 @dataclass(frozen=True)
 class Directive:
@@ -122,3 +124,9 @@ def conditionals(src: CxxFile) -> tuple[Conditional, ...]:
     while open_ones:
         close(open_ones.pop(), len(src.data))
     return tuple(conditional for _, conditional in sorted(done, key=lambda item: item[0]))
+
+
+def nests_beyond_reason(src: CxxFile) -> bool:
+    """Whether conditionals stand inside each other as in no program: what reads all they hold would take for ever."""
+    held = sum(branch.body.end - branch.body.start for one in conditionals(src) for branch in one.branches)
+    return held > _DEEPEST * len(src.data)

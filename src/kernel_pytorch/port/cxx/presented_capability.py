@@ -12,7 +12,7 @@ from __future__ import annotations
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.directives import Conditional, conditionals
+from kernel_pytorch.port.cxx.directives import Conditional, conditionals, nests_beyond_reason
 from kernel_pytorch.port.cxx.presented_version import needs_nvidia
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
@@ -25,7 +25,7 @@ _LAST = 890
 @read_once
 def newer_atoms(src: CxxFile) -> frozenset[Span]:
     """The places of tests for a capability above 7.0 that AMD answers by "yes" in the pass for the device."""
-    if CAPABILITY not in src.data:
+    if CAPABILITY not in src.data or nests_beyond_reason(src):
         return frozenset()
     return frozenset(
         atom.span

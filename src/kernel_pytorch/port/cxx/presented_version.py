@@ -19,7 +19,7 @@ from importlib.resources import files
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.branches import only_defines
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directives
+from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directives, nests_beyond_reason
 from kernel_pytorch.port.cxx.source import CxxFile
 
 # Each library's number in CUDA 12.0. cuDNN is not among them: MIOpen is another library.
@@ -50,7 +50,7 @@ _FOLDERS_WITHOUT = (b"cuda/", b"nv/", b"cutlass/", b"cute/", b"nvtx3/", b"thrust
 @lru_cache(maxsize=8)
 def presented_atoms(src: CxxFile) -> frozenset[Span]:
     """The places of the version tests of a file that are answered as CUDA 12.0 would. All others are answered by 0."""
-    if not any(macro in src.data for macro in PRESENTED):
+    if not any(macro in src.data for macro in PRESENTED) or nests_beyond_reason(src):
         return frozenset()
     own = {src.text(one.tokens[0]) for one in directives(src) if one.name in (b"define", b"undef") and one.tokens}
     tests = [one for conditional in conditionals(src) if (one := _tests(src, conditional, own))]

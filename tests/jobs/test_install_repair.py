@@ -208,13 +208,18 @@ def test_the_folder_of_a_header_is_named_to_a_build_at_run_time(tmp_path: Path) 
     text += '_C = load(\n    name="_C",\n    sources=[os.path.join(here, "src", one) for one in ("k.cu",)],\n)\n'
     (tmp_path / "ops/backend.py").write_text(text)
     (tmp_path / "ops/src/k.cu").write_text('#include "first.h"\n' + KERNEL)
-    (tmp_path / "ops/src/first.h").write_text("#include <ATen/cuda/CUDAContext.h>\n")
-    done = install_port(tmp_path, ("ops/backend.py", "ops/src/k.cu", "ops/src/first.h"), (), "mi300x")
-    (patch,) = done.patches
-    assert (patch.path, patch.codes) == ("ops/backend.py", ("KP821",))
-    assert b'os.path.join(os.path.dirname(os.path.abspath(__file__)), "src")]} if IS_ROCM else {}),\n)' in patch.after
+    (tmp_path / "ops/src/first.h").write_text('#include <ATen/cuda/CUDAContext.h>\n#include "../second.h"\n')
+    (tmp_path / "ops/second.h").write_text("#include <c10/cuda/CUDAStream.h>\n")
+    files = ("ops/backend.py", "ops/src/k.cu", "ops/src/first.h", "ops/second.h")
+    done = install_port(tmp_path, files, (), "mi300x")
+    patches = {patch.path: patch for patch in done.patches}
+    assert sorted(patches) == ["ops/backend.py", "ops/src/first.h"]
+    assert b'#include "second.h"' in patches["ops/src/first.h"].after
+    patch = patches["ops/backend.py"]
+    assert b'os.path.join(os.path.dirname(os.path.abspath(__file__)), "src")' in patch.after
     assert compare_file(patch.path, patch.before or b"", patch.after).is_proven
-    assert [(one.code, one.path, bool(one.edits)) for one in done.findings] == [("KP821", "ops/src/k.cu", True)]
+    found = {(one.code, one.path, bool(one.edits)) for one in done.findings}
+    assert found == {("KP821", "ops/src/k.cu", True), ("KP821", "ops/src/first.h", True)}
     assert [check.status for check in done.level.checks] == [Status.PASS]
 
 

@@ -32,9 +32,13 @@ def within_reach(root: Path, done: Repaired, trial: InstallTrial) -> Repaired:
     done, named = _with_named_folders(root, done, trial)
     edits: dict[str, EditSet] = {}
     settled: dict[str, list[OutOfReach]] = {}
-    for one in (item for item in out_of_reach(trial) if item not in named):
-        if one.is_followed_from(trial.setup):
-            path, group = one.path, _by_path(root, done.patches, one)
+    for one in out_of_reach(trial):
+        if one in named and not one.climbs:
+            continue
+        if one in named:
+            path, group = one.path, _included_as(root, done.patches, one, PurePosixPath(one.header).name)
+        elif one.is_followed_from(trial.setup):
+            path, group = one.path, _included_as(root, done.patches, one, one.from_here)
         else:
             path, group = one.header, _hip_names(root, done.patches, one.header) if one.header not in edits else ()
         if (root / path).resolve() != root.resolve() / path:
@@ -73,7 +77,9 @@ def _with_named_folders(root: Path, done: Repaired, trial: InstallTrial) -> tupl
         if extension.kind != "load" or place is None or not headers:
             continue
         home = PurePosixPath(place.path).parent
-        folders = dict.fromkeys(os.path.relpath(one.folder or "", home) for one in headers)
+        # hipify follows no include with ".." in it from a folder that is named: there the header's own is.
+        places = (PurePosixPath(one.header).parent if one.climbs else one.folder or "" for one in headers)
+        folders = dict.fromkeys(os.path.relpath(place, home) for place in places)
         module = python_module(source_file(place.path, contents(root, done.patches, place.path)[0]))
         edits = run_time_build.with_include_folders(module, place.line, tuple(folders)) if module is not None else ()
         patch = proven_patch(root, done.patches, place.path, edits, "KP821") if edits else None
@@ -83,10 +89,10 @@ def _with_named_folders(root: Path, done: Repaired, trial: InstallTrial) -> tupl
     return done, named
 
 
-def _by_path(root: Path, patches: Sequence[Patch], one: OutOfReach) -> tuple[Edit, ...]:
+def _included_as(root: Path, patches: Sequence[Patch], one: OutOfReach, name: str) -> tuple[Edit, ...]:
     data, _ = contents(root, patches, one.path)
     found = (item for item in includes_of(data) if item.name == one.include.name)
-    return tuple(Edit(Span(item.start, item.end), f'"{one.from_here}"'.encode()) for item in found)[:1]
+    return tuple(Edit(Span(item.start, item.end), f'"{name}"'.encode()) for item in found)[:1]
 
 
 def _hip_names(root: Path, patches: Sequence[Patch], header: str) -> tuple[Edit, ...]:

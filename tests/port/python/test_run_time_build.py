@@ -69,3 +69,14 @@ def test_arguments_for_nvidia_in_a_dictionary_are_not_taken_for_none() -> None:
     before = b"f(a)\n"
     gate = b"import torch\nIS_ROCM = torch.version.hip is not None\n"
     assert not compare_file("x.py", before, gate + b'f(a, **({} if IS_ROCM else {"b": 1}))\n').is_proven
+
+
+@pytest.mark.parametrize("call", [b"load('x', ['k.cu'])", b"load('x', ['k.cu'], extra_include_paths=['a'])"])
+def test_a_folder_more_goes_into_the_same_list(call: bytes) -> None:
+    before = HEAD + call + b"\n"
+    once = _written(before)
+    assert once is not None
+    twice = _written(once)
+    assert twice is not None
+    assert twice.count(HERE) == 2 and twice.count(b"IS_ROCM else") == 1
+    assert compare_file("ops.py", before, twice).is_proven

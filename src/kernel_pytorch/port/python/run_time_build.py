@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.python.edits import choice, is_editable
+from kernel_pytorch.port.python.edits import choice, is_chosen, is_editable
 from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.python.rewrite import GATE
 
@@ -24,10 +24,14 @@ def with_include_folders(module: PythonModule, line: int, folders: Sequence[str]
     if not calls or not is_editable(module, calls[-1]):
         return ()
     call = calls[-1]
-    if any(one.arg is None for one in call.keywords) or any(isinstance(one, ast.Starred) for one in call.args):
-        return ()
     os = "os" if _imports_os(module) else '__import__("os")'
     added = ", ".join(_from_this_file(os, folder) for folder in folders).encode()
+    ours = _list_of_ours(module, call)
+    if ours is not None:
+        end = module.span(ours).end - 1
+        return (Edit(Span(end, end), b", " + added),)
+    if any(one.arg is None for one in call.keywords) or any(isinstance(one, ast.Starred) for one in call.args):
+        return ()
     given = next((one.value for one in call.keywords if one.arg == _FOLDERS), None)
     given = call.args[_POSITION] if given is None and len(call.args) > _POSITION else given
     if given is None:
@@ -37,6 +41,22 @@ def with_include_folders(module: PythonModule, line: int, folders: Sequence[str]
     if isinstance(given, ast.Constant) and given.value is None:
         return (choice(module, given, b"[" + added + b"]"),)
     return (choice(module, given, b"[*" + _operand(module, given) + b", " + added + b"]"),)
+
+
+def _list_of_ours(module: PythonModule, call: ast.Call) -> ast.List | None:
+    """The folders for ROCm that a port before has put into the call."""
+    for one in call.keywords:
+        if one.arg not in (None, _FOLDERS) or not isinstance(one.value, ast.IfExp) or not is_chosen(module, one.value):
+            continue
+        found = one.value.body
+        if isinstance(found, ast.Dict):
+            pairs = zip(found.keys, found.values, strict=True)
+            found = next(
+                (value for key, value in pairs if isinstance(key, ast.Constant) and key.value == _FOLDERS), found
+            )
+        if isinstance(found, ast.List) and found.elts:
+            return found
+    return None
 
 
 def _operand(module: PythonModule, node: ast.expr) -> bytes:

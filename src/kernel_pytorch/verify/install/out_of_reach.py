@@ -35,6 +35,11 @@ class OutOfReach:
         return PurePosixPath(os.path.relpath(self.header, PurePosixPath(self.path).parent)).as_posix()
 
     @property
+    def climbs(self) -> bool:
+        """Whether the include leads out of the folder of its file."""
+        return ".." in PurePosixPath(self.include.name).parts
+
+    @property
     def folder(self) -> str | None:
         """The folder of the including file, where the include is relative to it."""
         folder = PurePosixPath(self.path).parent

@@ -28,3 +28,14 @@ int severity(cufftResult status) {
   }
   return result;
 }
+
+const char *licence(cufftResult status) {
+  switch (status) {
+    case CUFFT_SUCCESS: return "success";
+#if CUDART_VERSION < 13000
+    // Gone in CUDA 13.
+    case CUFFT_LICENSE_ERROR: return "licence";
+#endif
+    default: return "other";
+  }
+}

@@ -20,3 +20,13 @@ int severity(hipfftResult status) {
   }
   return result;
 }
+
+const char *licence(hipfftResult status) {
+  switch (status) {
+    case HIPFFT_SUCCESS: return "success";
+#if CUDART_VERSION < 13000
+    // Gone in CUDA 13.
+#endif
+    default: return "other";
+  }
+}

@@ -82,10 +82,15 @@ def _last_token(src: CxxFile, case: int) -> int | None:
 
 def _is_entered_by_its_label_only(src: CxxFile, case: int) -> bool:
     """Whether the statement in front of a case leaves the switch, or there is none."""
-    before = text_at(src, case - 1)
+    last = case - 1
+    while last > 0 and is_in_directive(src, src.code[last].start):
+        if src.code[last].kind == "directive" and not text_at(src, last).startswith(b"#if"):
+            return False  # what is in front may be one of several branches
+        last -= 1
+    before = text_at(src, last)
     if before == b"{":
         return True
-    at = case - 2
+    at = last - 1
     if before == b"}" and text_at(src, at) == b";":
         at -= 1  # `{ ... break; }`
     elif before != b";":

@@ -22,7 +22,7 @@ def only_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_only_source_is_too_large(only_a_large_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", str(only_a_large_file)]) == 1
     said = capsys.readouterr()
-    assert "k.cu:1:1: KP001 not looked at: larger than" in said.out and "1 findings" in said.err
+    assert "k.cu:1:1: KP001 not looked at: larger than" in said.out and "1 finding\n" in said.err
     assert main(["scan", str(only_a_large_file), "--json"]) == 1
     assert [one["path"] for one in json.loads(capsys.readouterr().out)["findings"]] == ["k.cu"]
     assert main(["scan", str(only_a_large_file), "--sarif"]) == 1

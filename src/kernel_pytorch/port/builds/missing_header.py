@@ -15,7 +15,9 @@ _NVIDIA_ONLY = re.compile(
     r"cutlass/|cute/|cudnn|cuda/(?:barrier|pipeline|ptx|annotated_ptr)|cudaTypedefs|nvrtc|nvshmem|optix|"
     r"nvjpeg|npp|NvInfer|cufile|nvml|nvToolsExt|cupti"
 )
-_OF_CUDA = re.compile(r"cuda|cooperative_groups|cublas|cusparse|cusolver|cufft|curand|cub/|c10/cuda/|ATen/cuda/")
+_OF_CUDA = re.compile(
+    r"cuda|(?:crt/)?mma\.h|cooperative_groups|cublas|cusparse|cusolver|cufft|curand|cub/|c10/cuda/|ATen/cuda/"
+)
 _OF_OLD_TORCH = re.compile(r"TH[CH]?(?:UNN)?/")
 _OF_ROCM = re.compile(
     r"(?:hipcub|rocprim|thrust|rocthrust|rccl|miopen|ck|ck_tile|hip(?:blas|blaslt|sparse|solver|fft|rand)|"

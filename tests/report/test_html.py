@@ -156,7 +156,7 @@ def test_a_huge_patch_is_cut_and_says_so() -> None:
 
 def test_without_jinja2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(UsageError, match=r'pip install "kernel-pytorch\[report\]"'):
+    with pytest.raises(UsageError, match=r'pip install "jinja2'):
         write_html(report(), tmp_path / "out.html")
     assert list(tmp_path.iterdir()) == []
 

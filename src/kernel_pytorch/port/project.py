@@ -123,8 +123,7 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     layout = layout_named(options.layout)
     sources = [project.root / path for path in project.of("cuda", "c++")]
     # Headers of our own are seen by the files that include them, and need no port.
-    ours = (path for path in project.of("cuda") if is_cuda_header_of_ours(path))
-    wanted = {path for path in project.of("cuda") if PurePosixPath(path).name != COMPAT_HEADER} - set(ours)
+    wanted = {path for path in project.of("cuda") if not _is_header_of_ours(path)}
     jobs += [(_port_cuda, task, options) for task in tasks_of(project.root, sources, chosen=wanted)]
     others = sorted(project.of(*OTHER_LANGUAGES))
     own = own_packages(project)
@@ -135,16 +134,13 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     unread = [FilePort(one.path, (not_looked_at(one.path, one.reason),)) for one in project.unread]
     files = tuple(sorted([*unread, *_run(jobs, workers)], key=lambda item: item.path))
     patches = [item.patch for item in files if item.patch is not None]
+    needs = {item.path: item.needs for item in files if item.needs is not None}
     if layout.has_one_header:
-        needs = [item.needs for item in files if item.needs is not None]
-        patches = with_compat_header(project.root, patches, needs, project.listed)
+        patches = with_compat_header(project.root, patches, tuple(needs.values()), project.listed)
     if layout.is_built_by_torch:
-        asked = {item.path: item.needs for item in files if item.needs is not None}
-        patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, asked).items()]
+        patches += [Patch(path, *sides) for path, sides in shim_headers(project.root, needs).items()]
+        patches = with_cuda_headers(project.root, patches, tuple(needs.values()), project.of("cmake"))
     patches = placed(project.root, patches, project.of("python"))
-    if layout.is_built_by_torch:
-        needs = [item.needs for item in files if item.needs is not None]
-        patches = with_cuda_headers(project.root, patches, needs, project.of("cmake"))
     patches = findcuda_patches(project.root, patches, layout.writes_twins, project.of("cmake"))
     if layout.writes_twins:
         patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
@@ -159,6 +155,10 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
         files += tuple(_torch_headers(project))
     files += tuple(_notebook(project.root, path, options, own) for path in project.of("notebook"))
     return ProjectPort(files, tuple(patch for patch in patches if patch.before != patch.after))
+
+
+def _is_header_of_ours(path: str) -> bool:
+    return PurePosixPath(path).name == COMPAT_HEADER or is_cuda_header_of_ours(path)
 
 
 def _run(jobs: Sequence[tuple[object, ...]], workers: int | None) -> Iterator[FilePort]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib import resources
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Patch
 from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.layouts.cuda_headers import MODULE_OF_HIPIFY
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.toolchain.compile import CompileOptions, check_unit
 from kernel_pytorch.toolchain.find import find_toolchain
@@ -73,6 +77,22 @@ def test_where_cmake_finds_torch_its_hipify_renames_the_sources(tmp_path: Path) 
     for path, patch in patches.items():
         (root / path).write_bytes(patch.after)
     assert not _ported(root), "a second port changes nothing"
+
+
+def test_a_second_configuration_builds_the_same_sources(tmp_path: Path) -> None:
+    """hipify writes beside the sources, where a glob finds it the next time."""
+    (tmp_path / "ops.cpp").write_text("#include <cuda_runtime.h>\ncudaStream_t none();\n")
+    (tmp_path / "ops_cuda.cu").write_text(SOURCE)
+    module = resources.files("kernel_pytorch.port.tables").joinpath(MODULE_OF_HIPIFY).read_text()
+    script = module.partition("[==[\n")[2].partition("]==]")[0]
+    built = []
+    for _ in range(2):
+        sources = ";".join(sorted(path.name for path in tmp_path.glob("*.c*")))
+        record = tmp_path.parent / "record.json"
+        command = [sys.executable, "-c", script, str(tmp_path), str(record), "", sources]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        built.append(sorted(Path(one).name for one in done.stdout.split(";")))
+    assert built == [["ops_hip.cpp", "ops_hip.hip"]] * 2
 
 
 def test_a_cmake_project_without_cuda_gets_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ again, not here.
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 
@@ -105,7 +106,7 @@ def other_source(module: PythonModule, line: int, source: str, other: str) -> tu
     given = given or (calls[-1].args[1] if len(calls[-1].args) > 1 else None)
     if given is None or isinstance(given, ast.Starred) or not is_editable(module, given):
         return ()
-    chosen = f'"{other}" if str(one).endswith("{source}") else one'
+    chosen = f"{json.dumps(other)} if str(one).endswith({json.dumps(source)}) else one"
     return (choice(module, given, f"[{chosen} for one in ".encode() + module.text(given) + b"]"),)
 
 

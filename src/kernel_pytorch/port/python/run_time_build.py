@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Sequence
 
 from kernel_pytorch.core.findings import Edit, Span
@@ -66,7 +67,7 @@ def _operand(module: PythonModule, node: ast.expr) -> bytes:
 
 def _from_this_file(os: str, folder: str) -> str:
     here = f"{os}.path.dirname({os}.path.abspath(__file__))"
-    return here if folder == "." else f'{os}.path.join({here}, "{folder}")'
+    return here if folder == "." else f"{os}.path.join({here}, {json.dumps(folder)})"
 
 
 def _imports_os(module: PythonModule) -> bool:

@@ -21,12 +21,18 @@ with contextlib.redirect_stdout(sys.stderr):
 renamed = {one: result.hipified_path for one, result in done.items() if result.hipified_path}
 with open(record, "w") as stream:
     json.dump(renamed, stream)
-print(";".join(renamed.get(one, one) for one in wanted), end="")
+# A glob also finds what hipify wrote when this folder was configured before: each file once.
+print(";".join(dict.fromkeys(renamed.get(one, one) for one in wanted)), end="")
 ]==])
 
 function(kpt_hipify_target target)
+  get_target_property(type ${target} TYPE)
   get_target_property(sources ${target} SOURCES)
-  if(NOT sources OR sources MATCHES "\\$<")
+  if(NOT sources OR NOT type MATCHES "^(EXECUTABLE|(STATIC|SHARED|MODULE|OBJECT)_LIBRARY)$")
+    return()
+  endif()
+  if(sources MATCHES "\\$<")
+    message(WARNING "${target}: a source is known only when the build starts, so torch's hipify renames none of them")
     return()
   endif()
   get_target_property(folders ${target} INCLUDE_DIRECTORIES)

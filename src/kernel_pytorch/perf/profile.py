@@ -56,6 +56,11 @@ class OperatorTime:
     percent_of_roofline: float | None = None
     percent_of_achievable: float | None = None
     limiter: str | None = None
+    expected_ms: float | None = None  # what torch's usual kernels take on this GPU, and where four of five lie
+    low_ms: float | None = None
+    high_ms: float | None = None
+    reachable_ms: float | None = None  # what tuned kernels take
+    basis: str | None = None
 
     @property
     def intensity(self) -> float | None:
@@ -122,7 +127,10 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Peaks:
-    """What the device can do. TFLOP/s by arithmetic; `achievable` are measured ceilings where known."""
+    """What the device can do. TFLOP/s by arithmetic; `achievable` are measured ceilings where known.
+
+    `alias` is the product's name in the hardware table; empty where it is not in it.
+    """
 
     gpu: str
     bandwidth_gbs: float
@@ -131,6 +139,7 @@ class Peaks:
     achievable: dict[str, float]
     achievable_gbs: float | None
     source: str
+    alias: str = ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.perf.classify.classifier import TITLES
-from kernel_pytorch.perf.profile import Profile
+from kernel_pytorch.perf.profile import OperatorTime, Profile
 from kernel_pytorch.report.page import drawing, render, write_page
 from kernel_pytorch.report.profile_charts import breakdown_chart, operators_chart, roofline_chart, timeline_chart
 
@@ -87,6 +87,10 @@ def _kernels(profile: Profile) -> Table:
     return _table("Kernels", ["kernel", "operator", "category", "count", "ms", "mean us"], rows)
 
 
+def _between(row: OperatorTime) -> str:
+    return "" if row.low_ms is None or row.high_ms is None else f"{row.low_ms:.3f} and {row.high_ms:.3f}"
+
+
 def _operators(profile: Profile) -> Table:
     def number(value: float | None, form: str = ".1f") -> str:
         return format(value, form) if value is not None else ""
@@ -95,10 +99,12 @@ def _operators(profile: Profile) -> Table:
         (
             row.name, row.shapes, row.calls, f"{row.kernel_ms:.3f}", number(row.tflops), number(row.gbs, ".0f"),
             number(row.percent_of_roofline, ".0f"), number(row.percent_of_achievable, ".0f"), row.limiter or "",
+            number(row.expected_ms, ".3f"), _between(row), row.basis or "",
         )
         for row in profile.operators[:TOP]
     ]  # fmt: skip
-    heads = ["operator", "shapes", "calls", "ms", "TFLOP/s", "GB/s", "% of roofline", "% of achievable", "limiter"]
+    heads = ["operator", "shapes", "calls", "ms", "TFLOP/s", "GB/s", "% of roofline", "% of achievable", "limiter",
+             "expected ms", "four of five between", "based on"]  # fmt: skip
     return _table("Operators, in figures", heads, rows)
 
 

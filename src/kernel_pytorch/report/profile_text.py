@@ -84,6 +84,8 @@ def _rates(row: OperatorTime) -> str:
         text += f"  {row.percent_of_roofline:.0f} % ({row.limiter})"
     if row.percent_of_achievable is not None:
         text += f", {row.percent_of_achievable:.0f} % of achievable"
+    if row.expected_ms is not None and row.low_ms is not None and row.high_ms is not None:
+        text += f"; expected {row.expected_ms:.3f} ({row.low_ms:.3f} to {row.high_ms:.3f})"
     return text
 
 

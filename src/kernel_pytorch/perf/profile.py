@@ -83,6 +83,28 @@ class KernelTime:
 
 
 @dataclass(frozen=True)
+class KernelCounters:
+    """What hardware counters say of one kernel; None where the counters for it were not recorded. Shares are of one.
+
+    `lds_conflicts` are cycles lost to bank conflicts for each cycle of LDS access; `recorded` are means per dispatch.
+    """
+
+    name: str
+    dispatches: int
+    total_ms: float
+    occupancy: float | None
+    valu_per_vmem: float | None
+    valu_busy: float | None
+    lds_conflicts: float | None
+    l1_hit: float | None
+    l2_hit: float | None
+    gbs: float | None
+    share_of_bandwidth: float | None
+    matrix_busy: float | None
+    recorded: dict[str, float]
+
+
+@dataclass(frozen=True)
 class ModuleTime:
     """GPU time launched while this nn.Module's forward was the innermost one."""
 
@@ -192,6 +214,7 @@ class Profile:
     notes: tuple[str, ...]
     compile_log: CompileReport | None = None
     unprofiled_ms: float | None = None  # one call without the profiler, where we ran it ourselves
+    counters: tuple[KernelCounters, ...] = ()
     kpt_profile: int = SCHEMA
 
     def __post_init__(self) -> None:

@@ -38,7 +38,14 @@ def to_html(profile: Profile) -> str:
         roofline=drawing(roofline_chart(profile)),
         operators=drawing(operators_chart(profile)),
         before=[_idle(profile), _categories(profile)],
-        after=[_operators(profile), _modules(profile), _observations(profile), _kernels(profile), *_compile(profile)],
+        after=[
+            _operators(profile),
+            _modules(profile),
+            _observations(profile),
+            _kernels(profile),
+            *_counters(profile),
+            *_compile(profile),
+        ],
     )
 
 
@@ -85,6 +92,24 @@ def _kernels(profile: Profile) -> Table:
         for k in profile.kernels[:TOP]
     ]
     return _table("Kernels", ["kernel", "operator", "category", "count", "ms", "mean us"], rows)
+
+
+def _counters(profile: Profile) -> list[Table]:
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.0%}"
+
+    rows = [
+        (
+            row.name, row.dispatches, f"{row.total_ms:.3f}", share(row.occupancy),
+            "" if row.valu_per_vmem is None else f"{row.valu_per_vmem:.1f}", share(row.valu_busy),
+            share(row.lds_conflicts), share(row.l1_hit), share(row.l2_hit),
+            "" if row.gbs is None else f"{row.gbs:.0f}", share(row.share_of_bandwidth), share(row.matrix_busy),
+        )
+        for row in profile.counters[:TOP]
+    ]  # fmt: skip
+    heads = ["kernel", "dispatches", "ms", "occupancy", "VALU per VMEM", "VALU busy", "LDS conflicts", "L1 hits",
+             "L2 hits", "GB/s", "of the bandwidth", "matrix units busy"]  # fmt: skip
+    return [_table("Hardware counters", heads, rows)] if rows else []
 
 
 def _between(row: OperatorTime) -> str:

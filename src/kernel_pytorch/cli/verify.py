@@ -128,13 +128,15 @@ def _levels(args: argparse.Namespace) -> Sequence[str]:
 
 
 def _print(done: Verification, verbose: bool) -> None:
+    from kernel_pytorch.report.check_groups import check_groups
+
     for level in done.pyramid.levels:
         print(f"{level.level:<10} {level.status.value.replace('_', ' '):<8} {MEANING[level.level]}")
         if level.needs:
             print(f"           to run it: {level.needs}")
-        for check in level.checks:
-            if verbose or check.status is not Status.PASS:
-                print(f"           {check.status.value.replace('_', ' ')}: {check.check}: {check.detail}")
+        for group in check_groups(level.checks):
+            if verbose or group.status is not Status.PASS:
+                print(f"           {group.status.value.replace('_', ' ')}: {group.title}: {group.detail}")
     print(done.where_it_ran)
 
 

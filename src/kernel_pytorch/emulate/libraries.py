@@ -15,7 +15,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from pathlib import Path
 from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.first_build import first_build
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.core.whole_file import unfinished
@@ -148,9 +149,12 @@ def build_library(library: Library, directory: Path, compiler: Sequence[str]) ->
             sources.append(work / name)
         blas = f'-DKPT_BLAS_PATH="{host_blas() or ""}"'
         command = [*compiler, *FLAGS, *library.defines, blas, f"-I{NATIVE}", f"-I{NATIVE / 'blas'}"]
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            store = directory.parent / "library-objects"
-            objects = list(pool.map(lambda source: _object(source, command, store), sources))
+        store = directory.parent / "library-objects"
+        with (
+            first_build(f"the CPU's {library.name}", len(sources), directory) as part_done,
+            ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool,
+        ):
+            objects = list(pool.map(lambda source: _object(source, command, store, part_done), sources))
         made, exports = work / library.soname, work / "exports.map"
         # Nothing but the real library's names: the stand-ins share C++ code that differs in status codes.
         exports.write_text(f"{{ global: {'; '.join(declared_names(library))}; local: *; }};\n")
@@ -197,7 +201,7 @@ def _identity(library: Library, compiler: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _object(source: Path, command: Sequence[str], store: Path) -> Path:
+def _object(source: Path, command: Sequence[str], store: Path, done: Callable[[], None]) -> Path:
     """A source compiled. Stand-ins have sources in common: one that is compiled with the same flags serves them all."""
     digest = hashlib.sha256("\0".join(command).encode() + _with_includes(source.parent, source.read_text()))
     target = store / f"{source.stem}-{digest.hexdigest()[:24]}.o"
@@ -206,6 +210,7 @@ def _object(source: Path, command: Sequence[str], store: Path) -> Path:
             made = unfinished(target)
             _run([*command, "-c", str(source), "-o", str(made)])
             made.replace(target)
+    done()
     return target
 
 

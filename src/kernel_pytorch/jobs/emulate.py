@@ -156,7 +156,8 @@ def source_files(files: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
     paths = tuple(map(Path, (files,) if isinstance(files, (str, Path)) else files))
     for path in paths:
         if not path.is_file():
-            raise UsageError(f"{path}: no such file")
+            what = "a folder; name the program's files" if path.is_dir() else "no such file"
+            raise UsageError(f"{path}: {what}")
         if is_binary_source(path):
             raise UsageError(f"{path}: not a text file: nothing a compiler could read")
     return paths

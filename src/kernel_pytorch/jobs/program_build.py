@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,15 +71,23 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
     with TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
         every, options = _sources(files, how, stack, say)
         sources = [path for path in every if path.suffix.lower() not in C_SOURCES]
-        made: dict[str, Path] = {}
-        for target in dict.fromkeys(gpu.target.name for gpu in gpus):
-            say(f"building for {target} with {toolchain.version}")
-            made[target] = Path(scratch) / f"program-{target}"
+        targets = list(dict.fromkeys(gpu.target.name for gpu in gpus))
+        say(f"building for {' and '.join(targets)} with {toolchain.version}")
+        made = {target: Path(scratch) / f"program-{target}" for target in targets}
+        try:
+            in_c = _c_objects([path for path in every if path not in sources], toolchain, options, Path(scratch))
+        except CompileFailed as failure:
+            raise UsageError(_build_problem(files, targets[0], failure)) from failure
+
+        def build(target: str) -> None:
             try:
-                in_c = _c_objects([path for path in every if path not in sources], toolchain, options, Path(scratch))
                 build_emulated(sources, target, toolchain, made[target], options, how.libraries, how.kernels, in_c)
             except CompileFailed as failure:
                 raise UsageError(_build_problem(files, target, failure)) from failure
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for _ in pool.map(build, targets):
+                pass
         yield [made[gpu.target.name] for gpu in gpus]
 
 

@@ -15,7 +15,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,6 +109,11 @@ def needed_libraries(executable: Path) -> tuple[str, ...]:
     """Sonames of the stand-ins that a program names anywhere: linked against, or loaded while it runs."""
     image = executable.read_bytes()
     return tuple(library.soname for library in LIBRARIES if f"lib{library.name}.so".encode() in image)
+
+
+def libraries_with(functions: Collection[str]) -> tuple[str, ...]:
+    """The libraries that have one of these functions, as -l names them."""
+    return tuple(library.name for library in LIBRARIES if not set(declared_names(library)).isdisjoint(functions))
 
 
 def host_cxx() -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ from tempfile import TemporaryDirectory
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target
 from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.emulate.libraries import libraries_with
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.cxx.includes import include_closure
@@ -29,6 +31,8 @@ C_SOURCES = (".c",)
 SOURCES = (".hip", ".cu", *HOST_SOURCES, *C_SOURCES)
 # HIP refuses 32-bit masks at compile time; this header takes them, so that what they do at run time is seen.
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
+# What linkers say of a function that no library has: lld, then GNU's.
+_UNDEFINED = re.compile(r"undefined (?:symbol: |reference to [`'])(\w+)")
 Say = Callable[[str], None]
 
 
@@ -171,4 +175,6 @@ def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -
     reason = str(failure)
     if "stopped with" in reason:
         reason = "\n".join(failure.stderr.strip().splitlines()[-8:]) or reason
-    return f"{named} does not build for {target}:\n{reason}"
+    needed = libraries_with(set(_UNDEFINED.findall(failure.stderr)))
+    hint = f"\nTo link what it calls, add: {' '.join(f'-l {name}' for name in needed)}" if needed else ""
+    return f"{named} does not build for {target}:\n{reason}{hint}"

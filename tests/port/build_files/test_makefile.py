@@ -98,6 +98,15 @@ def test_twin() -> None:
     assert text.startswith("# Derived from Makefile by kpt")
 
 
+def test_twin_of_sources_that_keep_their_names() -> None:
+    text = derive_makefile(MAKEFILE, in_place=True).text or ""
+    assert "NVCC = hipcc -DUSE_ROCM\n" in text  # which opens the gates
+    assert "source = main.cu\nobj = $(source:.cu=.o)\n" in text and "%.o: %.cu\n" in text
+    assert "main: $(obj) Makefile.hip\n" in text and "-gencode" not in text
+    text = derive_makefile("main: a.cu\n\tnvcc -arch=sm_80 a.cu -o main\n", in_place=True).text or ""
+    assert "\thipcc -DUSE_ROCM --offload-arch=$(HIP_ARCH) a.cu -o main\n" in text
+
+
 def test_relocatable_code_is_linked_by_hipcc() -> None:
     text = derive_makefile("main: a.o\n\tnvcc a.o -o main\na.o: a.cu\n\tnvcc -dc a.cu -o a.o\n").text or ""
     assert "\thipcc a.o -fgpu-rdc --hip-link -o main\n" in text

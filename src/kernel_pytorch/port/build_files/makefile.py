@@ -35,6 +35,8 @@ class DerivedMakefile:
 
 @dataclass
 class _State:
+    suffix: str = ".hip"  # of the ported sources
+    compiler: str = "hipcc"
     obstacles: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     relocatable: bool = False
@@ -46,9 +48,14 @@ def uses_nvcc(text: str) -> bool:
     return any(_MENTIONS_NVCC.search(_without_comment(line)) for line in text.splitlines())
 
 
-def derive_makefile(text: str, name: str = "Makefile") -> DerivedMakefile:
-    """The hipcc twin of a Makefile. Sources named .cu are expected as .hip, which is what the copy layout writes."""
+def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -> DerivedMakefile:
+    """The hipcc twin of a Makefile. Sources named .cu are expected as .hip, which is what the copy layout writes.
+
+    `in_place`: they keep their names and have gates, which -DUSE_ROCM opens. hipcc takes a .cu file for HIP.
+    """
     state = _State(compilers=_compiler_variables(text))
+    if in_place:
+        state.suffix, state.compiler = ".cu", "hipcc -DUSE_ROCM"
     out: list[str] = []
     in_define = False
     for line in logical_lines(text):
@@ -117,13 +124,13 @@ def _line(line: str, name: str, state: _State) -> str:
         return assignment.group(1) + _words(assignment.group(2), state)
     if _RULE.match(line):
         head, semicolon, recipe = line.partition(";")
-        return _rule_head(head, name) + semicolon + (_recipe(recipe, name, state) if semicolon else "")
+        return _rule_head(head, name, state) + semicolon + (_recipe(recipe, name, state) if semicolon else "")
     return _words(line, state)
 
 
-def _rule_head(text: str, name: str) -> str:
+def _rule_head(text: str, name: str, state: _State) -> str:
     changed = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w.-])", f"{name}.hip", text)
-    return _SUFFIX.sub(".hip", changed)
+    return _SUFFIX.sub(state.suffix, changed)
 
 
 def _recipe(line: str, name: str, state: _State) -> str:
@@ -135,7 +142,7 @@ def _recipe(line: str, name: str, state: _State) -> str:
         f"$({name})" in line or f"${{{name}}}" in line for name in state.compilers
     )
     if not called:
-        return _SUFFIX.sub(".hip", line)  # another program's words are not flags of nvcc
+        return _SUFFIX.sub(state.suffix, line)  # another program's words are not flags of nvcc
     return _words(line, state)
 
 
@@ -146,7 +153,7 @@ def _words(text: str, state: _State) -> str:
     words = [piece for piece in pieces if not piece.isspace()]
     if not any(_changes(word) for word in words):
         return text
-    plain = [_renamed(word) for word in words]
+    plain = [_renamed(word, state) for word in words]
     mapped = map_flags(plain)
     state.notes += mapped.notes
     state.obstacles += mapped.obstacles
@@ -175,13 +182,13 @@ def _changes(word: str) -> bool:
     )
 
 
-def _renamed(word: str) -> str:
+def _renamed(word: str, state: _State) -> str:
     if _COMPILER.match(word):
-        return "hipcc"
+        return state.compiler
     word = _NESTED_ARCH.sub(HIP_ARCH, word) if word.startswith("$") else word
     if word.startswith("-") and not word.startswith("-o"):
         return word
-    return _SUFFIX.sub(".hip", word)
+    return _SUFFIX.sub(state.suffix, word)
 
 
 def _pieces(text: str) -> list[str]:

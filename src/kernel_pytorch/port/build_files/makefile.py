@@ -19,6 +19,11 @@ _CONDITIONAL = re.compile(r"\s*(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b")
 _INCLUDE = re.compile(r"\s*(-include|sinclude|include)\s+(.*)")
 _SUFFIX = re.compile(r"\.cu(?![\w])")
 _NESTED_ARCH = re.compile(r"-gencode[ =]arch=(?:\$\([^()]*\)|\$\{[^{}]*\}|[^\s()])*")
+# Where the compiler is looked for, and what people are told about it.
+_LOOKED_FOR = re.compile(r"(\$\(shell\s+(?:which|command -v|where)\s+)nvcc\b")
+_MESSAGE = re.compile(r"\$\((?:info|warning|error)\s[^()]*\)")
+# For a compiler that was looked for: hipcc adds these flags to each compile command.
+_OPENED = "export HIPCC_COMPILE_FLAGS_APPEND := $(HIPCC_COMPILE_FLAGS_APPEND) -DUSE_ROCM\n"
 _HEAD = """# Derived from {name} by kpt: the same build with hipcc. HIP_ARCH=gfx942 builds for that GPU.
 HIP_ARCH ?= native
 """
@@ -56,6 +61,8 @@ def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -
     state = _State(compilers=_compiler_variables(text))
     if in_place:
         state.suffix, state.compiler = ".cu", "hipcc -DUSE_ROCM"
+    head = _HEAD.format(name=name) + (_OPENED if in_place and _LOOKED_FOR.search(text) else "")
+    text = _MESSAGE.sub(lambda said: _MENTIONS_NVCC.sub("hipcc", said[0]), _LOOKED_FOR.sub(r"\1hipcc", text))
     out: list[str] = []
     in_define = False
     for line in logical_lines(text):
@@ -77,7 +84,7 @@ def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -
     notes = tuple(dict.fromkeys(state.notes))
     if obstacles:
         return DerivedMakefile(None, obstacles, notes)
-    return DerivedMakefile(_HEAD.format(name=name) + derived, (), notes)
+    return DerivedMakefile(head + derived, (), notes)
 
 
 def _compiler_variables(text: str) -> frozenset[str]:

@@ -34,8 +34,7 @@ _COUNTERPARTS = {
     b"cusolver": "libhipsolver.so", b"cusparse": "libhipsparse.so", b"cudnn": "libMIOpen.so", b"nccl": "librccl.so",
     b"nvidia-ml": "libamd_smi.so", b"nvToolsExt": "libroctx64.so",
 }  # fmt: skip
-_NAMES = b"|".join(sorted(_COUNTERPARTS, key=len, reverse=True))
-_LIBRARY = re.compile(rb"\blib(" + _NAMES + rb")\.(?:so|dylib)|\b(nvcuda|cudart\d+_\d+|nvml)\.dll\b")
+_LIBRARY = re.compile(rb"\blib(" + b"|".join(_COUNTERPARTS) + rb")\.(?:so|dylib)|\b(nvcuda|cudart\d+_\d+|nvml)\.dll\b")
 
 
 def check(src: CxxFile) -> Iterator[Finding]:

@@ -53,30 +53,38 @@ class Library:
     defines: tuple[str, ...] = ()
     symbols: str = ""
     blas: bool = False
+    before: tuple[int, ...] = ()  # versions that ROCm 6 had and that programs may still be linked against
 
     @property
     def soname(self) -> str:
         return f"lib{self.name}.so.{self.version}"
 
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Every name by which a program may ask for it."""
+        return self.soname, *(f"lib{self.name}.so.{one}" for one in self.before), f"lib{self.name}.so"
+
 
 LIBRARIES = (
     Library("hipblas", 3, 7, ("blas/hipblas.cpp", "blas/hipblas_ex.cpp", "blas/level1_ex.cpp",
-                              "blas/hipblas_lapack.cpp"), defines=("-DKPT_HIPBLAS",), blas=True),
-    Library("rocblas", 5, 2, ("blas/rocblas.cpp", "blas/rocblas_ex.cpp", "blas/level1_ex.cpp"), blas=True),
+                              "blas/hipblas_lapack.cpp"), defines=("-DKPT_HIPBLAS",), blas=True, before=(2,)),
+    Library("rocblas", 5, 2, ("blas/rocblas.cpp", "blas/rocblas_ex.cpp", "blas/level1_ex.cpp"), blas=True,
+            before=(4,)),
     Library("hipsparse", 4, 10, ("sparse/descriptors.cpp", "sparse/generic.cpp", "sparse/product.cpp",
-                                 "sparse/typed.cpp", "sparse/convert.cpp")),
+                                 "sparse/typed.cpp", "sparse/convert.cpp"), before=(1,)),
     Library("rocsparse", 1, 2, ("sparse/rocsparse.cpp", "sparse/descriptors.cpp", "sparse/generic.cpp",
                                 "sparse/typed.cpp", "sparse/convert.cpp")),
-    Library("hipblaslt", 1, 7, ("blaslt/hipblaslt.cpp",)),
+    Library("hipblaslt", 1, 7, ("blaslt/hipblaslt.cpp",), before=(0,)),
     Library("hipfft", 0, 14, ("fft/hipfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
     Library("hiprand", 1, 1000, ("rand/api.cpp", "rand/generator.cpp", "rand/engines.cpp"), defines=("-DKPT_HIPRAND",)),
     Library("rocrand", 1, 108, ("rand/api.cpp", "rand/generator.cpp", "rand/engines.cpp")),
-    Library("hipsolver", 1, 7, ("solver/hipsolver.cpp",)),
+    Library("hipsolver", 1, 7, ("solver/hipsolver.cpp",), before=(0,)),
     Library("rocsolver", 0, 2, ("solver/rocsolver.cpp",)),
     Library("rccl", 1, 5, ("rccl/rccl.cpp",)),
     Library("MIOpen", 1, 6, ("miopen/miopen.cpp",), symbols="miopen"),
     Library("roctx64", 4, 0, ("tools/roctx.cpp",), symbols="roctx"),
-    Library("rocm_smi64", 7, 2, ("tools/rocm_smi.cpp",), symbols="rocm_smi"),
+    Library("rocm_smi64", 7, 2, ("tools/rocm_smi.cpp",), symbols="rocm_smi", before=(1, 6)),
+    Library("roctracer64", 4, -1, ("tools/roctracer.cpp",), symbols="roctracer"),
     Library("rocfft", 0, 1, ("fft/rocfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
 )  # fmt: skip
 
@@ -97,7 +105,7 @@ def library_directory(needed: Sequence[str] | None = None, cache: Path | None = 
             with one_builder(built[library]):
                 if not (built[library] / library.soname).exists():
                     build_library(library, built[library], compiler)
-        for name in (library.soname, f"lib{library.name}.so"):
+        for name in library.file_names:
             # Another process may be doing the same: a rename is atomic, and both results are the same.
             link = unfinished(directory / name)
             link.symlink_to(built[library] / library.soname)

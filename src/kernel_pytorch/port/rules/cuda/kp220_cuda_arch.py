@@ -23,8 +23,8 @@ from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directive_at, is_in_directive
-from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms
+from kernel_pytorch.port.cxx.directives import Branch, Conditional, conditionals, directive_at, is_in_directive
+from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms, special_parts
 from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.rule import Rule
 
@@ -110,8 +110,8 @@ def _unsettled(
     if as_written is None:
         return
     newer = any(isinstance(atom, Atom) and atom.operator in (">=", ">", "==") for atom in atoms(tree))
-    if not as_written and not newer:
-        return  # code for GPUs older than AMD's are: rightly left out
+    if not as_written and (not newer or _specialises(src, branch)):
+        return  # code for GPUs older than AMD's are, or a special form of what AMD compiles: rightly left out
     taken = branch_taken(src, conditional, position, as_written)
     left_out = branch_text(src, branch)
     if taken is None and (only_defines(left_out) or is_without_work(left_out)):
@@ -123,6 +123,18 @@ def _unsettled(
         src,
         branch.directive.span,
         f"`{condition}`: HIP does not define __CUDA_ARCH__, so AMD compiles no code here: say which feature is meant",
+    )
+
+
+def _specialises(src: CxxFile, branch: Branch) -> bool:
+    """Whether a branch for one GPU or for later ones stands within one that AMD compiles."""
+    at = branch.directive.span.start
+    return any(
+        outer.body.start <= at < outer.body.end
+        and any(outer.directive.span.start <= atom.start < outer.directive.span.end for atom in newer_atoms(src))
+        and any(part.start == at for part in special_parts(src, outer.body))
+        for conditional in conditionals(src)
+        for outer in conditional.branches
     )
 
 

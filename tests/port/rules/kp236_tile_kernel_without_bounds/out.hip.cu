@@ -315,6 +315,11 @@ __device__ inline void multiply(layout_of<16>::type, Of, Sum (&sum)[8], const wo
 #endif
 }  // namespace kpt_wmma
 #endif
+#ifndef KPT_SHIM_KPT_READS_STAY
+#define KPT_SHIM_KPT_READS_STAY
+// LLVM up to 22 may move reads of LDS past a barrier that follows (llvm/llvm-project issue 181708), but not past this.
+static __device__ inline void kpt_reads_stay() { __asm__ volatile("" ::: "memory"); }
+#endif
 #ifndef KPT_SHIM_NVCUDA_WMMA
 #define KPT_SHIM_NVCUDA_WMMA
 namespace nvcuda {
@@ -451,6 +456,7 @@ __device__ inline void load_matrix_sync(fragment<Use, Rows, Cols, Deep, T, Layou
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.inner + e) * stride + at.outer];
     }
   }
+  kpt_reads_stay();
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, T>& to,
@@ -469,6 +475,7 @@ __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, 
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.outer + e) * stride + at.inner];
     }
   }
+  kpt_reads_stay();
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void store_matrix_sync(typename kpt_wmma::stored_as<T>::type* to,

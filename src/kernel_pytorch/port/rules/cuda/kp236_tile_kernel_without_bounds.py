@@ -6,7 +6,7 @@ Why: AMD's compiler then prepares for blocks of 1024 threads, for which a thread
     255 registers. cuda_hgemm's mma_async_pg2s_ps2r spills 422 registers on gfx942 without the bound and none with it.
 Fix: Where every launch that kpt sees has a constant number of threads, on ROCm the kernel gets
     `__launch_bounds__(threads)`. A launch with more threads than that fails with an error. Where the number is not a
-    constant, or the kernel may be launched from elsewhere, write the bound yourself.
+    constant, kpt says nothing: look at `kpt build` for spilled registers, and write the bound yourself.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html ("Launch bounds")
 """
 
@@ -34,7 +34,7 @@ _ATTRIBUTES = re.compile(rb"(?:cuda|hip)(?:Func\w+|Occupancy\w+)\s*\([\s\\]*(?:\
 
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
-    """Each such kernel, with the bound where the launches show it."""
+    """Each such kernel whose launches show how many threads a block has."""
     if not any(unit.holds(word) for word in (b"mma.sync", b"mma_sync")):
         return
     for mark in words(src).get(b"__global__", ()):
@@ -45,21 +45,15 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         text = src.data[body.start : body.end]
         if b"mma" not in text.lower():
             continue
-        span = Span(src.code[mark].start, src.code[mark].end)
         sizes = _block_sizes(name, unit)
-        if sizes and None not in sizes:
-            threads = max(size for size in sizes if size is not None)
-            if threads <= _MOST:
-                message = f"{name.decode()} has no __launch_bounds__: for blocks of {threads} threads it may have more registers"
-                yield RULE.finding(
-                    src, span, message, [Edit(Span(span.end, span.end), b" __launch_bounds__(%d)" % threads)]
-                )
+        if not sizes or None in sizes:
             continue
-        message = (
-            f"{name.decode()} multiplies tiles and has no __launch_bounds__: AMD's compiler prepares for 1024 threads, "
-            "and may spill registers"
-        )
-        yield RULE.finding(src, span, message)
+        threads = max(size for size in sizes if size is not None)
+        if threads <= _MOST:
+            span = Span(src.code[mark].start, src.code[mark].end)
+            message = f"{name.decode()} has no __launch_bounds__: with {threads} threads it may have more registers"
+            edit = Edit(Span(span.end, span.end), b" __launch_bounds__(%d)" % threads)
+            yield RULE.finding(src, span, message, [edit])
 
 
 def _kernel(src: CxxFile, mark: int) -> tuple[bytes, Span] | None:

@@ -2,7 +2,7 @@
 
 A case has a driver in tensor_core_kernels/ that includes the kernel's file. `files` are copied beside the driver from a
 checkout of the repository. `sizes` replaces the value of a #define of theirs: NVIDIA's samples have no other way to
-choose a size.
+choose a size. `cut` takes out instantiations of templates that the run does not use.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Case:
     tolerance: float
     defines: tuple[str, ...] = ()
     sizes: tuple[tuple[str, int], ...] = ()
+    cut: tuple[str, ...] = ()  # instantiations that the run does not use, as regular expressions
     capability: str = "90"  # of the original's build
 
 
@@ -223,11 +224,13 @@ CASES = (
          tuple(f"src/{name}" for name in ("kernel6.cu", "device_utils.cuh", "structs_n_stuff.cuh")), "kernel_6",
          draw_playground, playground, "f2", 2**-8),
     Case("Marlin", "IST-DASLab/marlin", "mma f16, ldmatrix, cp.async, 4-bit weights", "marlin_int4.cu",
-         ("marlin/marlin_cuda_kernel.cu",), "Marlin", draw_marlin, marlin, "f2", 2**-8),
+         ("marlin/marlin_cuda_kernel.cu",), "Marlin", draw_marlin, marlin, "f2", 2**-8,
+         cut=(r"^ +CALL_IF\((?!1,  8,  8,  8)[^\n]*",)),
     Case("gemm_4bit_sm80", "bitsandbytes-foundation/bitsandbytes", "mma f16, ldmatrix, 4-bit weights", "gemm_4bit.cu",
          tuple(f"csrc/{name}" for name in ("gemm_4bit_sm80.cu", "gemm_4bit_sm80.cuh", "gemm_4bit_mma.cuh",
                                            "gemm_4bit_common.cuh", "compat.cuh")),
-         "gemm_4bit_sm80_m16n8k16", draw_nf4, nf4, "f2", 2**-8, capability="86"),
+         "gemm_4bit_sm80_m16n8k16", draw_nf4, nf4, "f2", 2**-8, capability="86",
+         cut=(r"^template void launch_gemm_4bit_sm80_m16n8k16<.*?\);",)),
     Case("fp6_linear", "deepspeedai/DeepSpeed", "mma f16, ldmatrix, cp.async, 6-bit weights", "fp6_linear.cu",
          (f"{_FP6}/*",), "QUANT_GEMM_Kernel", draw_fp6, fp6, "f2", 2**-8, capability="80"),
     Case("TensorFFT256, TensorRadix16", "CPestka/Tensor-FFT", "nvcuda::wmma", "fft.cu",

@@ -70,10 +70,13 @@ def stage(case: Case, sources: Path, folder: Path) -> None:
             shutil.copy(path, folder / path.name)
     for name in ("driver.h", case.driver):
         shutil.copy(DRIVERS / name, folder / name)
-    for name, value in case.sizes:
-        for path in folder.glob("*.cu"):
-            text = path.read_text()
-            path.write_text(re.sub(rf"^(#define {name}\s+)\d+$", rf"\g<1>{value}", text, flags=re.MULTILINE))
+    for path in folder.glob("*.cu"):
+        text = path.read_text()
+        for name, value in case.sizes:
+            text = re.sub(rf"^(#define {name}\s+)\d+$", rf"\g<1>{value}", text, flags=re.MULTILINE)
+        for pattern in case.cut:
+            text = re.sub(pattern, "", text, flags=re.MULTILINE | re.DOTALL)
+        path.write_text(text)
 
 
 def inputs(case: Case) -> list[Array]:

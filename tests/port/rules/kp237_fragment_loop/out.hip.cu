@@ -9,7 +9,6 @@ template <int WARP_M, int WARP_N> __global__ void tiles(const uint32_t *a, const
   for (int m = 0; m < rows; m++)
     #pragma unroll
     for (int n = 0; n < WARP_N / 8; n++) {
-      #pragma unroll
       for (int i = 0; i < 4; i++) left[i] = a[4 * threadIdx.x + i];
       asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                    : "+f"(sums[m][n][0]), "+f"(sums[m][n][1]), "+f"(sums[m][n][2]), "+f"(sums[m][n][3])

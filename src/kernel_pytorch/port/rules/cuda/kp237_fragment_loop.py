@@ -1,7 +1,7 @@
 """A loop over fragments without #pragma unroll
 
 What: In device code that multiplies matrix tiles (mma.sync, nvcuda::wmma), a loop between constants that indexes a
-    local array by its variable, and has no `#pragma unroll`.
+    local array by its variable and holds a product, a move of a tile or another loop, and has no `#pragma unroll`.
 Why: nvcc unrolls such loops by itself, and the array lies in registers. AMD's compiler stops at a smaller size. The
     array then lies in memory, and every product reads and writes it there.
 Fix: On ROCm kpt writes `#pragma unroll` above the loop.
@@ -29,6 +29,8 @@ RULE = Rule("KP237", "fragment-loop", languages=("cuda",), safety=Safety.SAFE, t
 
 _BOUND = re.compile(rb"[\w\s/*+()%:.-]+")
 _LONGEST = 4000  # characters of a loop's body
+# What makes a loop too large for the compiler's own limit: products, moves of tiles, loops inside.
+_LARGE = re.compile(rb"\bfor\b|mma|matrix|\basm\b", re.IGNORECASE)
 
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
@@ -45,6 +47,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         above = src.data[region.start : start]
         if (
             len(body) <= _LONGEST
+            and _LARGE.search(body)
             and _is_constant(loop.bound, unit)
             and _indexes_local_array(loop.variable, body, above)
         ):

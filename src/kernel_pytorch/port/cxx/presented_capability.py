@@ -23,7 +23,7 @@ CAPABILITY = b"__CUDA_ARCH__"
 SPECIFIC = re.compile(rb"__CUDA_ARCH_(?:FAMILY_)?SPECIFIC__|__CUDA_ARCH_FEAT_SM\w+")
 # Up to this capability every test is answered by "yes" (KP220). From 9.0 on there are clusters, TMA and wgmma.
 MATCHED_CAPABILITY = 700
-_LAST = 890
+LAST_CAPABILITY = 890
 
 
 @read_once
@@ -49,7 +49,7 @@ def _is_taken(src: CxxFile, conditional: Conditional, position: int, tree: Condi
     newer = [atom for atom in _asked(tree) if atom.operator not in ("defined", "value")]
     if not newer or not all(_is_up_to_last(one) for one in newer):
         return False
-    if [evaluate(tree, lambda atom, n=n: _truth(atom, n)) for n in (0, _LAST)] != [False, True]:  # type: ignore[misc]
+    if [evaluate(tree, lambda atom, n=n: _truth(atom, n)) for n in (0, LAST_CAPABILITY)] != [False, True]:  # type: ignore[misc]
         return False
     branch = conditional.branches[position]
     older = branch_taken(src, conditional, position, False)
@@ -64,8 +64,8 @@ def _is_taken(src: CxxFile, conditional: Conditional, position: int, tree: Condi
 def _is_up_to_last(atom: Atom) -> bool:
     """`>= 800`, and `< 900`, which shuts out later GPUs only."""
     if atom.operator in ("<", "<="):
-        return atom.number > _LAST
-    return atom.operator in (">=", ">") and MATCHED_CAPABILITY < atom.number <= _LAST
+        return atom.number > LAST_CAPABILITY
+    return atom.operator in (">=", ">") and MATCHED_CAPABILITY < atom.number <= LAST_CAPABILITY
 
 
 def special_parts(src: CxxFile, body: Span) -> tuple[Span, ...]:
@@ -84,7 +84,7 @@ def _is_special(tree: Condition) -> bool:
     return bool(leaves) and all(
         isinstance(atom, Atom)
         and atom.macro == CAPABILITY
-        and (atom.operator == "==" or (atom.operator in (">=", ">") and atom.number > _LAST))
+        and (atom.operator == "==" or (atom.operator in (">=", ">") and atom.number > LAST_CAPABILITY))
         for atom in leaves
     )
 

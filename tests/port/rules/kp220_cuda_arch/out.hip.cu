@@ -62,3 +62,17 @@ __global__ void with_special_forms(int *p) {
   __trap();
 #endif
 }
+
+__device__ int chosen_in_code(int x) {
+  if constexpr (700 >= 900) {
+    return 2 * x;
+  } else {
+    return x;
+  }
+}
+
+__device__ void added_in_code(int *p) {
+  if constexpr (890 >= 800) {
+    p[threadIdx.x] = 1;
+  }
+}

@@ -7,7 +7,8 @@ Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A 
     what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
     same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs. If
     there is none, AMD takes the newer branch (up to 890), provided that a port has a form of all that it needs, such
-    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. Some projects define a fake value
+    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. `if constexpr (__CUDA_ARCH__ >= N)` is answered
+    in the same way. Some projects define a fake value
     instead; that is a decision for the whole project.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-cuda/vendors/hip.h (a project that fakes a value).
@@ -23,9 +24,17 @@ from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
+from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.directives import Branch, Conditional, conditionals, directive_at, is_in_directive
-from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms, special_parts
-from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.cxx.presented_capability import (
+    CAPABILITY,
+    LAST_CAPABILITY,
+    MATCHED_CAPABILITY,
+    newer_atoms,
+    special_parts,
+)
+from kernel_pytorch.port.cxx.presented_version import needs_nvidia
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -52,9 +61,33 @@ def check(src: CxxFile) -> Iterator[Finding]:
         token = src.code[index]
         if is_in_directive(src, token.start) and not _in_macro_body(src, token.start):
             continue
-        yield RULE.finding(
-            src, Span(token.start, token.end), "__CUDA_ARCH__ is not defined by HIP: this use outside #if has no value"
-        )
+        span = Span(token.start, token.end)
+        presented = _presented_in_code(src, index)
+        if presented is None:
+            yield RULE.finding(src, span, "__CUDA_ARCH__ is not defined by HIP: this use outside #if has no value")
+        else:
+            message = f"__CUDA_ARCH__ is not defined by HIP: AMD takes the branch for capability {presented / 100}"
+            yield RULE.finding(src, span, message, [Edit(span, b"%d" % presented)])
+
+
+def _presented_in_code(src: CxxFile, index: int) -> int | None:
+    """The capability that answers `if constexpr (__CUDA_ARCH__ >= N)` of device code: that of an older GPU where the
+    source has a branch for it, as in #if."""
+    before, operator, number = text_at(src, index - 2), text_at(src, index + 1), text_at(src, index + 2)
+    if before not in (b"if", b"constexpr") or text_at(src, index - 1) != b"(" or text_at(src, index + 3) != b")":
+        return None
+    region = device_region_at(src, src.code[index].start)
+    if not number.isdigit() or region is None or region.is_host_too:
+        return None
+    if int(number) <= _MATCHED or operator not in (b">=", b">"):
+        return _MATCHED
+    end = closing(src, index + 4) if text_at(src, index + 4) == b"{" else None
+    if end is None:
+        return None
+    if text_at(src, end + 1) == b"else":
+        return _MATCHED
+    body = Span(src.code[index + 4].start, src.code[end].end)
+    return LAST_CAPABILITY if int(number) <= LAST_CAPABILITY and not needs_nvidia(src, body) else None
 
 
 def _in_macro_body(src: CxxFile, offset: int) -> bool:

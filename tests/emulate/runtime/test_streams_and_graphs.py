@@ -135,3 +135,24 @@ assert call("hipGraphInstantiate", ctypes.byref(exe), graph, None, None, size(0)
 """
     )
     assert ran.code == 0, ran.err
+
+
+def test_memory_that_a_graph_allocates_is_there_after_each_launch(run: Run) -> None:
+    ran = run(
+        """
+graph, node, exec_ = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+good("hipGraphCreate", ctypes.byref(graph), 0)
+params = ctypes.create_string_buffer(120)  # hipMemAllocNodeParams: bytesize at 104, dptr at 112
+struct.pack_into("<Q", params, 104, 256)
+good("hipGraphAddMemAllocNode", ctypes.byref(node), graph, None, size(0), params)
+memory = ctypes.c_void_p(struct.unpack_from("<Q", params, 112)[0])
+good("hipGraphInstantiate", ctypes.byref(exec_), graph, None, None, size(0))
+for _ in range(3):
+    good("hipGraphLaunch", exec_, None)
+    good("hipMemset", memory, 1, size(256))
+    good("hipFree", memory)
+    assert call("hipFree", memory) != 0  # it is gone until the next launch
+print("done")
+"""
+    )
+    assert (ran.code, ran.out) == (0, "done\n"), ran.err

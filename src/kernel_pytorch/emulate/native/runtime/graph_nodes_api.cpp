@@ -254,6 +254,7 @@ KPT_API hipError_t hipGraphAddMemAllocNode(KPT_ADD, hipMemAllocNodeParams *p) {
     hipError_t error;
     Allocation *memory = allocate(Kind::device, p->bytesize, self().device, 0, error);
     if (!memory) return done(error);
+    memory->of_graph = true;
     p->dptr = reinterpret_cast<void *>(memory->base);
     Operation operation;
     operation.type = hipGraphNodeTypeMemAlloc;

@@ -215,9 +215,31 @@ bool release(uint64_t address) {
     mmap(reinterpret_cast<void *>(a->span), a->span_bytes, PROT_NONE,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     s.freed[a->base] = a;
+    if (a->of_graph) return true; /* its address stays taken: the graph may be launched again */
     s.quarantine.push_back(a);
     s.quarantined += a->span_bytes;
     while (s.quarantine.size() > QUARANTINE_COUNT || s.quarantined > QUARANTINE_BYTES) forget_oldest(s);
+    return true;
+}
+
+bool allocate_again(uint64_t address) {
+    Space &s = space();
+    std::unique_lock<std::shared_mutex> lock(s.mutex);
+    auto at = s.freed.find(address);
+    if (at == s.freed.end()) return s.live.count(address) > 0;
+    Allocation *a = at->second;
+    uint64_t &used = s.used[size_t(a->device)];
+    if (!a->of_graph || a->bytes > config().memory_limit || used > config().memory_limit - a->bytes) return false;
+    void *got = mmap(reinterpret_cast<void *>(a->span), a->span_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    if (got == MAP_FAILED) return false;
+    a->freed = false;
+    used += a->bytes;
+    s.freed.erase(at);
+    s.live[a->base] = a;
+    lock.unlock();
+    fill(*a);
+    if (config().checked) a->written = bitmap(a->bytes);
     return true;
 }
 

@@ -20,6 +20,7 @@ struct Allocation {
     uint64_t id = 0;                   /* order of allocation, from 1 */
     uint64_t span = 0, span_bytes = 0; /* the pages around it, without the guards */
     bool freed = false, adopted = false;
+    bool of_graph = false; /* a graph's node allocates it, at the same address each time the graph is launched */
     uint8_t *written = nullptr; /* checked runs: one bit per byte that has been written */
     void *context = nullptr;    /* the memory pool it came from */
 
@@ -35,6 +36,9 @@ Allocation *adopt(void *host, uint64_t bytes, unsigned flags, Kind kind = Kind::
 
 /* Frees what starts at `address`. False where nothing does. */
 bool release(uint64_t address);
+
+/* Memory of a graph that was freed is there again, with new content. False where that cannot be. */
+bool allocate_again(uint64_t address);
 
 /* The live allocation that holds an address, or null. */
 Allocation *find(uint64_t address);

@@ -89,7 +89,8 @@ hipError_t execute(const Operation &o) {
     case hipGraphNodeTypeGraph: return run_graph(o.child);
     case hipGraphNodeTypeEventRecord: record_now(o.event); return hipSuccess;
     case hipGraphNodeTypeMemFree: return release(uint64_t(o.freed)) ? hipSuccess : hipErrorInvalidValue;
-    case hipGraphNodeTypeMemAlloc: /* the memory is there since the node was made */
+    case hipGraphNodeTypeMemAlloc: /* there since the node was made, unless somebody freed it after a launch */
+        return allocate_again(uint64_t(o.memory.dptr)) ? hipSuccess : hipErrorOutOfMemory;
     case hipGraphNodeTypeWaitEvent:
     case hipGraphNodeTypeEmpty: return hipSuccess;
     }

@@ -189,7 +189,7 @@ def _referee(
     size = sum(parameter.numel() for parameter in model.parameters()) * 8 / 2**30
     if size > REFEREE_LIMIT_GB:
         return f"no referee: the model would take {size:.0f} GB in float64", {}
-    said: dict[str, str] = {}
+    sides: dict[str, str] = {}
 
     def widen(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
@@ -202,7 +202,7 @@ def _referee(
         if known is None or len(known.tensors) != len(tensors):
             return None
         if known.tensors:
-            said[event.key] = _nearer(tensors, known, archive)
+            sides[event.key] = _nearer(tensors, known, archive)
         if event.phase == "in":
             pairs = zip(tensors, known.tensors, strict=True)
             return [widen(forced_tensor(tensor, ref, archive)) for tensor, ref in pairs]
@@ -214,8 +214,8 @@ def _referee(
         with torch.no_grad(), observed(twin, visit, depth):
             run_like(twin, Subject(subject.name, twin, args, kwargs))
     except Exception as error:  # any model code may refuse float64 or the CPU; the check goes on without a referee
-        return f"no referee: the model does not run in float64 on the CPU ({type(error).__name__}: {error})", said
-    return "", said
+        return f"no referee: the model does not run in float64 on the CPU ({type(error).__name__}: {error})", sides
+    return "", sides
 
 
 def _nearer(truth: list[Any], known: EventRecord, archive: GoldenArchive) -> str:

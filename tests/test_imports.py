@@ -32,7 +32,7 @@ FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "port": (
         ("source", "edits", "suppress", "tables", "templates", "line_limit", "apply", "user_rules", "file_failure"),
         ("cxx", "rule"),
-        ("names", "wave", "ptx", "python", "build_files", "discover"),
+        ("names", "wave", "ptx", "python", "build_files", "discover", "tensor_cores"),
         ("layouts", "phases", "user_rule_edits"),
         ("settings",),
         ("deps",),

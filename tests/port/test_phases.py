@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.jobs.scan import scan
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.phases import phases
 
@@ -73,3 +74,21 @@ def test_other_compiles_are_not(tmp_path: Path, text: str) -> None:
 def test_graphs_are_phase_seven(tmp_path: Path) -> None:
     assert applying(tmp_path, {"model.py": "import torch\ng = torch.cuda.CUDAGraph()\n"}) == {1, 7, 8}
     assert 7 in applying(tmp_path, {"a.cu": "void f(cudaStream_t s) { cudaStreamBeginCapture(s, 0); }\n"})
+
+
+def test_tensor_core_code_is_counted_by_how_it_moves(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(
+        """#include <mma.h>
+using namespace nvcuda;
+__global__ void k(float* d, unsigned a, unsigned b) {
+  wmma::mma_sync(x, y, z, x);
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a), "r"(b));
+  asm("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%4}, {%5}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a), "r"(b));
+  asm volatile("wgmma.fence.sync.aligned;");
+}
+"""
+    )
+    reason = next(phase.reason for phase in scan(tmp_path).phases if phase.number == 3)
+    assert "tensor cores: 2 places moved by kpt, 1 in a slower form, 1 for a person" in reason

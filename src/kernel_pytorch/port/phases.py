@@ -10,6 +10,7 @@ from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import Project
+from kernel_pytorch.port.tensor_cores import WMMA_PRODUCT, tensor_cores
 
 TITLES = {
     1: "ROCm detection and flags",
@@ -71,19 +72,21 @@ class _Uses:
     libraries: tuple[str, ...]
     compiles: int
     captures: int
+    wmma_products: int
 
 
 def _uses(project: Project) -> _Uses:
     found: set[str] = set()
-    compiles = captures = 0
+    compiles = captures = products = 0
     for path in project.of("python", "cuda", "c++"):
         data = read_if_there(project.root / path, project.root) or b""
         if path.endswith(".py"):
             compiles += b"torch" in data and _COMPILE.search(data) is not None
         else:
             found.update((one or other).decode() for one, other in _USE.findall(data))
+            products += len(WMMA_PRODUCT.findall(data)) if b"wmma" in data else 0
         captures += _CAPTURE.search(data) is not None
-    return _Uses(tuple(word for word in _LIBRARIES if word in found), compiles, captures)
+    return _Uses(tuple(word for word in _LIBRARIES if word in found), compiles, captures, products)
 
 
 def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
@@ -100,6 +103,8 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
     uses = _uses(project)
     tuned = sum("TORCHINDUCTOR" in finding.message for finding in findings if finding.code == "KP447")
     warps = f"code that depends on the width of a warp: {counted(in_range[3], 'place')}"
+    described = tensor_cores(findings, uses.wmma_products).described
+    tiles = [described] if described else []
     answers = {
         1: (
             bool(python or cuda),
@@ -109,7 +114,9 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
         2: (bool(cuda), kernels),
         3: (
             bool(cuda),
-            warps + ("; CUTLASS is rewritten by hand" if "cutlass" in uses.libraries else "") if cuda else kernels,
+            "; ".join([warps, *tiles, *(["CUTLASS is rewritten by hand"] if "cutlass" in uses.libraries else [])])
+            if cuda
+            else kernels,
         ),
         4: (
             bool(building or (cuda and build)),

@@ -77,7 +77,7 @@ def test_tables_have_a_reason_in_every_row(name: str) -> None:
     if name == "nvcc_flags.csv":
         assert all(row["reason"] for row in rows)
         assert {row["action"] for row in rows} <= {
-            "replace", "drop", "unwrap", "keep", "relocatable", "default-stream", "language", "host-compiler", "person"
+            "replace", "drop", "unwrap", "keep", "relocatable", "respell", "language", "host-compiler", "person"
         }  # fmt: skip
     else:
         assert all(row["hip"] or row["note"] for row in rows)

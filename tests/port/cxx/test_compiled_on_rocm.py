@@ -217,3 +217,12 @@ def test_a_comment_decides_nothing(comment: bytes) -> None:
         + b"\n#else\nvoid f() { cudaGraphConditionalHandleCreate(0, 0, 0, 0); }\n#endif\n"
     )
     assert "KP202" not in codes(text)
+
+
+def test_macros_of_builds_for_one_gpu_are_never_defined() -> None:
+    for macro in (
+        "__CUDA_ARCH_SPECIFIC__ == 1200",
+        "__CUDA_ARCH_FAMILY_SPECIFIC__",
+        "defined(__CUDA_ARCH_FEAT_SM90_ALL)",
+    ):
+        assert words(written(f"#if {macro}|a|#else|b|#endif")) == "b"

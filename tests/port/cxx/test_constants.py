@@ -26,7 +26,7 @@ UNIT = unit_of(
         (b"N", 32), (b"TWICE + 1", 65), (b"N * kBlock", 8192), (b"kBytes", 1024),
         (b"sizeof(float4) * 2", 32), (b"sizeof (unsigned int)", 4),
         (b"(size_t)N << 10", 32768), (b"(unsigned)(3 + 4) % 4", 3), (b"48 * 1024 / 2", 24576), (b"~0 & 0xff", 255),
-        (b"static_cast<int>(N)", 32),
+        (b"static_cast<int>(N)", 32), (b" 256  // eight warps", 256), (b"2 /* warps */ * N", 64),
         (b"F(1)", None), (b"unknown", None), (b"TWO", None), (b"kOther", None), (b"LOOP", None), (b"1 / 0", None),
         (b"1 << 70", None), (b"warpSize", None), (b"a ? 1 : 2", None), (b"", None), (b"9" * 5000, None),
         (b"*".join([b"4294967296"] * 3), None), (b"(" * 900 + b"1", None),

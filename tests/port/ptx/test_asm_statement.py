@@ -47,6 +47,11 @@ def test_tied_operand_takes_the_class_of_its_output() -> None:
     assert found.operands[1].constraint == "r"
 
 
+def test_operands_without_a_comma_between() -> None:
+    (found,) = statements('void f() { asm("add.u32 %0, %1, %2;" : "=r"(x) : "r"(g(a)) "r"(b[0]), "n"(4)); }')
+    assert [one.expression for one in found.operands] == ["x", "g(a)", "b[0]", "4"]
+
+
 def test_in_a_macro() -> None:
     text = '#define ADD(d, a) \\\n  asm("add.u32 %0, %1, 1;" \\\n      : "=r"(d) \\\n      : "r"(a))\nint x;\n'
     (found,) = statements(text)

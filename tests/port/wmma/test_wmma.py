@@ -38,7 +38,7 @@ def check_branches(device: EmulatedDevice, case: Case, mode: int, threads: int) 
     given = wmma_cases.inputs(case)
     m, n, _ = case.shape
     out = np.full(WARPS * m * n, UNTOUCHED, case.numpy_result)
-    text = ported(wmma_cases.program("branches", case))
+    text = ported(wmma_cases.program("branches", *CASES))
     launch_on(device, text, 1, threads, *given.arrays, out, mode, name=f"branches_{case.name}")
     wanted = wmma_cases.expected_branches(case, given, mode, UNTOUCHED)
     wanted[threads // 32 * m * n :] = UNTOUCHED
@@ -75,7 +75,7 @@ def test_every_layout(device: EmulatedDevice, case: Case) -> None:
     given = wmma_cases.inputs(case)
     wanted = wmma_cases.expected_layouts(case, given)
     out = np.zeros_like(wanted)
-    text = ported(wmma_cases.program("layouts", case))
+    text = ported(wmma_cases.program("layouts", *CASES))
     launch_on(device, text, 1, 32 * WARPS, *given.arrays, out, name=f"layouts_{case.name}")
     assert np.array_equal(out, wanted)
 

@@ -15,7 +15,7 @@ from kernel_pytorch.core.findings import Finding, Span
 from kernel_pytorch.port.cxx.absent_kits import absent_kit
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import conditionals, directives
-from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms
+from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, SPECIFIC, newer_atoms
 from kernel_pytorch.port.cxx.presented_version import presented_atoms, presented_truth
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
@@ -155,6 +155,8 @@ def _on_rocm(src: CxxFile, is_device: bool) -> Value:
             return compare(MATCHED_CAPABILITY if is_matched else 0, atom.operator, atom.number)
         if atom.span in presented:
             return presented_truth(atom)
+        if SPECIFIC.fullmatch(atom.macro):
+            return compare(0, atom.operator, atom.number) if is_comparison else False
         if atom.macro in VERSION_MACROS:
             return compare(0, atom.operator, atom.number) if is_comparison else False
         return None

@@ -118,10 +118,13 @@ def _width_by_vendor(values: Collection[Constant | None]) -> Constant | None:
     return Constant(32, from_wave=True) if values == {Constant(32), Constant(64)} else None
 
 
-def constant_value(text: bytes, unit: Unit) -> int | None:
-    """The value of an expression by its text and the macros and constants of the unit; None where it is not one."""
+def constant_value(text: bytes, unit: Unit, *, of_warps: bool = False) -> int | None:
+    """The value of an expression by its text and the macros and constants of the unit; None where it is not one.
+
+    One that comes from the width of a warp counts only with `of_warps`: then a warp has 32 lanes.
+    """
     found = _value_of_text(text, lambda name, depth: _in_unit(name.encode("latin-1"), unit, depth), 0)
-    return None if found is None or found.from_wave else found.value
+    return None if found is None or (found.from_wave and not of_warps) else found.value
 
 
 @lru_cache(maxsize=2)  # a unit is large: the values go with it
@@ -157,9 +160,13 @@ def _declared(file: CxxFile) -> dict[bytes, set[bytes]]:
     return found
 
 
+_COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
 def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:
     if depth > _MAX_DEPTH or len(text) > 2000:
         return None
+    text = _COMMENT.sub(b" ", text).strip()
     if _NAME.fullmatch(text):  # most are names: no parser is needed
         return Constant(32, from_wave=True) if text == b"warpSize" else lookup(text.decode("ascii"), depth + 2)
     text = b"(" + text + b")"  # `A * B` by itself would declare a pointer

@@ -9,6 +9,8 @@ edits.
 
 from __future__ import annotations
 
+import re
+
 from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
@@ -17,9 +19,11 @@ from kernel_pytorch.port.cxx.presented_version import needs_nvidia
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 CAPABILITY = b"__CUDA_ARCH__"
+# CUDA defines these for builds that are for one GPU or for one family (sm_90a, sm_120f): HIP never does.
+SPECIFIC = re.compile(rb"__CUDA_ARCH_(?:FAMILY_)?SPECIFIC__|__CUDA_ARCH_FEAT_SM\w+")
 # Up to this capability every test is answered by "yes" (KP220). From 9.0 on there are clusters, TMA and wgmma.
 MATCHED_CAPABILITY = 700
-_LAST = 890
+LAST_CAPABILITY = 890
 
 
 @read_once
@@ -43,16 +47,46 @@ def _asked(tree: Condition) -> list[Atom]:
 
 def _is_taken(src: CxxFile, conditional: Conditional, position: int, tree: Condition) -> bool:
     newer = [atom for atom in _asked(tree) if atom.operator not in ("defined", "value")]
-    if not newer or not all(one.operator in (">=", ">") and MATCHED_CAPABILITY < one.number <= _LAST for one in newer):
+    if not newer or not all(_is_up_to_last(one) for one in newer):
         return False
-    if [evaluate(tree, lambda atom, n=n: _truth(atom, n)) for n in (0, _LAST)] != [False, True]:  # type: ignore[misc]
+    if [evaluate(tree, lambda atom, n=n: _truth(atom, n)) for n in (0, LAST_CAPABILITY)] != [False, True]:  # type: ignore[misc]
         return False
     branch = conditional.branches[position]
     older = branch_taken(src, conditional, position, False)
     if older is not None and (older.directive.name != b"else" or not is_without_work(branch_text(src, older))):
         return False
     text = branch_text(src, branch)
-    return not (only_defines(text) or is_without_work(text) or needs_nvidia(src, branch.body))
+    if only_defines(text) or is_without_work(text):
+        return False
+    return not needs_nvidia(src, branch.body, special_parts(src, branch.body))
+
+
+def _is_up_to_last(atom: Atom) -> bool:
+    """`>= 800`, and `< 900`, which shuts out later GPUs only."""
+    if atom.operator in ("<", "<="):
+        return atom.number > LAST_CAPABILITY
+    return atom.operator in (">=", ">") and MATCHED_CAPABILITY < atom.number <= LAST_CAPABILITY
+
+
+def special_parts(src: CxxFile, body: Span) -> tuple[Span, ...]:
+    """The branches within a branch that are for single GPUs (`== 860`) or for later ones: AMD leaves them out."""
+    return tuple(
+        Span(branch.directive.span.start, branch.body.end)
+        for conditional in conditionals(src)
+        for branch in conditional.branches
+        if body.start <= branch.directive.span.start < body.end and branch.directive.name != b"else"
+        if (tree := parse_condition(src, branch.directive)) is not None and _is_special(tree)
+    )
+
+
+def _is_special(tree: Condition) -> bool:
+    leaves = atoms(tree)
+    return bool(leaves) and all(
+        isinstance(atom, Atom)
+        and atom.macro == CAPABILITY
+        and (atom.operator == "==" or (atom.operator in (">=", ">") and atom.number > LAST_CAPABILITY))
+        for atom in leaves
+    )
 
 
 def _truth(atom: Atom, capability: int) -> bool | None:

@@ -38,10 +38,12 @@ _NVIDIA_ONLY = re.compile(
     rb"|^[ \t]*#[ \t]*error\b",
     re.MULTILINE,
 )
-# Copies to shared memory and products of a warp: KP231 and KP232 have forms for them.
-_PORTED_ASM = re.compile(
-    rb"\b(?:__)?asm(?:__)?\b([^\"]*\"[^\";{}]*\b"
-    rb"(?:cp\.async\.(?:c[ag]|commit_group|wait_group|wait_all)|mma\.sync|(?:ldmatrix|stmatrix|movmatrix)\.sync)\b)"
+# Inline PTX that has a form on AMD (KP230 to KP232): the statement up to its text, and its instructions.
+_ASM = re.compile(rb"\b(?:__)?asm(?:__)?\b\s*(?:__)?(?:volatile)?(?:__)?\s*\(((?:\s*\"(?:[^\"\\]|\\.)*\")+)", re.DOTALL)
+_PORTED = re.compile(
+    rb"cp\.async\.(?:c[ag]|commit_group|wait_group|wait_all)\b|mma\.sync\.(?!.*(?:kind::|block_scale))|(?:ld|st|mov)matrix\.sync\b"
+    rb"|(?:ld|st)\.(?:volatile\.|relaxed\.|acquire\.|release\.)?(?:global|shared)\b|fence\.(?!proxy)|createpolicy\."
+    rb"|(?:add|sub|mul|mad|fma|min|max|and|or|xor|not|shl|shr|shf|lop3|prmt|bfe|bfi|mov|setp|selp|red|prefetch)\."
 )
 _INCLUDE = re.compile(rb"#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
 _FOLDERS_WITHOUT = (b"cuda/", b"nv/", b"cutlass/", b"cute/", b"nvtx3/", b"thrust/system/cuda/")
@@ -132,9 +134,13 @@ def _as_presented(atom: Atom) -> bool | None:
     return presented_truth(atom) if atom.macro in PRESENTED else None
 
 
-def needs_nvidia(src: CxxFile, body: Span) -> bool:
-    """Whether a branch uses what AMD lacks, or switches a macro on whose code is elsewhere."""
-    text = _PORTED_ASM.sub(rb"\1", src.data[body.start : body.end])
+def needs_nvidia(src: CxxFile, body: Span, skipped: Sequence[Span] = ()) -> bool:
+    """Whether a branch uses what AMD lacks, or switches a macro on whose code is elsewhere; but for parts of it."""
+    text = src.data[body.start : body.end]
+    for part in skipped:
+        start, end = part.start - body.start, part.end - body.start
+        text = text[:start] + b" " * (end - start) + text[end:]
+    text = _ASM.sub(_without_ported, text)
     if _NVIDIA_ONLY.search(text) or (only_defines(text) and b"define" in text):
         return True
     included = _INCLUDE.findall(text)
@@ -143,7 +149,20 @@ def needs_nvidia(src: CxxFile, body: Span) -> bool:
         return True
     first = bisect_left(src.code, body.start, key=lambda token: token.start)
     last = bisect_left(src.code, body.end, key=lambda token: token.start)
-    return any(token.kind == "identifier" and src.text(token) in absent for token in src.code[first:last])
+    return any(
+        token.kind == "identifier"
+        and src.text(token) in absent
+        and not any(part.start <= token.start < part.end for part in skipped)
+        for token in src.code[first:last]
+    )
+
+
+def _without_ported(asm: re.Match[bytes]) -> bytes:
+    """Nothing, where every instruction of the statement has a form on AMD."""
+    text = re.sub(rb"\\[nt]|\"\s*\"", b" ", asm[1].strip().strip(b'"'))
+    instructions = [re.sub(rb"^[\s{}]*(?:@!?%?\w+\s+)?", b"", one) for one in text.split(b";")]
+    named = [one for one in instructions if one.strip(b' "') and not one.startswith(b".reg")]
+    return b"" if all(_PORTED.match(one) for one in named) else asm[0]
 
 
 @lru_cache(maxsize=1)

@@ -27,8 +27,8 @@ _KINDS = (
 _OFTEN = 5
 
 
-def nearest_kernel(src: CxxFile) -> str:
-    """What the file computes and who has it on AMD; where no kind shows, the library with most kinds."""
+def nearest_kernel(src: CxxFile) -> str | None:
+    """What the file computes and who has it on AMD; None where no kind shows."""
     path = PurePosixPath(src.path)
     for name in (path.name, path.parent.name):
         for words, kind in _KINDS:
@@ -37,4 +37,4 @@ def nearest_kernel(src: CxxFile) -> str:
     for words, kind in _KINDS:
         if len(words.findall(src.data)) >= _OFTEN:
             return kind
-    return "Composable Kernel (ck_tile), or a kernel without CUTLASS"
+    return None

@@ -149,11 +149,17 @@ def _unescape(found: re.Match[str]) -> str:
 
 
 def _groups(src: CxxFile, section: Sequence[Token]) -> Iterator[list[Token]]:
-    parts = _split(src, section, 0, len(section), b",")
-    for part in parts:
+    """The tokens of each operand. nvcc also takes operands without a comma between them."""
+    for part in _split(src, section, 0, len(section), b","):
         words = [token for token in part if src.text(token) != b"\\"]
-        if words:
-            yield words
+        depth, start = 0, 0
+        for at, token in enumerate(words):
+            depth += (src.text(token) == b"(") - (src.text(token) == b")")
+            if depth == 0 and src.text(token) == b")" and at + 1 < len(words) and words[at + 1].kind == "string":
+                yield words[start : at + 1]
+                start = at + 1
+        if words[start:]:
+            yield words[start:]
 
 
 def _operand(src: CxxFile, group: list[Token], *, is_output: bool) -> AsmOperand | None:

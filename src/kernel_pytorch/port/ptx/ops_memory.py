@@ -6,6 +6,8 @@ from kernel_pytorch.port.ptx.lower import CPP, Handler, Lowering, NotTranslated,
 from kernel_pytorch.port.ptx.parse import Address, Instruction, Negated, Operand, Register, Vector
 
 LDS = "__attribute__((address_space(3)))"
+# By way of 64 bits: the host's pass, which reads device code too, has no pointer of 32 bits.
+_LDS_ADDRESS = f"(unsigned)(unsigned long long)({LDS} void*)"
 _SPACES = frozenset({"global", "shared", "shared::cta"})
 _HINTS = frozenset({
     "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak",
@@ -53,7 +55,7 @@ def shared_address(state: Lowering, item: Instruction, address: Operand) -> str:
     if item.has("shared", "shared::cta"):
         # The text of _pointer without its type.
         return _pointer(state, item, address, "void").removeprefix(f"({LDS} void*)")
-    return f"(unsigned)({LDS} void*)({_pointer(state, item, address, 'void')})"
+    return f"{_LDS_ADDRESS}({_pointer(state, item, address, 'void')})"
 
 
 def _vector_pointer(state: Lowering, item: Instruction, address: Operand, vector: str) -> str:
@@ -315,7 +317,7 @@ def _convert_address(state: Lowering, item: Instruction) -> None:
             raise NotTranslated(f"{item.name} has no known C++ form")
         state.write(destination, "u64", state.read(source, "u64"))
     elif item.has("to"):
-        state.write(destination, kind, f"({CPP[kind]})(unsigned)({LDS} void*)({state.read(source, 'u64')})")
+        state.write(destination, kind, f"({CPP[kind]}){_LDS_ADDRESS}({state.read(source, 'u64')})")
     else:
         base = state.read(source, "u64" if state.bits_of_operand(source) == 64 else "u32")
         state.write(destination, "u64", f"(unsigned long long)(void*)({LDS} void*)(unsigned)({base})")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Finding
-from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.device_code import DeviceRegion, device_region_at
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
 from kernel_pytorch.port.ptx.lower import Context
@@ -50,16 +50,38 @@ def _code_of(rewritten: RewrittenAsm) -> str:
     return max(codes, default="KP230") if codes - {"KP230"} else "KP230"
 
 
-def findings_with_code(rule: Rule, src: CxxFile) -> Iterator[Finding]:
-    """The findings of the asm statements that belong to one rule."""
-    for report in asm_reports(src):
-        if report.code != rule.code:
-            continue
+def findings_with_code(
+    rule: Rule,
+    src: CxxFile,
+    *,
+    one_for_each_function: bool = False,
+    nearest: Callable[[CxxFile], str | None] = lambda _: None,
+) -> Iterator[Finding]:
+    """The findings of the asm statements that belong to one rule.
+
+    `one_for_each_function`: statements of one function that are left for a person are one finding. `nearest` says who
+    has a kernel like the file's on AMD.
+    """
+    reports = [report for report in asm_reports(src) if report.code == rule.code]
+    left: dict[DeviceRegion, int] = {}
+    for report in reports:
+        region = device_region_at(src, report.statement.span.start)
+        if one_for_each_function and report.rewritten.replacement is None and region is not None:
+            left[region] = left.get(region, 0) + 1
+    for report in reports:
         text = describe(report)
         edits: tuple[Edit, ...] = ()
         if report.rewritten.replacement is not None:
             replacement = report.rewritten.replacement.encode("utf-8", "surrogateescape")
             edits = (Edit(report.statement.span, _indented(src, report.statement, replacement)),)
+        else:
+            region = device_region_at(src, report.statement.span.start)
+            count = left.pop(region, 0) if region is not None and one_for_each_function else 1
+            if not count:
+                continue
+            more = f" ({count - 1} more such statements in this function)" if count > 1 else ""
+            whole = nearest(src)
+            text += more + (f"; for the whole kernel, {whole}" if whole else "")
         yield rule.finding(src, report.statement.span, text, edits)
 
 

@@ -35,3 +35,33 @@ __global__ void only_hopper(int *p) {
   p[threadIdx.x] = 1;
 #endif
 }
+
+// A form for single GPUs within code that AMD compiles is rightly left out; so is the limit above.
+__global__ void with_special_forms(int *p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800 && __CUDA_ARCH__ < 900
+#if __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 890
+  p[threadIdx.x] = 2;
+#endif
+  unsigned at = threadIdx.x;
+  __shared__ int4 rows[32];
+  asm volatile("{\n .reg .pred p;\n setp.ne.b32 p, %0, 0;\n @p cp.async.cg.shared.global [%1], [%2], 16;\n}\n"
+               :: "r"(at), "r"((unsigned)__cvta_generic_to_shared(rows + at)), "l"(p + 4 * at));
+  p[at] = rows[at].x;
+#else
+  __trap();
+#endif
+}
+
+__device__ int chosen_in_code(int x) {
+  if constexpr (__CUDA_ARCH__ >= 900) {
+    return 2 * x;
+  } else {
+    return x;
+  }
+}
+
+__device__ void added_in_code(int *p) {
+  if constexpr (__CUDA_ARCH__ >= 800) {
+    p[threadIdx.x] = 1;
+  }
+}

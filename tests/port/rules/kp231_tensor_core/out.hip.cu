@@ -432,3 +432,10 @@ __device__ void sparse(float (&d)[4], const unsigned (&a)[2], const unsigned (&b
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]), "r"(e));
 }
+
+__global__ void attention_tiles(float *d, unsigned long long a, unsigned long long b) {
+  asm volatile("wgmma.fence.sync.aligned;");
+  asm volatile("wgmma.commit_group.sync.aligned;");
+  asm volatile("wgmma.wait_group.sync.aligned 0;");
+  d[threadIdx.x] = 0.0f;
+}

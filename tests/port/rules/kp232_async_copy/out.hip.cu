@@ -19,6 +19,11 @@ static __device__ inline double kpt_of_lane(double value, unsigned lane) {
   return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
 }
 #endif
+#ifndef KPT_SHIM_KPT_READS_STAY
+#define KPT_SHIM_KPT_READS_STAY
+// LLVM up to 22 may move reads of LDS past a barrier that follows (llvm/llvm-project issue 181708), but not past this.
+static __device__ inline void kpt_reads_stay() { __asm__ volatile("" ::: "memory"); }
+#endif
 #ifndef KPT_SHIM_KPT_LDMATRIX
 #define KPT_SHIM_KPT_LDMATRIX
 // Lane 8 * i + r has the address of row r of matrix i, 16 bytes of LDS. Lane l holds the columns 2 * (l % 4) and the next
@@ -37,6 +42,7 @@ template <bool Trans, int Count> static __device__ inline void kpt_ldmatrix(unsi
       to[i] = *(kpt_lds_word*)(kpt_of_lane(row, 8 * i + line) + 4 * column);
     }
   }
+  kpt_reads_stay();
 }
 template <bool Trans, int Count> static __device__ inline void kpt_stmatrix(unsigned row, const unsigned (&from)[Count]) {
   const unsigned lane = kpt_lane(), line = lane / 4, column = lane % 4;

@@ -22,3 +22,12 @@ __global__ void scale(const half *a, const half *b, float *c, Point *point) {
   here.x[1] = 0;
   *point = here;
 }
+
+__global__ void kept_beside(float *c, float scale) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 0.0f);
+  float before[8];
+  for (int i = 0; i < sum.num_elements; ++i) before[i] = sum.x[i];
+  for (int i = 0; i < sum.num_elements; ++i) sum.x[i] = scale * sum.x[i] + before[i];
+  wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+}

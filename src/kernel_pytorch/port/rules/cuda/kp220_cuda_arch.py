@@ -7,7 +7,8 @@ Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A 
     what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
     same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs. If
     there is none, AMD takes the newer branch (up to 890), provided that a port has a form of all that it needs, such
-    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. Some projects define a fake value
+    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. `if constexpr (__CUDA_ARCH__ >= N)` is answered
+    in the same way. Some projects define a fake value
     instead; that is a decision for the whole project.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-cuda/vendors/hip.h (a project that fakes a value).
@@ -23,9 +24,17 @@ from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directive_at, is_in_directive
-from kernel_pytorch.port.cxx.presented_capability import CAPABILITY, MATCHED_CAPABILITY, newer_atoms
-from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.cxx.device_code import device_region_at
+from kernel_pytorch.port.cxx.directives import Branch, Conditional, conditionals, directive_at, is_in_directive
+from kernel_pytorch.port.cxx.presented_capability import (
+    CAPABILITY,
+    LAST_CAPABILITY,
+    MATCHED_CAPABILITY,
+    newer_atoms,
+    special_parts,
+)
+from kernel_pytorch.port.cxx.presented_version import needs_nvidia
+from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -52,9 +61,33 @@ def check(src: CxxFile) -> Iterator[Finding]:
         token = src.code[index]
         if is_in_directive(src, token.start) and not _in_macro_body(src, token.start):
             continue
-        yield RULE.finding(
-            src, Span(token.start, token.end), "__CUDA_ARCH__ is not defined by HIP: this use outside #if has no value"
-        )
+        span = Span(token.start, token.end)
+        presented = _presented_in_code(src, index)
+        if presented is None:
+            yield RULE.finding(src, span, "__CUDA_ARCH__ is not defined by HIP: this use outside #if has no value")
+        else:
+            message = f"__CUDA_ARCH__ is not defined by HIP: AMD takes the branch for capability {presented / 100}"
+            yield RULE.finding(src, span, message, [Edit(span, b"%d" % presented)])
+
+
+def _presented_in_code(src: CxxFile, index: int) -> int | None:
+    """The capability that answers `if constexpr (__CUDA_ARCH__ >= N)` of device code: that of an older GPU where the
+    source has a branch for it, as in #if."""
+    before, operator, number = text_at(src, index - 2), text_at(src, index + 1), text_at(src, index + 2)
+    if before not in (b"if", b"constexpr") or text_at(src, index - 1) != b"(" or text_at(src, index + 3) != b")":
+        return None
+    region = device_region_at(src, src.code[index].start)
+    if not number.isdigit() or region is None or region.is_host_too:
+        return None
+    if int(number) <= _MATCHED or operator not in (b">=", b">"):
+        return _MATCHED
+    end = closing(src, index + 4) if text_at(src, index + 4) == b"{" else None
+    if end is None:
+        return None
+    if text_at(src, end + 1) == b"else":
+        return _MATCHED
+    body = Span(src.code[index + 4].start, src.code[end].end)
+    return LAST_CAPABILITY if int(number) <= LAST_CAPABILITY and not needs_nvidia(src, body) else None
 
 
 def _in_macro_body(src: CxxFile, offset: int) -> bool:
@@ -110,8 +143,8 @@ def _unsettled(
     if as_written is None:
         return
     newer = any(isinstance(atom, Atom) and atom.operator in (">=", ">", "==") for atom in atoms(tree))
-    if not as_written and not newer:
-        return  # code for GPUs older than AMD's are: rightly left out
+    if not as_written and (not newer or _specialises(src, branch)):
+        return  # code for GPUs older than AMD's are, or a special form of what AMD compiles: rightly left out
     taken = branch_taken(src, conditional, position, as_written)
     left_out = branch_text(src, branch)
     if taken is None and (only_defines(left_out) or is_without_work(left_out)):
@@ -123,6 +156,18 @@ def _unsettled(
         src,
         branch.directive.span,
         f"`{condition}`: HIP does not define __CUDA_ARCH__, so AMD compiles no code here: say which feature is meant",
+    )
+
+
+def _specialises(src: CxxFile, branch: Branch) -> bool:
+    """Whether a branch for one GPU or for later ones stands within one that AMD compiles."""
+    at = branch.directive.span.start
+    return any(
+        outer.body.start <= at < outer.body.end
+        and any(outer.directive.span.start <= atom.start < outer.directive.span.end for atom in newer_atoms(src))
+        and any(part.start == at for part in special_parts(src, outer.body))
+        for conditional in conditionals(src)
+        for outer in conditional.branches
     )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.names.nearest_kernel import nearest_kernel
 from kernel_pytorch.port.ptx.report import findings_with_code
 from kernel_pytorch.port.rule import Rule
 
@@ -30,4 +31,4 @@ RULE = Rule("KP231", "tensor-core", languages=("cuda",), safety=Safety.SAFE, tri
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """Each PTX matrix instruction."""
-    yield from findings_with_code(RULE, src)
+    yield from findings_with_code(RULE, src, one_for_each_function=True, nearest=nearest_kernel)

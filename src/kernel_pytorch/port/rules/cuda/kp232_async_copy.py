@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.names.nearest_kernel import nearest_kernel
 from kernel_pytorch.port.ptx.report import findings_with_code
 from kernel_pytorch.port.rule import Rule
 
@@ -28,4 +29,4 @@ RULE = Rule("KP232", "async-copy", languages=("cuda",), safety=Safety.SAFE, trig
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """Each asm statement with such an instruction."""
-    yield from findings_with_code(RULE, src)
+    yield from findings_with_code(RULE, src, one_for_each_function=True, nearest=nearest_kernel)

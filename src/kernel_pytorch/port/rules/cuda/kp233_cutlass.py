@@ -34,5 +34,6 @@ def check(src: CxxFile) -> Iterator[Finding]:
     if found:
         header = src.text(found[0].tokens[0])[1:-1].decode("utf-8", "replace")
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        message = f"{header}{more}: CUTLASS has no ROCm port; {nearest_kernel(src)} (effort: weeks)"
+        nearest = nearest_kernel(src) or "Composable Kernel (ck_tile), or a kernel without CUTLASS"
+        message = f"{header}{more}: CUTLASS has no ROCm port; {nearest} (effort: weeks)"
         yield RULE.finding(src, found[0].span, message)

@@ -1,7 +1,8 @@
 """nvcuda::wmma that a port does not carry over
 
 What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), an element of a fragment that is chosen by
-    its position (`c.x[2]`) instead of by a loop over all of them, and the old pipelines of nvcuda::experimental.
+    its position (`c.x[2]`) instead of by a loop over all of them, a loop over `c.x[i]` that computes a row or a column
+    from `i`, and the old pipelines of nvcuda::experimental. A function has one finding of a kind, with their number.
 Why: kpt writes nvcuda::wmma out for AMD: fragments of a 32-lane warp on MFMA (CDNA), WMMA (RDNA3, RDNA4) or plain FMA,
     for half, bfloat16, signed and unsigned char, tf32 and double (docs/wmma.md). AMD's matrix units have no 1-bit
     products. Which element of the matrix `x[2]` of a lane is, CUDA leaves open, and it is another one on AMD.
@@ -13,10 +14,13 @@ Source: NVIDIA, CUDA C++ Programming Guide, "Warp matrix functions": "The mappin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.cxx.device_code import DeviceRegion, device_region_at
+from kernel_pytorch.port.cxx.loops import counting_loops
 from kernel_pytorch.port.cxx.tokens import text_at, words
 from kernel_pytorch.port.rule import Rule
 
@@ -44,15 +48,57 @@ def check(src: CxxFile) -> Iterator[Finding]:
                 src, span, "nvcuda::experimental is gone from CUDA 12 and not carried over: cuda::pipeline is"
             )
             break
+    yield from _placed(
+        src, _by_position(src), "an element of a fragment by its position: another one of the matrix on AMD"
+    )
+    yield from _placed(
+        src, _by_loop(src), "a row or a column computed from the place of an element in a fragment: another one on AMD"
+    )
+
+
+def _placed(src: CxxFile, spans: Iterable[Span], message: str) -> Iterator[Finding]:
+    """One finding for each function."""
+    found: dict[DeviceRegion | None, list[Span]] = {}
+    for span in spans:
+        found.setdefault(device_region_at(src, span.start), []).append(span)
+    for same in found.values():
+        more = f" ({len(same)} places in this function)" if len(same) > 1 else ""
+        yield RULE.finding(src, same[0], message + more)
+
+
+def _elements(src: CxxFile) -> Iterator[int]:
+    """The tokens `x` of `fragment.x[...]`."""
     fragments = _fragments(src)
     for index in words(src).get(b"x", ()):
-        if text_at(src, index - 1) != b"." or text_at(src, index + 1) != b"[" or _base(src, index - 2) not in fragments:
-            continue
+        if text_at(src, index - 1) == b"." and text_at(src, index + 1) == b"[" and _base(src, index - 2) in fragments:
+            yield index
+
+
+def _by_position(src: CxxFile) -> Iterator[Span]:
+    for index in _elements(src):
         # One name is the variable of a loop over the elements.
         if text_at(src, index + 3) == b"]" and src.code[index + 2].kind == "identifier":
             continue
-        span = Span(src.code[index].start, src.code[index + 1].end)
-        yield RULE.finding(src, span, "an element of a fragment by its position: another one of the matrix on AMD")
+        yield Span(src.code[index].start, src.code[index + 1].end)
+
+
+def _by_loop(src: CxxFile) -> Iterator[Span]:
+    """Loops over elements that use their variable for something else as well."""
+    variables: dict[int, bytes] = {src.code[index].start: text_at(src, index + 2) for index in _elements(src)}
+    for loop in counting_loops(src):
+        own = [at for at, name in variables.items() if loop.body.start <= at < loop.body.end and name == loop.variable]
+        if not own:
+            continue
+        region = device_region_at(src, loop.head.start)
+        above = src.data[region.start : loop.head.start] if region else b""
+        rest = re.sub(rb"\.\s*x\s*\[\s*%s\s*\]" % loop.variable, b"", src.data[loop.body.start : loop.body.end])
+        rest = re.sub(rb"//[^\n]*|/\*.*?\*/", b"", rest, flags=re.DOTALL)
+        for name in re.findall(rb"\b(\w+)\s*\[\s*%s\s*\]" % loop.variable, rest):
+            # An array of the function with an element for each of the fragment's: no place in the matrix.
+            if re.search(rb"\b\w+\s+%s\s*\[" % name, above):
+                rest = re.sub(rb"\b%s\s*\[\s*%s\s*\]" % (name, loop.variable), b"", rest)
+        if re.search(rb"\b%s\b" % loop.variable, rest):
+            yield loop.head
 
 
 def _fragments(src: CxxFile) -> frozenset[bytes]:

@@ -12,7 +12,10 @@ static __device__ inline double kpt_of_lane(double value, unsigned lane) {
   const unsigned low = kpt_of_lane(static_cast<unsigned>(bits), lane), high = kpt_of_lane(static_cast<unsigned>(bits >> 32), lane);
   return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
 }
-//: kpt_ldmatrix kpt_stmatrix < : kpt_lane
+//: kpt_reads_stay
+// LLVM up to 22 may move reads of LDS past a barrier that follows (llvm/llvm-project issue 181708), but not past this.
+static __device__ inline void kpt_reads_stay() { __asm__ volatile("" ::: "memory"); }
+//: kpt_ldmatrix kpt_stmatrix < : kpt_lane kpt_reads_stay
 // Lane 8 * i + r has the address of row r of matrix i, 16 bytes of LDS. Lane l holds the columns 2 * (l % 4) and the next
 // of row l / 4, or with Trans the same of the transposed matrix.
 typedef __attribute__((address_space(3))) unsigned __attribute__((may_alias)) kpt_lds_word;
@@ -29,6 +32,7 @@ template <bool Trans, int Count> static __device__ inline void kpt_ldmatrix(unsi
       to[i] = *(kpt_lds_word*)(kpt_of_lane(row, 8 * i + line) + 4 * column);
     }
   }
+  kpt_reads_stay();
 }
 template <bool Trans, int Count> static __device__ inline void kpt_stmatrix(unsigned row, const unsigned (&from)[Count]) {
   const unsigned lane = kpt_lane(), line = lane / 4, column = lane % 4;

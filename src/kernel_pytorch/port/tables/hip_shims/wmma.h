@@ -1,6 +1,6 @@
 // The classes and functions of nvcuda::wmma, on the tiles of wmma_tiles.h.
 
-//: nvcuda::wmma < : kpt_tile_products
+//: nvcuda::wmma < : kpt_tile_products kpt_reads_stay
 namespace nvcuda {
 namespace wmma {
 struct row_major;
@@ -135,6 +135,7 @@ __device__ inline void load_matrix_sync(fragment<Use, Rows, Cols, Deep, T, Layou
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.inner + e) * stride + at.outer];
     }
   }
+  kpt_reads_stay();
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, T>& to,
@@ -153,6 +154,7 @@ __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, 
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.outer + e) * stride + at.inner];
     }
   }
+  kpt_reads_stay();
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void store_matrix_sync(typename kpt_wmma::stored_as<T>::type* to,

@@ -228,3 +228,40 @@ def test_a_run_on_the_cpu_is_called_that(builder: Callable[..., Any]) -> None:
     assert (profile.device_kind, profile.gpu, profile.vendor) == ("cpu", "CPU", "cpu")
     assert profile.peaks is None and profile.operators[0].flops == 2 * 64 + 16
     assert all(one.title != "launch gaps" for one in profile.advice)
+
+
+def test_an_operator_has_an_expected_time_with_its_range_and_basis(builder: Callable[..., Any]) -> None:
+    made = builder()
+    made.launch("aten::mm", "Cijk_x", 0, 100, 210.0, dims=FOUR_K, types=(BF16, BF16))
+    (row,) = profile_of(made).operators
+    assert row.expected_ms is not None and row.low_ms is not None and row.high_ms is not None
+    assert row.low_ms < row.expected_ms < row.high_ms
+    assert row.basis is not None and "MI300X" in row.basis
+    assert row.reachable_ms is not None and row.best_ms is not None and row.best_ms < row.reachable_ms
+
+
+@pytest.mark.parametrize(("length", "advised"), [(210.0, False), (900.0, True)])
+def test_a_product_is_slow_only_beyond_what_tuned_kernels_take(
+    builder: Callable[..., Any], length: float, advised: bool
+) -> None:
+    """105 us is the roofline; tuned kernels take some 190. 210 us is as good as it gets."""
+    made = builder()
+    made.launch("aten::mm", "Cijk_x", 0, 100, length, dims=FOUR_K, types=(BF16, BF16))
+    profile = profile_of(made)
+    found = [one for one in profile.advice if one.title == "GEMM slower than tuned ones"]
+    assert bool(found) == advised
+    if advised:
+        reachable = profile.operators[0].reachable_ms
+        assert reachable is not None and found[0].saving_ms == pytest.approx(0.9 - reachable)
+
+
+def test_kernels_of_a_compiled_model_are_not_to_be_compiled_again(builder: Callable[..., Any]) -> None:
+    eager, compiled = builder(), builder()
+    add, fused = ("aten::add", "vectorized_elementwise_kernel"), ("triton_poi_fused_add_0",) * 2
+    for made, names in ((eager, add), (compiled, fused)):
+        for at in (100.0, 160.0, 220.0):
+            made.launch(*names, at - 50, at, 50.0, dims=((1 << 22,),) * 2, types=(BF16,) * 2)
+    assert any(one.title == "unfused elementwise" for one in profile_of(eager).advice)
+    advice = profile_of(compiled).advice
+    assert all(one.title != "unfused elementwise" for one in advice)
+    assert all("torch.compile" not in one.action for one in advice)

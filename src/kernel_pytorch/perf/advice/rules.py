@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.classify import idle, observations
 from kernel_pytorch.perf.classify.seen import Observation
+from kernel_pytorch.perf.expected.expected import expected_time
 from kernel_pytorch.perf.profile import Advice, OperatorTime, Profile
+from kernel_pytorch.perf.roofline.forms import Product
+from kernel_pytorch.perf.roofline.work import Work
 
 Rule = Callable[[Profile], Iterator[Advice]]
 # Below this share of the total a saving is not worth a person's time.
@@ -54,6 +58,15 @@ def _beyond_reachable(row: OperatorTime) -> float:
     return row.kernel_ms - reachable if row.kernel_ms > slack * reachable else 0.0
 
 
+def _start_ms(profile: Profile) -> float | None:
+    """What a product with next to no work takes on this GPU."""
+    if profile.peaks is None or not profile.peaks.alias:
+        return None
+    least = Work(2, 6, "bf16", matrix=True, form=Product(1, 1, 1, 1))
+    found = expected_time(gpu_by_alias(profile.peaks.alias), least)
+    return found.us / 1e3 if found else None
+
+
 def _reach(row: OperatorTime) -> str:
     if row.reachable_ms is None:
         return "no expected time for this GPU"
@@ -77,10 +90,12 @@ def launch_gaps(profile: Profile) -> Iterator[Advice]:
         f"the GPU waited {waiting:.3f} of {profile.total_ms:.3f} ms for the host{slowed}; {kernels} kernels, "
         f"{profile.short_kernels.share_of_kernels:.0%} of them under {profile.short_kernels.limit_us:g} us"
     )
-    yield Advice(
-        "launch gaps", "torch.compile, then one graph for the whole call", 2, waiting, "idle", why,
-        'torch.compile(model, mode="default"); fix graph breaks; if gaps remain, capture the whole call as a graph',
-    )  # fmt: skip
+    action = "torch.compile, then one graph for the whole call"
+    how = 'torch.compile(model, mode="default"); fix graph breaks; if gaps remain, capture the whole call as a graph'
+    if any(observations.is_generated(row.name) for row in profile.kernels):
+        action = "one graph for the whole call"
+        how = "it is compiled already: fix graph breaks, then capture the whole call as a graph"
+    yield Advice("launch gaps", action, 2, waiting, "idle", why, how)
 
 
 def synchronisations(profile: Profile) -> Iterator[Advice]:
@@ -199,7 +214,10 @@ def shared_input_gemms(profile: Profile) -> Iterator[Advice]:
     """Q, K, V and gate, up: one product instead of several."""
     for one in _observed(profile, observations.SAME_INPUT_GEMMS):
         rows = [row for row in profile.operators if row.category == "gemm" and row.limiter in ("memory", "latency")]
-        saving = min(one.kernel_ms, sum(row.kernel_ms - (row.best_ms or 0.0) for row in rows))
+        # Joined, each of them starts no kernel of its own; those limited by their bytes read the input once less.
+        start = _start_ms(profile)
+        beyond = sum(row.kernel_ms - (row.best_ms or 0.0) for row in rows)
+        saving = min(one.kernel_ms, beyond) if start is None else min(one.kernel_ms, one.count * start)
         if saving > 0:
             why = f"{one.count} products follow one with the same input; those limited by memory or latency gain"
             how = "join the weights (QKV, gate+up); measure: at large sizes the gain is under a per cent"

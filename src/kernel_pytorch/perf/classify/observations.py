@@ -95,7 +95,7 @@ def _patterns(
         for begin, end in _norm_regions(names):
             times = [_ms(recording, stream[k]) for k in range(begin, end + 1)]
             _add(norm, sum(times), sum(times) - max(times))
-        for chain in _chains(stream, attribution):
+        for chain in _chains(recording, stream, attribution):
             times = [_ms(recording, i) for i in chain]
             _add(chains, sum(times), sum(times) - max(times))
     for entry, kind, text in (
@@ -141,10 +141,17 @@ def _norm_regions(names: list[str]) -> Iterator[tuple[int, int]]:
         yield begin, end
 
 
-def _chains(stream: list[int], attribution: Attribution) -> Iterator[list[int]]:
+def is_generated(kernel: str) -> bool:
+    """Whether Inductor wrote a kernel: what could be fused with its neighbours is."""
+    return kernel.startswith(("triton_poi_", "triton_red_", "triton_per_", "triton_tem_", "triton_for_"))
+
+
+def _chains(recording: Recording, stream: list[int], attribution: Attribution) -> Iterator[list[int]]:
+    """Runs of kernels that torch.compile would fuse. It has been at work where kernels are its own."""
     chain: list[int] = []
     for i in stream:
-        if attribution.name(i) in _FUSIBLE_CATEGORIES and not attribution.is_copy_engine[i]:
+        own = is_generated(recording.strings[recording.activities.name[i]])
+        if attribution.name(i) in _FUSIBLE_CATEGORIES and not attribution.is_copy_engine[i] and not own:
             chain.append(i)
             continue
         if len(chain) > 1:

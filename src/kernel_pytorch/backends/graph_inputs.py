@@ -54,7 +54,7 @@ class Call:
     padded: tuple[bool, ...] = ()
 
 
-def take_apart(args: tuple[object, ...], kwargs: dict[str, object], buckets: Buckets | None) -> Call:
+def split_call(args: tuple[object, ...], kwargs: dict[str, object], buckets: Buckets | None) -> Call:
     """The call as data. Raises NotReplayable for arguments of unknown types, or a size beyond the buckets."""
     import torch
 

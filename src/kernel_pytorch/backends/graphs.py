@@ -24,8 +24,8 @@ from kernel_pytorch.backends.graph_inputs import (
     fresh_values,
     rebuilt,
     refuse_unknown,
+    split_call,
     static_copies,
-    take_apart,
 )
 from kernel_pytorch.backends.graph_recorder import GraphPool, Recorder, Recording, RecordingFailed, shared_pool
 from kernel_pytorch.backends.graph_surroundings import (
@@ -117,7 +117,7 @@ class CapturedFunction:
         if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
             return self._plainly(args, kwargs, "another graph is being recorded")
         try:
-            call = take_apart(args, kwargs, self._buckets)
+            call = split_call(args, kwargs, self._buckets)
             key = (call.kind, autocast_state(call.tensors))
             known = self._graphs.get(key)
             if known is not None and known.can_repeat and known.guard.memory_is_there():

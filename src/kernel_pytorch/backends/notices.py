@@ -7,15 +7,15 @@ import threading
 
 logger = logging.getLogger("kernel_pytorch.backends")
 
-_said: set[str] = set()
+_shown: set[str] = set()
 _lock = threading.Lock()
 
 
 def say_once(message: str) -> bool:
     """Log `message` as a warning, the first time it comes up in this process. True if it was said now."""
     with _lock:
-        if message in _said:
+        if message in _shown:
             return False
-        _said.add(message)
+        _shown.add(message)
     logger.warning(message)
     return True

@@ -57,8 +57,8 @@ def node_topology(vendor: str, probe: Probe) -> Node:
         return _nvidia(probe)
     if vendor != "amd":
         return Node()
-    told = _first_that_tells(probe) or _from_driver(probe) or Node()
-    return replace(told, numa_nodes=_numa_by_address(told, probe))
+    answer = _first_that_tells(probe) or _from_driver(probe) or Node()
+    return replace(answer, numa_nodes=_numa_by_address(answer, probe))
 
 
 def fully_linked(links: tuple[Link, ...], gpus: int) -> bool:

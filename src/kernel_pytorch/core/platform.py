@@ -58,22 +58,22 @@ class Platform:
         return tuple(dict.fromkeys(device.target for device in self.devices if device.target))
 
 
-_standing_in: contextvars.ContextVar[Probe | None] = contextvars.ContextVar("kernel_pytorch_probe", default=None)
+_replacement: contextvars.ContextVar[Probe | None] = contextvars.ContextVar("kernel_pytorch_probe", default=None)
 
 
 @contextmanager
 def using(probe: Probe) -> Iterator[Probe]:
     """Within the block every `detect()` without a probe of its own looks at this one."""
-    token = _standing_in.set(probe)
+    token = _replacement.set(probe)
     try:
         yield probe
     finally:
-        _standing_in.reset(token)
+        _replacement.reset(token)
 
 
 def current_probe() -> Probe:
     """The probe a `using` block set, or the real machine."""
-    return _standing_in.get() or this_machine()
+    return _replacement.get() or this_machine()
 
 
 def detect(probe: Probe | None = None) -> Platform:

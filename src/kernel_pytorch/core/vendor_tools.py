@@ -82,5 +82,5 @@ def _read(probe: Probe, tool: _Tool, timeout_s: float) -> ToolReading:
 
 def _last_words(stdout: str, stderr: str, returncode: int) -> str:
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in (stderr + "\n" + stdout).splitlines()]
-    said = next((line for line in lines if line), "said nothing")
-    return f"exit {returncode}: {said[:160]}"
+    message = next((line for line in lines if line), "said nothing")
+    return f"exit {returncode}: {message[:160]}"

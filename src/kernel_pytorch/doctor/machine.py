@@ -131,6 +131,6 @@ def for_python(probe: Probe, python: str) -> Probe:
     try:
         executable, version, path = json.loads(result.stdout.strip().splitlines()[-1])
     except (ValueError, IndexError) as error:
-        said = result.stderr.strip().splitlines()[-1:] or [result.outcome]
-        raise UsageError(f"--python {python}: not a working Python ({said[0]}); give the path of one") from error
+        reason = result.stderr.strip().splitlines()[-1:] or [result.outcome]
+        raise UsageError(f"--python {python}: not a working Python ({reason[0]}); give the path of one") from error
     return replace(probe, python=executable, python_version=tuple(version), python_path=tuple(path))

@@ -84,6 +84,6 @@ def ask_torch(probe: Probe, timeout_s: float = TIMEOUT_S) -> TorchProbe:
     line = next((line for line in result.stdout.splitlines() if line.startswith(MARK)), None)
     if line is None:
         lines = [text for text in result.stderr.splitlines() if text.strip()]
-        said = lines[-1].strip() if lines else f"exit status {result.returncode}, no message"
-        return TorchProbe("failed", said[:300])
+        reason = lines[-1].strip() if lines else f"exit status {result.returncode}, no message"
+        return TorchProbe("failed", reason[:300])
     return TorchProbe("ok", facts=json.loads(line[len(MARK) :]))

@@ -96,13 +96,13 @@ def _identify(command: tuple[str, ...]) -> HostCompiler | None:
         return None
     if done.returncode != 0:
         return None
-    said = done.stdout
-    match = re.search(r"clang version (\d+)\.", said)
+    output = done.stdout
+    match = re.search(r"clang version (\d+)\.", output)
     if match:
         kind = "zig" if command[-1] == "cc" and Path(command[0]).name.startswith("zig") else "clang"
         return HostCompiler(command, kind, f"clang {match[1]}") if int(match[1]) >= _OLDEST_CLANG else None
-    match = re.search(r"(\d+)\.\d+\.\d+", said)
-    if match and ("gcc" in said.lower() or "free software foundation" in said.lower()):
+    match = re.search(r"(\d+)\.\d+\.\d+", output)
+    if match and ("gcc" in output.lower() or "free software foundation" in output.lower()):
         return HostCompiler(command, "gcc", f"gcc {match[1]}") if int(match[1]) >= _OLDEST_GCC else None
     return None
 
@@ -143,7 +143,7 @@ def _start(command: list[str]) -> ChildProcess:
 
 def _finish(process: ChildProcess, command: list[str]) -> None:
     try:
-        said = process.communicate(timeout=_TIMEOUT_S)[1]
+        output = process.communicate(timeout=_TIMEOUT_S)[1]
     except BaseException as problem:
         end_child(process)
         if isinstance(problem, subprocess.TimeoutExpired):
@@ -151,4 +151,4 @@ def _finish(process: ChildProcess, command: list[str]) -> None:
         raise
     check_not_stopped()
     if process.returncode != 0:
-        raise HostCompileFailed(f"{' '.join(command[:2])} failed on translated code:\n{said[:4000]}")
+        raise HostCompileFailed(f"{' '.join(command[:2])} failed on translated code:\n{output[:4000]}")

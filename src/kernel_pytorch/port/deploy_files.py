@@ -60,10 +60,10 @@ def deploy_patches(root: Path, paths: Iterable[str]) -> tuple[list[Patch], list[
         if theirs is not None and PurePosixPath(path).suffix not in DOCUMENTS:
             findings += variable_findings(path, theirs)
     manifests = {path: text for path, text in texts.items() if is_manifest(path, text)}
-    new, said = overlays(manifests, set(texts))
+    new, extra = overlays(manifests, set(texts))
     written = ((path, text.encode("utf-8", "surrogateescape")) for path, text in new.items())
     patches += [Patch(path, None, data) for path, data in written if not (root / path).exists()]
-    findings += said
+    findings += extra
     return patches, sorted(_once(findings), key=lambda item: (item.path, item.line, item.code))
 
 
@@ -101,8 +101,8 @@ class _Made:
 
     def keep(self, path: str, result: tuple[str | None, list[Finding]]) -> None:
         """Takes a twin and what was said of it. A file of that name that is there already stays as it is."""
-        text, said = result
-        self.findings += said
+        text, extra = result
+        self.findings += extra
         if text is None:
             return
         target = twin_path(path)
@@ -112,7 +112,7 @@ class _Made:
             reads_list = [LIST] if "source=requirements-rocm" in text else []
             self.dockerfiles[path] = target, (*arguments, *reads_list)
         if not (self.root / target).exists():
-            codes = tuple(sorted({item.code for item in said}))
+            codes = tuple(sorted({item.code for item in extra}))
             self.patches.append(Patch(target, None, text.encode("utf-8", "surrogateescape"), codes))
 
 

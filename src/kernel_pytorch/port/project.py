@@ -146,8 +146,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
         patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
     if not layout.is_built_by_torch and options.wants("KP410"):
         patches += _makefile_twins(project, in_place=not layout.writes_twins)
-    twins, said = deploy_patches(project.root, project.listed)
-    wanted_codes = [finding for finding in said if options.wants(finding.code)]
+    twins, deploy_findings = deploy_patches(project.root, project.listed)
+    wanted_codes = [finding for finding in deploy_findings if options.wants(finding.code)]
     if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):
         patches += twins
     files += tuple(FilePort(finding.path, (finding,)) for finding in wanted_codes)

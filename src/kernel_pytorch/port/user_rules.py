@@ -146,10 +146,10 @@ def _rule(path: Path, node: Node) -> UserRule:
     why = _text(path, node, table, "why") if "why" in table else ""
     safety = Safety.SAFE
     if "safety" in table:
-        said = _text(path, node, table, "safety")
-        if said not in ("safe", "review"):
-            raise _refusal(path, table["safety"], f"safety is safe or review, not {said!r}")
-        safety = Safety(said)
+        level = _text(path, node, table, "safety")
+        if level not in ("safe", "review"):
+            raise _refusal(path, table["safety"], f"safety is safe or review, not {level!r}")
+        safety = Safety(level)
     if kind == "guard":
         given = [key for key in KINDS["guard"] if key in table]
         if len(given) != 1:

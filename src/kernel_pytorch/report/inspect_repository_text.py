@@ -15,8 +15,8 @@ def repository_text(view: RepositoryView, top: int) -> str:
         rows = [kernel for kernel in view.kernels if kernel.target == target]
         good = [kernel for kernel in rows if kernel.failure is None]
         causes = Counter(kernel.cause for kernel in rows if kernel.failure is not None)
-        said = ", ".join(f"{count} {cause}" for cause, count in causes.items())
-        lines.append(f"{target}: {len(good)} of {len(rows)} compile{'; failed: ' + said if said else ''}")
+        failures = ", ".join(f"{count} {cause}" for cause, count in causes.items())
+        lines.append(f"{target}: {len(good)} of {len(rows)} compile{'; failed: ' + failures if failures else ''}")
         lines += [f"  {_good(kernel)}" for kernel in good[:top]]
         if len(good) > top:
             lines.append(f"  ... {len(good) - top} more (--json has all)")

@@ -15,9 +15,9 @@ _BUFFERS_SHOWN = 3
 def comparison_lines(result: KernelComparison, verbose: bool = False) -> Iterator[str]:
     """Lines for a person; `verbose` also lists what is the same."""
     counts = Counter(one.status for one in result.launches)
-    said = ", ".join(f"{number} {status}" for status, number in counts.items())
+    summary = ", ".join(f"{number} {status}" for status, number in counts.items())
     launches = counted(len(result.launches), "launch", "launches")
-    yield f"{result.program}: {'same' if result.ok else 'DIFFERS'}: {launches}: {said}"
+    yield f"{result.program}: {'same' if result.ok else 'DIFFERS'}: {launches}: {summary}"
     yield f"  recorded on {result.recorded_on}, checked on {result.checked_on}"
     first = result.first_fault
     if first is not None:

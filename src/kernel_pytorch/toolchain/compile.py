@@ -183,9 +183,9 @@ def compile_host(
             ]
         command += ["-c", "-o", str(destination), _argument(source)]
         headers = header_directories(toolchain)
-        said = run_compiler(command, options.timeout_s, None, headers, _bounds(options, toolchain))
+        printed = run_compiler(command, options.timeout_s, None, headers, _bounds(options, toolchain))
         if not destination.is_file():
-            raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
+            raise CompileFailed(parse_messages(printed), printed or "the compiler wrote no output", tuple(command))
         return destination.read_bytes()
 
 
@@ -246,9 +246,9 @@ def _compile(
     # Without this clang makes the name of a symbol in the code object out of the path of the source.
     command.append(unit_id(payload))
     headers = header_directories(toolchain)
-    said = run_compiler(command, options.timeout_s, directory, headers, _bounds(options, toolchain))
+    printed = run_compiler(command, options.timeout_s, directory, headers, _bounds(options, toolchain))
     if not destination.is_file():
-        raise CompileFailed(parse_messages(said), said or "the compiler wrote no output", tuple(command))
+        raise CompileFailed(parse_messages(printed), printed or "the compiler wrote no output", tuple(command))
     if output != "code-object":
         return destination.read_bytes()
     is_whole = not options.is_relocatable
@@ -293,7 +293,7 @@ def link_objects(
     undefined = "--no-undefined" if is_whole else "--noinhibit-exec"
     command = [*toolchain.linker, "-shared", undefined, "-o", str(destination), *map(str, objects)]
     try:
-        said = run_compiler(command, timeout_s, destination.parent)
+        printed = run_compiler(command, timeout_s, destination.parent)
     except CompileFailed as failure:
         missing = undefined_symbols(failure.stderr)
         if not missing:
@@ -304,7 +304,7 @@ def link_objects(
         )
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), failure.stderr, failure.command) from None
     if not destination.is_file():
-        raise CompileFailed(parse_messages(said), said or "the linker wrote no output", tuple(command))
+        raise CompileFailed(parse_messages(printed), printed or "the linker wrote no output", tuple(command))
     return destination.read_bytes()
 
 
@@ -354,16 +354,16 @@ def run_compiler(
     except subprocess.TimeoutExpired:
         text = f"the compiler did not finish within {timeout_s:g} s and was stopped"
         raise CompilerStopped((CompilerMessage(None, 0, 0, "error", text),), text, tuple(command)) from None
-    said = done.stderr
-    outside = first_outside(said, directory, bounds) if bounds else None
+    printed = done.stderr
+    outside = first_outside(printed, directory, bounds) if bounds else None
     if outside is not None:
         text = f"{outside} is read, which lies outside the project: nothing of this build is shown"
         raise CompileFailed((CompilerMessage(None, 0, 0, "error", text),), f"error: {text}", tuple(command))
-    said = without_list(said) if bounds else said
+    printed = without_list(printed) if bounds else printed
     if done.returncode != 0:
-        messages = parse_messages(said, headers)
+        messages = parse_messages(printed, headers)
         if not errors(messages):
             how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit status {done.returncode}"
             messages = (*messages, CompilerMessage(None, 0, 0, "error", f"{Path(command[0]).name} stopped with {how}"))
-        raise CompileFailed(messages, said, tuple(command))
-    return said
+        raise CompileFailed(messages, printed, tuple(command))
+    return printed

@@ -96,8 +96,8 @@ def _version(path: Path) -> int:
 
 @cache
 def _processors(path: Path) -> frozenset[str]:
-    said = _output(path, "--triple=amdgcn-amd-amdhsa", "--mcpu=help", "--disassemble", os.devnull)
-    return frozenset(re.findall(r"^\s+(gfx[0-9a-z-]+)\s+- Select", said, re.MULTILINE))
+    output = _output(path, "--triple=amdgcn-amd-amdhsa", "--mcpu=help", "--disassemble", os.devnull)
+    return frozenset(re.findall(r"^\s+(gfx[0-9a-z-]+)\s+- Select", output, re.MULTILINE))
 
 
 def _output(path: Path, *arguments: str) -> str:

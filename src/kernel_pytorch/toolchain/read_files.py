@@ -14,15 +14,15 @@ _LISTED = re.compile(r"^\.+ (?P<path>.+)\n?", re.MULTILINE)
 _OF_THE_SYSTEM = ("/usr/include", "/usr/lib", "/usr/lib64", "/usr/local/include")
 
 
-def without_list(said: str) -> str:
+def without_list(output: str) -> str:
     """What the compiler said besides the list."""
-    return _LISTED.sub("", said)
+    return _LISTED.sub("", output)
 
 
-def first_outside(said: str, directory: Path | None, allowed: Iterable[Path]) -> Path | None:
+def first_outside(output: str, directory: Path | None, allowed: Iterable[Path]) -> Path | None:
     """The first file of the list that lies in none of the folders, with links followed."""
     folders = [*allowed, *map(Path, _OF_THE_SYSTEM)]
-    for found in dict.fromkeys(match["path"] for match in _LISTED.finditer(said)):
+    for found in dict.fromkeys(match["path"] for match in _LISTED.finditer(output)):
         path = (directory or Path()) / found
         real = os.path.realpath(path)
         if not any(lies_below(real, folder) for folder in folders):

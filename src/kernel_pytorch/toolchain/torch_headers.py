@@ -92,7 +92,7 @@ def installed_torch() -> InstalledTorch:
 def torch_at(folder: Path) -> InstalledTorch:
     """The torch in a folder such as site-packages/torch, read without importing it."""
     try:
-        said = (folder / "version.py").read_text(encoding="utf-8")
+        version_file = (folder / "version.py").read_text(encoding="utf-8")
         build = (folder / "utils/cpp_extension.py").read_text(encoding="utf-8")
     except OSError as problem:
         raise TorchHeadersError(f"{folder} is not a whole torch: {problem}") from problem
@@ -101,8 +101,8 @@ def torch_at(folder: Path) -> InstalledTorch:
     standards = re.findall(r"-std=c\+\+(\d+)", build)
     return InstalledTorch(
         folder,
-        _assigned("__version__", said) or "unknown",
-        _assigned("hip", said),
+        _assigned("__version__", version_file) or "unknown",
+        _assigned("hip", version_file),
         f"c++{max(map(int, standards), default=17)}",
     )
 

@@ -153,8 +153,8 @@ def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tu
             meaning = missing_header(shown[0].text, f"{shown[0].path}:{shown[0].line}".replace(f"{root}/", ""))
             if meaning is not None:
                 return CheckResult(name, *meaning), ()
-            said = "; ".join(str(message).replace(f"{root}/", "") for message in shown)
-            return CheckResult(name, Status.FAIL, said), ()
+            reasons = "; ".join(str(message).replace(f"{root}/", "") for message in shown)
+            return CheckResult(name, Status.FAIL, reasons), ()
     return _built(name, path, target, payload, toolchain)
 
 

@@ -84,8 +84,8 @@ def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResul
     if run["ok"]:
         return CheckResult(name, Status.PASS, f"exit 0, {launches}, no faults; emulated, not run on a GPU")
     faults = [f"{fault['kind']} at {fault['file']}:{fault['line']}" for fault in run["events"]["faults"][:3]]
-    said = "; ".join(faults) or _last_line(run["stdout"]) or _last_line(run["stderr"])
-    return CheckResult(name, Status.FAIL, f"exit {run['exit_code']}, {launches}: {said}")
+    reason = "; ".join(faults) or _last_line(run["stdout"]) or _last_line(run["stderr"])
+    return CheckResult(name, Status.FAIL, f"exit {run['exit_code']}, {launches}: {reason}")
 
 
 def _entry_point(root: Path, entry: str, iterations: int, timeout_s: float) -> list[CheckResult]:
@@ -109,16 +109,18 @@ def _judged(name: str, answer: dict[str, Any], plain: dict[str, Any] | None) -> 
     if answer["growth_mb"] > 64:
         detail = f"memory grew by {answer['growth_mb']:.0f} MB over {answer['iterations']} iterations"
         return CheckResult(name, Status.WARN, detail)
-    apart = _apart(answer["summary"], plain["summary"]) if plain is not None else 0.0
-    if apart > 1e-2:
-        return CheckResult(name, Status.FAIL, f"the ROCm branch gives other results than the original: {apart:.2g}")
+    difference = _difference(answer["summary"], plain["summary"]) if plain is not None else 0.0
+    if difference > 1e-2:
+        return CheckResult(
+            name, Status.FAIL, f"the ROCm branch gives other results than the original: {difference:.2g}"
+        )
     gates = f"; ROCm branches taken: {answer['gates']}" if answer["gates"] else ""
     return CheckResult(
         name, Status.PASS, f"{answer['iterations']} iterations, finite, memory steady; {answer['backward']}{gates}"
     )
 
 
-def _apart(here: list[list[float]], there: list[list[float]]) -> float:
+def _difference(here: list[list[float]], there: list[list[float]]) -> float:
     """The largest relative difference of the outputs' norms, means and first values."""
     if len(here) != len(there):
         return float("inf")

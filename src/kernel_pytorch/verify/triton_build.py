@@ -48,8 +48,8 @@ def triton_checks(project: Project, targets: Sequence[str], spec: str = "") -> l
     if "no @triton.jit kernel that is launched" in done.stderr:
         return []
     if done.returncode not in (0, 1) or not done.stdout.strip():
-        said = (done.stderr.strip().splitlines() or ["said nothing"])[-1]
-        return [CheckResult("Triton kernels", Status.NOT_RUN, f"{said} ({command})")]
+        message = (done.stderr.strip().splitlines() or ["said nothing"])[-1]
+        return [CheckResult("Triton kernels", Status.NOT_RUN, f"{message} ({command})")]
     return [_check(project.root, kernel) for kernel in json.loads(done.stdout)["kernels"]]
 
 

@@ -33,7 +33,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
 @pytest.fixture
 def on_rocm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(torch.version, "hip", "7.0.0", raising=False)
-    monkeypatch.setattr(guard, "_told", set())
+    monkeypatch.setattr(guard, "_warned", set())
     undo = guard.install()
     yield
     undo()
@@ -95,7 +95,7 @@ def test_installed_once_logged_once_undone(
     seen: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(torch.version, "hip", "7.0.0", raising=False)
-    monkeypatch.setattr(guard, "_told", set())
+    monkeypatch.setattr(guard, "_warned", set())
     before = torch.compile
     undo = guard.install()
     second = guard.install()

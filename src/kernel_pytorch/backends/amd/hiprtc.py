@@ -210,8 +210,8 @@ def _reply(loader: tuple[str, ...], request: Mapping[str, Any]) -> dict[str, Any
     try:
         reply = json.loads(done.stdout)
     except ValueError:
-        said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-        raise OSError(f"hiprtc in a process of its own ended without an answer: {said}") from None
+        message = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
+        raise OSError(f"hiprtc in a process of its own ended without an answer: {message}") from None
     if "cannot_load" in reply:
         raise OSError(reply["cannot_load"])
     if "failed" in reply:
@@ -254,5 +254,5 @@ def _check(library: ctypes.CDLL, status: int) -> None:
 
 def _error_text(library: ctypes.CDLL, status: int) -> str:
     library.hiprtcGetErrorString.restype = ctypes.c_char_p
-    said = library.hiprtcGetErrorString(ctypes.c_int(status))
-    return f"{said.decode(errors='replace') if said else 'unknown error'} ({status})"
+    message = library.hiprtcGetErrorString(ctypes.c_int(status))
+    return f"{message.decode(errors='replace') if message else 'unknown error'} ({status})"

@@ -17,7 +17,7 @@ from kernel_pytorch.cli.mcp_server.tools import Tool
 from kernel_pytorch.core.errors import UsageError
 
 # The end of what a verb said is what explains its result.
-SAID_LIMIT = 4000
+MESSAGES_LIMIT = 4000
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ async def _run(tool: Tool, given: Mapping[str, Any], root: Root, tell: Tell) -> 
         "exit_status": ended.status,
         "verdict": "clean" if ended.status == 0 else "findings",
         **short,
-        "said": ended.said[-SAID_LIMIT:],
+        "said": ended.messages[-MESSAGES_LIMIT:],
     }
     return Answer({**content, "left_out": left_out} if left_out else content)
 
@@ -78,9 +78,11 @@ def _raise_for(ended: Ended) -> None:
     if ended.reason:
         raise UsageError(ended.reason)
     if ended.status < 0:
-        raise UsageError(f"kpt was ended by signal {-ended.status}: {ended.said[-SAID_LIMIT:]}")
+        raise UsageError(f"kpt was ended by signal {-ended.status}: {ended.messages[-MESSAGES_LIMIT:]}")
     if ended.status not in (0, 1):
-        raise UsageError(ended.said[-SAID_LIMIT:].removeprefix("kpt: ") or f"kpt ended with status {ended.status}")
+        raise UsageError(
+            ended.messages[-MESSAGES_LIMIT:].removeprefix("kpt: ") or f"kpt ended with status {ended.status}"
+        )
 
 
 def _result(ended: Ended) -> Any:
@@ -89,4 +91,4 @@ def _result(ended: Ended) -> Any:
         return json.loads(ended.output)
     except ValueError as problem:
         # Python ends with status 1 after a traceback, which is not a verdict.
-        raise UsageError(f"kpt gave no JSON ({problem}): {ended.said[-SAID_LIMIT:]}") from problem
+        raise UsageError(f"kpt gave no JSON ({problem}): {ended.messages[-MESSAGES_LIMIT:]}") from problem

@@ -23,7 +23,7 @@ class Ended:
 
     status: int
     output: str
-    said: str
+    messages: str
     reason: str = ""
 
 
@@ -40,12 +40,12 @@ async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) ->
     )
     register(Child(process.pid, grace_s=KPT_GRACE_S))
     output = bytearray()
-    said: list[str] = []
+    messages: list[str] = []
     reason = ""
     try:
         with anyio.move_on_after(seconds) as limit:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_talk, process, said, tell)
+                tasks.start_soon(_talk, process, messages, tell)
                 reason = await _collect(process, output)
                 if reason:
                     await _end(process)
@@ -57,7 +57,7 @@ async def run_kpt(words: list[str], folder: Path, seconds: float, tell: Tell) ->
             await _end(process)
             await process.aclose()
     status = process.returncode if process.returncode is not None else -1
-    return Ended(status, output.decode("utf-8", "replace"), "\n".join(said), reason)
+    return Ended(status, output.decode("utf-8", "replace"), "\n".join(messages), reason)
 
 
 async def _collect(process: Any, output: bytearray) -> str:
@@ -68,15 +68,15 @@ async def _collect(process: Any, output: bytearray) -> str:
     return ""
 
 
-async def _talk(process: Any, said: list[str], tell: Tell) -> None:
+async def _talk(process: Any, messages: list[str], tell: Tell) -> None:
     pending = b""
     async for chunk in process.stderr:
         *lines, pending = (pending + chunk).split(b"\n")
         for line in lines:
-            said.append(line.decode("utf-8", "replace"))
-            await tell(said[-1])
+            messages.append(line.decode("utf-8", "replace"))
+            await tell(messages[-1])
     if pending:
-        said.append(pending.decode("utf-8", "replace"))
+        messages.append(pending.decode("utf-8", "replace"))
 
 
 async def _end(process: Any) -> None:

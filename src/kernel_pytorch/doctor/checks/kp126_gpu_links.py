@@ -33,17 +33,17 @@ def check(machine: Machine) -> Iterator[CheckResult]:
         asked = "amd-smi, rocm-smi and the driver" if machine.is_amd else "nvidia-smi"
         yield CHECK.not_run(f"{asked} tell nothing about links between the {len(devices)} GPUs")
         return
-    said = f"{links_in_words(node.gpus, node.links)} ({node.source})"
+    summary = f"{links_in_words(node.gpus, node.links)} ({node.source})"
     groups = islands(node.gpus, node.links)
     alone = [group[0] for group in groups if len(group) == 1]
     if len(groups) == 1 or len(alone) == node.gpus:
-        yield CHECK.ok(said)
+        yield CHECK.ok(summary)
     elif alone and _comes_on_a_linked_board(devices[0].target):
         tool = "amd-smi topology" if machine.is_amd else "nvidia-smi topo -m"
-        yield CHECK.warn(f"{said}: GPU {listed(alone)} has no direct link, unlike the others", tool)
+        yield CHECK.warn(f"{summary}: GPU {listed(alone)} has no direct link, unlike the others", tool)
     else:
         shown = "; ".join(listed(group) for group in groups)
-        yield CHECK.note(f"{said}. Jobs are fastest within a group: GPUs {shown}")
+        yield CHECK.note(f"{summary}. Jobs are fastest within a group: GPUs {shown}")
 
 
 def _comes_on_a_linked_board(name: str) -> bool:

@@ -35,5 +35,5 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     elif len(places) == 1:
         yield CHECK.ok(f"all GPUs are on NUMA node {next(iter(places))}")
     else:
-        said = "; ".join(f"GPUs {listed(gpus)} on node {numa}" for numa, gpus in sorted(places.items()))
-        yield CHECK.note(f"{said}: keep each rank on its GPU's node", "torchrun --numa-binding node ...")
+        summary = "; ".join(f"GPUs {listed(gpus)} on node {numa}" for numa, gpus in sorted(places.items()))
+        yield CHECK.note(f"{summary}: keep each rank on its GPU's node", "torchrun --numa-binding node ...")

@@ -177,17 +177,18 @@ def _is_zig(compiler: Sequence[str]) -> bool:
     return "ziglang" in compiler or "zig" in Path(compiler[0]).name
 
 
-def _problem(source: Path, said: str) -> str:
-    missing = _NO_HEADER.search(said)
+def _problem(source: Path, output: str) -> str:
+    missing = _NO_HEADER.search(output)
     if missing:
+        place = _place_before(output, missing.start())
         return (
-            f"not supported at source level: #include <{missing[1].strip()}> ({_place_before(said, missing.start())}): "
+            f"not supported at source level: #include <{missing[1].strip()}> ({place}): "
             "there is no such header here; without --source the program's machine code can be run"
         )
-    lines = [line for line in said.splitlines() if "error:" in line]
-    meant = [line.split("did you mean")[0] for line in lines if _is_unknown(line)]
-    unknown = sorted({match[1] for line in meant for match in _CUDA_NAME.finditer(line)})
-    text = "\n".join(lines[:_SHOWN_ERRORS] or said.splitlines()[-_SHOWN_ERRORS:])
+    lines = [line for line in output.splitlines() if "error:" in line]
+    unknown_lines = [line.split("did you mean")[0] for line in lines if _is_unknown(line)]
+    unknown = sorted({match[1] for line in unknown_lines for match in _CUDA_NAME.finditer(line)})
+    text = "\n".join(lines[:_SHOWN_ERRORS] or output.splitlines()[-_SHOWN_ERRORS:])
     if unknown:
         return f"not supported at source level: {', '.join(unknown[:12])}\n{text}"
     return f"{'the program' if source.name.endswith('.ii.cpp') else source.name} does not build for the CPU:\n{text}"
@@ -199,14 +200,14 @@ def _is_unknown(line: str) -> bool:
     )
 
 
-def _place_before(said: str, at: int) -> str:
-    start = said.rfind("\n", 0, at) + 1
-    return said[start:at].strip().rstrip(":")
+def _place_before(output: str, at: int) -> str:
+    start = output.rfind("\n", 0, at) + 1
+    return output[start:at].strip().rstrip(":")
 
 
-def _link_problem(sources: Sequence[Path], said: str) -> str:
+def _link_problem(sources: Sequence[Path], output: str) -> str:
     named = ", ".join(map(str, sources))
-    if re.search(r"undefined (?:reference to `main'|symbol:? main)", said):
+    if re.search(r"undefined (?:reference to `main'|symbol:? main)", output):
         return f"{named}: has no main()"
-    missing = sorted(set(re.findall(r"undefined (?:reference to `|symbol:? )([^'\n]+)", said)))
-    return f"{named} does not link: {', '.join(missing[:_SHOWN_ERRORS]) or said.strip()[-2000:]}"
+    missing = sorted(set(re.findall(r"undefined (?:reference to `|symbol:? )([^'\n]+)", output)))
+    return f"{named} does not link: {', '.join(missing[:_SHOWN_ERRORS]) or output.strip()[-2000:]}"

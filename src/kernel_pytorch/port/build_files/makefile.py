@@ -62,7 +62,7 @@ def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -
     if in_place:
         state.suffix, state.compiler = ".cu", "hipcc -DUSE_ROCM"
     head = _HEAD.format(name=name) + (_OPENED if in_place and _LOOKED_FOR.search(text) else "")
-    text = _MESSAGE.sub(lambda said: _MENTIONS_NVCC.sub("hipcc", said[0]), _LOOKED_FOR.sub(r"\1hipcc", text))
+    text = _MESSAGE.sub(lambda message: _MENTIONS_NVCC.sub("hipcc", message[0]), _LOOKED_FOR.sub(r"\1hipcc", text))
     out: list[str] = []
     in_define = False
     for line in logical_lines(text):

@@ -199,8 +199,8 @@ def _extension_build(
         failed = list(failures(path, tree))
         if failed:
             check = CheckResult(name, *tree.outcome(path, failed[0], toolchain))
-            said = merged(one for failure in failed for one in complaints(failure.stderr, tree.on_original))
-            return TriedUnit(path, check, said)
+            found = merged(one for failure in failed for one in complaints(failure.stderr, tree.on_original))
+            return TriedUnit(path, check, found)
         how = "host pass" if path.endswith(HOST_SUFFIXES) else "device and host pass"
         detail = f"{how}, with {toolchain.version} and the headers of torch {tree.torch.version}"
         return TriedUnit(path, CheckResult(name, Status.PASS, detail))

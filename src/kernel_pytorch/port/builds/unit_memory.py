@@ -57,8 +57,8 @@ class UnitMemory:
         return made
 
     def _failure(self, stderr: str) -> CompileFailed:
-        said = stderr.replace(_TOP, self._top)
-        return CompileFailed(parse_messages(said), said, ())
+        output = stderr.replace(_TOP, self._top)
+        return CompileFailed(parse_messages(output), output, ())
 
     def _key(self, source: Path, options: CompileOptions, step: str) -> str:
         digest = hashlib.sha256()

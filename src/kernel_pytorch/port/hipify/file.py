@@ -204,7 +204,7 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
         for one in naming.findings
         if not any(first <= (one.line, one.col) < last for first, last in replaced)
         and (one.code != "KP202" or (one.line, one.col) not in reported)
-        and (one.code != "KP233" or not any(said.code == "KP233" for said in found))  # said once for a file
+        and (one.code != "KP233" or not any(other.code == "KP233" for other in found))  # said once for a file
     ]
     findings = (*found, *compiled_findings(src, unmapped), *(_cannot_gate(src, place) for place in done.dropped))
     return HipifiedFile(

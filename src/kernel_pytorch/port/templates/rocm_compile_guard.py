@@ -23,7 +23,7 @@ import torch
 LOGGER = logging.getLogger(__name__)
 ON_ROCM = {"reduce-overhead": "default", "max-autotune": "default"}
 CAPTURE_OPTIONS = ("triton.cudagraphs", "triton.cudagraph_trees")
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 def is_rocm() -> bool:
@@ -81,6 +81,6 @@ def inductor_settings() -> Iterator[dict[str, tuple[object, object]]]:
 
 
 def _tell_once(message: str) -> None:
-    if message not in _told:
-        _told.add(message)
+    if message not in _warned:
+        _warned.add(message)
         LOGGER.warning(message)

@@ -72,10 +72,10 @@ def read_facts(function: Function, table: ConstantTable) -> Facts:
     kept = _READ.get(function)
     if kept is None:
         facts, settled = _read(function)
-        said = {name: value for name, value in vars(facts).items() if name not in ("function", "lookup")}
-        kept = _READ[function] = said, settled
-    said, settled = kept
-    return Facts(function, **said, lookup=function_lookup(function, table, settled))
+        contents = {name: value for name, value in vars(facts).items() if name not in ("function", "lookup")}
+        kept = _READ[function] = contents, settled
+    contents, settled = kept
+    return Facts(function, **contents, lookup=function_lookup(function, table, settled))
 
 
 def _read(function: Function) -> tuple[Facts, dict[str, Node]]:

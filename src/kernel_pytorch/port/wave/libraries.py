@@ -125,8 +125,8 @@ def _storage_reuse(facts: Facts) -> Iterator[Hazard]:
         if used is None or call.node.parent is None or call.node.parent.kind != "field_expression":
             continue
         before = last.get(used)
-        apart = before is None or any(before.start < at < call.node.start for at in barriers)
-        if before is not None and not apart and not _exclusive(before, call.node):
+        is_separated = before is None or any(before.start < at < call.node.start for at in barriers)
+        if before is not None and not is_separated and not _exclusive(before, call.node):
             message = f"{used} is used again without __syncthreads: a block of one 64-lane wave has no barrier inside"
             yield Hazard("KP320", call.node.start, call.node.end, message)
         last[used] = call.node

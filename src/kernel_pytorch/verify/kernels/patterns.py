@@ -59,8 +59,8 @@ def _wrong_elements(here: Any, reference: Any, limit: float) -> Any:
     usual = torch.isfinite(reference) & torch.isfinite(here)
     size = reference[usual]
     typical = float(size.pow(2).mean()) ** 0.5 if size.numel() else 0.0
-    apart = (here - reference).abs() > 16 * limit * torch.clamp(reference.abs(), min=typical)
-    return torch.where(usual, apart, torch.isfinite(reference) != torch.isfinite(here))
+    differs = (here - reference).abs() > 16 * limit * torch.clamp(reference.abs(), min=typical)
+    return torch.where(usual, differs, torch.isfinite(reference) != torch.isfinite(here))
 
 
 def _lanes(off: Any) -> str:

@@ -140,12 +140,12 @@ def _stopped(there: LaunchRecord, now: LaunchRecord) -> str:
 
 
 def _sizes(there: LaunchRecord, now: LaunchRecord) -> str:
-    said = [
+    parts = [
         f"{what} {_size(mine)} here, {_size(theirs)} in the record"
         for what, mine, theirs in (("grid", now.grid, there.grid), ("block", now.block, there.block))
         if mine != theirs
     ]
-    return "; ".join(said)
+    return "; ".join(parts)
 
 
 def _size(triple: tuple[int, ...]) -> str:

@@ -77,10 +77,10 @@ def _one_run(how: ProgramRun, raw: Path) -> KernelRecord:
         raise UsageError(f"{how.named}: cannot be started ({problem.strerror})") from problem
     launches, in_all, device = read_launches(raw)
     if not launches:
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
+        lines = (done.stderr or done.stdout).decode("utf-8", "replace").strip().splitlines()
         raise UsageError(
             f"{how.named}: ended with status {done.returncode} and launched no kernel that could be seen"
-            + (f"; it said: {said[-1]}" if said else "")
+            + (f"; it said: {lines[-1]}" if lines else "")
         )
     return KernelRecord(
         program=how.named.name,

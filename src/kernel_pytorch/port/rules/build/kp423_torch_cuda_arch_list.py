@@ -22,16 +22,16 @@ RULE = Rule("KP423", "torch-cuda-arch-list", ("python",), Safety.MANUAL, (b"TORC
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
-    told = False
+    is_reported = False
     for node in ast.walk(module.tree):
         if not (isinstance(node, ast.Subscript) and module.qualified(node.value) == "os.environ"):
             continue
         if not (isinstance(node.slice, ast.Constant) and node.slice.value == "TORCH_CUDA_ARCH_LIST"):
             continue
-        if told or isinstance(node.ctx, ast.Del) or not module.reached_on_rocm(node):
+        if is_reported or isinstance(node.ctx, ast.Del) or not module.reached_on_rocm(node):
             continue
         parent = next(module.parents(node), None)
         if isinstance(parent, ast.Assign) and isinstance(parent.value, ast.Constant) and not parent.value.value:
             continue  # cleared
-        told = True
+        is_reported = True
         yield RULE.finding(module.src, module.span(node), "not read on ROCm: PYTORCH_ROCM_ARCH chooses the targets")

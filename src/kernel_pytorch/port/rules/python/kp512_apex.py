@@ -35,7 +35,7 @@ NOTES = {
 def check(module: PythonModule) -> Iterator[Finding]:
     if is_own_package(module, "apex"):
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for node, name in module.imports("apex"):
         if module.is_import_guarded(node) or module.is_type_checking_only(node) or is_optional(module, node):
             continue
@@ -48,6 +48,6 @@ def check(module: PythonModule) -> Iterator[Finding]:
             if edit is not None:
                 yield RULE.finding(module.src, module.span(node), f"{name}: {NOTES['apex.normalization']}", [edit])
                 continue
-        if row not in told:
-            told.add(row)
+        if row not in reported:
+            reported.add(row)
             yield RULE.finding(module.src, module.span(node), f"{name}: {NOTES[row]}")

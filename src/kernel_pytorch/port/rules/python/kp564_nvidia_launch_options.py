@@ -59,12 +59,12 @@ def check(module: PythonModule) -> Iterator[Finding]:
         for keyword in call.keywords:
             if keyword.arg == "warp_specialize" and constant(keyword.value) is not False:
                 yield RULE.finding(module.src, module.span(keyword.value), "warps are specialised on NVIDIA only")
-    told: set[ast.AST | None] = set()
+    reported: set[ast.AST | None] = set()
     for call in sorted(module.calls(*_DESCRIPTORS), key=lambda item: item.lineno):
         function = next((item for item in module.parents(call) if isinstance(item, ast.FunctionDef)), None)
-        if function in told:
+        if function in reported:
             continue  # once for a kernel: it is built on descriptors or it is not
-        told.add(function)
+        reported.add(function)
         yield RULE.finding(module.src, module.span(call), "a tensor descriptor: partly supported on AMD, never TMA")
 
 

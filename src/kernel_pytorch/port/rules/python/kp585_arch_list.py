@@ -29,19 +29,19 @@ def check(module: PythonModule) -> Iterator[Finding]:
         message = 'get_arch_list() holds gfx names on ROCm: there is no "sm_" to cut off'
         if isinstance(loop, ast.comprehension) and loop.iter is call:
             around = next(module.parents(loop))
-            if isinstance(around, ast.expr) and _takes_apart(around, loop.target):
+            if isinstance(around, ast.expr) and _splits(around, loop.target):
                 safe = is_editable(module, call) and not _needs_an_entry(module, around)
                 edits = [choice(module, call, b"[]")] if safe else []
                 yield RULE.finding(module.src, module.span(call), message, edits)
         elif isinstance(loop, ast.For) and loop.iter is call:
-            if any(_takes_apart(statement, loop.target) for statement in loop.body):
+            if any(_splits(statement, loop.target) for statement in loop.body):
                 edits = [choice(module, call, b"[]")] if is_editable(module, call) else []
                 yield RULE.finding(module.src, module.span(call), message, edits)
         elif isinstance(loop, ast.Subscript) and isinstance(next(module.parents(loop)), (ast.Attribute, ast.Subscript)):
             yield RULE.finding(module.src, module.span(call), message)
 
 
-def _takes_apart(node: ast.AST, target: ast.expr) -> bool:
+def _splits(node: ast.AST, target: ast.expr) -> bool:
     """`x.split("_")[1]`, `int(x[3:])`: fails, or means nothing, for "gfx942"."""
     name = target.id if isinstance(target, ast.Name) else None
     for item in ast.walk(node):

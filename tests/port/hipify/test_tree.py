@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.jobs.hipify import hipify_tree
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import find_sources, hipify_task, task_of, tasks_of
 
@@ -55,3 +56,17 @@ def test_a_single_file_is_seen_with_the_headers_it_reaches(tmp_path: Path) -> No
     assert b"cudaFree(0); hipMalloc" in result.after
     with pytest.raises(UsageError, match="no such file"):
         task_of(tmp_path / "nowhere.cu")
+
+
+def test_a_kernel_file_that_is_named_in_a_string_is_found_under_its_new_name(tmp_path: Path) -> None:
+    """NVRTC reads it while the program runs."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "add.cu").write_text('extern "C" __global__ void add(float *x) { x[threadIdx.x] += 1; }\n')
+    (tmp_path / "in" / "main.cpp").write_text(
+        '#include <nvrtc.h>\nauto kernel() { return "add.cu"; }\nauto other() { return "elsewhere.cu"; }\n'
+    )
+    source, out = tmp_path / "in", tmp_path / "out"
+    hipify_tree([source], out)
+    text = (out / "main.cpp").read_text()
+    assert '"add.hip"' in text and '"elsewhere.cu"' in text
+    assert (out / "add.hip").is_file()

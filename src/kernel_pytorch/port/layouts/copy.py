@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.includes import Include, includes_of
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.layouts.layout import Draft, LaidOut
 from kernel_pytorch.port.names.headers import RELY_ON_RUNTIME, RUNTIME_HEADER
 from kernel_pytorch.port.names.implicit import half_blas, implicit_headers, includes_header
 from kernel_pytorch.port.names.rename import needs_runtime_header, newline_of, top_of_file
+
+_CUDA_FILE = re.compile(rb'"([\w./-]{1,200}\.cu)"')
 
 
 def copy(draft: Draft) -> LaidOut:
@@ -22,6 +26,7 @@ def copy(draft: Draft) -> LaidOut:
     for _, group in draft.naming.groups:
         draft.rename(group)
     edits.add(_local_cuda_includes(draft))
+    edits.add(_files_read_at_run_time(draft))
     return LaidOut(edits.apply(src.data))
 
 
@@ -31,6 +36,22 @@ def _local_cuda_includes(draft: Draft) -> list[Edit]:
         Edit(Span(include.end - 4, include.end - 1), b".hip")
         for include in includes_of(draft.src.data)
         if include.name.endswith(".cu") and draft.is_local(include)
+    ]
+
+
+def _files_read_at_run_time(draft: Draft) -> list[Edit]:
+    """A kernel file that is compiled while the program runs (nvrtc) and is named in a string: it has a new name too."""
+    src = draft.src
+    if b'.cu"' not in src.data:
+        return []
+    included = {include.start for include in includes_of(src.data)}
+    return [
+        Edit(Span(token.end - 4, token.end - 1), b".hip")
+        for token in src.code
+        if token.kind == "string"
+        and token.start not in included
+        and (name := _CUDA_FILE.fullmatch(src.text(token))) is not None
+        and draft.is_local(Include(name.group(1).decode(), True, token.start, token.end))
     ]
 
 

@@ -14,7 +14,8 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fixtures test-slow test-amd test-nvidia test-vendor rocm-debian docs bench clean
+.PHONY: help setup browser demo test check fixtures test-slow test-amd test-nvidia test-vendor rocm-debian docs \
+  release-check bench clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,6 +35,9 @@ $(VENV)/.dev: $(VENV)/.base
 	@touch $@
 
 setup: $(VENV)/.dev  ## a virtual environment with everything the tests need
+
+browser: $(VENV)/.dev  ## playwright: with it `make test` tries the pages in a Chromium or Firefox that is there
+	$(PY) -m pip install --quiet --editable '.[browser]'
 
 demo: $(VENV)/.base  ## the main job end to end on bundled samples
 	$(PY) examples/demo.py
@@ -73,6 +77,9 @@ docs: $(VENV)/.dev  ## regenerate the pages that come from the code, and build t
 
 fixtures: $(VENV)/.dev  ## rewrite the rules' expected results; read the diff before you keep it
 	$(PY) scripts/regenerate_fixtures.py
+
+release-check: $(VENV)/.base  ## build wheel and sdist into dist/, check them, install them into empty environments
+	$(PY) scripts/check_release.py
 
 bench: $(VENV)/.dev  ## measurements, as ratios to a peer in the same run
 	$(PY) benchmarks/start_up.py

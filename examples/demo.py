@@ -6,6 +6,7 @@ first, so that nothing of yours is touched. The demo ends with status 1 if a ste
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "examples" / "fused_norm"
 OUT = ROOT / "demo-out"
+KPT = Path(sys.executable).with_name("kpt")
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,16 @@ class Step:
 
 
 PROJECT = "demo-out/fused_norm"
+PAGE = OUT / "report.html"
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+# The sample's extension includes torch's headers. Without them the demo looks at what needs none: the kernels and
+# their test program.
+LEVELS = () if HAS_TORCH else ("--level", "isolation,static,build,run", "--only", "csrc/selfcheck.cu")
 STEPS = (
     Step("Is this machine fit? (the demo itself needs no GPU)", ("doctor",), (0, 1)),
     Step("What would a port have to deal with?", ("scan", PROJECT), (1,)),
     Step("What may be installed beside a ROCm torch", ("deps", PROJECT, "--write"), (1,)),
-    Step("The port: every change gated, proven, then written", ("port", PROJECT, "--write"), (0, 1)),
+    Step("The port: every change gated, proven, then written", ("port", PROJECT, "--write", "--no-build")),
     Step(
         "The kernels and their test program, built for a data-centre and a desktop GPU",
         ("build", f"{PROJECT}/csrc/selfcheck.cu", "--arch", "gfx942,gfx1100", "-o", "demo-out/code-objects"),
@@ -48,10 +55,23 @@ STEPS = (
     ),
     Step(
         "Level by level, as a page to read",
-        ("verify", PROJECT, "--old", "examples/fused_norm", "--html", "demo-out/report.html"),
+        ("verify", PROJECT, "--old", "examples/fused_norm", *LEVELS, "--html", "demo-out/report.html"),
     ),
     Step("Why was that line changed?", ("explain", "KP303")),
 )
+
+
+ENDING = f"""\
+Nothing ran on a GPU: the port was translated, proven, built for AMD targets and emulated on this CPU.
+
+The page:    {PAGE.as_uri()}
+The port:    {OUT / "fused_norm"}
+
+With a project of yours:
+  {KPT} scan PATH                               what has to change
+  {KPT} port PATH --out ported                  a ported copy; your project stays as it is
+  {KPT} verify ported --old PATH --html p.html  the same page for it
+A torch extension is installed and built too where torch is there ({sys.executable} -m pip install torch)."""
 
 
 def main() -> int:
@@ -67,11 +87,7 @@ def main() -> int:
         if status not in step.expected:
             failed.append(f"step {number} ({step.arguments[0]}) ended with status {status}")
     print(f"\n== Done in {time.monotonic() - started:.0f} s.")
-    print("Open demo-out/report.html; the ported project and the code objects are in demo-out/ too.")
-    print(
-        "Nothing was run on a GPU: what is shown is translated, proven, built for AMD targets and emulated on this CPU."
-    )
-    print("Next, on a project of yours: kpt scan PATH; kpt port PATH; kpt verify PATH --html report.html")
+    print(ENDING)
     for line in failed:
         print(f"FAILED: {line}", file=sys.stderr)
     return 1 if failed else 0

@@ -16,8 +16,8 @@ sys.path.insert(0, str(ROOT / "src"))
 TARGET = ROOT / "src" / "kernel_pytorch" / "port" / "tables" / "torch_hipify_gaps.txt"
 
 
-def main() -> int:
-    """Compare the two tables and write the difference."""
+def table() -> str:
+    """The two tables compared: the text of the file."""
     import torch
     from torch.utils.hipify.cuda_to_hip_mappings import CUDA_TO_HIP_MAPPINGS
 
@@ -31,8 +31,14 @@ def main() -> int:
     gaps = sorted({name for name in mapped if name not in known})
     version = torch.__version__.partition("+")[0]
     head = f"# Mapped by our table, left alone by torch.utils.hipify of torch {version}. scripts/build_torch_gaps.py"
-    TARGET.write_text("\n".join([head, *gaps]) + "\n", encoding="utf-8")
-    print(f"{len(gaps)} names and headers")
+    return "\n".join([head, *gaps]) + "\n"
+
+
+def main() -> int:
+    """Write the difference."""
+    text = table()
+    TARGET.write_text(text, encoding="utf-8")
+    print(f"{text.count(chr(10)) - 1} names and headers")
     return 0
 
 

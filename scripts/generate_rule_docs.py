@@ -15,12 +15,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT)]
 
 from kernel_pytorch.core import pages  # noqa: E402
+from kernel_pytorch.core.findings import Safety  # noqa: E402
+from tests.port.rules import fixture_files  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
-FIXTURES = ROOT / "tests" / "port" / "rules"
+FIXTURES = (ROOT / "tests" / "port" / "rules", ROOT / "tests" / "port" / "repairs")
 EXAMPLES = ROOT / "src" / "kernel_pytorch" / "core" / "data" / pages.EXAMPLES
 LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".py": "python", ".cmake": "cmake", ".mk": "make"}
 MOST_LINES = 16  # of either side: an example, not the whole fixture
@@ -48,26 +50,29 @@ def index() -> str:
 
 
 def examples() -> str:
-    """core/data/page_examples.json: the first thing that each rule finds in its fixture."""
-    found = {folder.name[:5].upper(): example(folder) for folder in sorted(FIXTURES.glob("kp[0-9]*_*"))}
+    """core/data/page_examples.json: the first thing that each rule or repair finds in its fixture."""
+    folders = sorted((folder for root in FIXTURES for folder in root.glob("kp[0-9]*_*")), key=lambda one: one.name)
+    found = {folder.name[:5].upper(): example(folder) for folder in folders}
+    # What `out` leaves as it is may be an edit for review: it is shown as `kpt port --unsafe` makes it.
+    for fixture in fixture_files.fixtures():
+        if not found[fixture.code]["after"] and fixture.loaded.rule.safety is not Safety.MANUAL:
+            made = fixture_files.result_of(fixture, fixture_files.read(fixture.source), unsafe=True)
+            found[fixture.code] = example(fixture.folder, made.decode())
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"
 
 
-def example(folder: Path) -> dict[str, str]:
-    """The lines around the first finding whose own line is changed in `out`, or around the first finding."""
+def example(folder: Path, made: str | None = None) -> dict[str, str]:
+    """The lines around the first finding whose own line is changed in `out` or `made`, or around the first finding."""
     (source,) = folder.glob("in.*")
     before = source.read_text(encoding="utf-8").splitlines()
-    made = next(iter(sorted(folder.glob("out*"))), None)
-    after = made.read_text(encoding="utf-8").splitlines() if made is not None else before
-    findings = [
-        (int(match[1]), match[2])
-        for line in (folder / "findings.txt").read_text(encoding="utf-8").splitlines()
-        if (match := re.match(r"(\d+):\d+: KP\d+ \w+: (.*)", line))
-    ]
+    out = next(iter(sorted(folder.glob("out*"))), source)
+    after = (out.read_text(encoding="utf-8") if made is None else made).splitlines()
+    findings = _findings(folder, source.name)
     language = LANGUAGES[source.suffix]
     groups = _groups(before, after)
     # A build file keeps its line and gets a condition around it: there the lines beside the finding are new.
-    for reach in (0, 1):
+    # A definition that is left out on ROCm has the new lines a little further away.
+    for reach in (0, 1, 3):
         for line, message in findings:
             for group in groups:
                 first, last, start, end = group[0][1], group[-1][2], group[0][3], group[-1][4]
@@ -75,13 +80,35 @@ def example(folder: Path) -> dict[str, str]:
                 if is_changed and first < line <= last and max(last - first, end - start) <= MOST_LINES:
                     return _fields(language, before[first:last], after[start:end], message)
     line, message = findings[0]
-    return _fields(language, before[max(0, line - 2) : line + 1], [], message)
+    near = before[max(0, line - 2) : line + 1]
+    match _changes(before, after):
+        case [("insert", _, _, start, end)] if end - start <= MOST_LINES // 2:  # a declaration at the top
+            return _fields(language, near, [*after[start:end], "...", *near], message)
+    return _fields(language, near, [], message)
+
+
+def _findings(folder: Path, source: str) -> list[tuple[int, str]]:
+    """Lines of the source with what was found there: by a rule, or, for a repair, by the compiler."""
+    complaints = folder / "complaints.json"
+    if complaints.is_file():
+        rounds = json.loads(complaints.read_text(encoding="utf-8"))["rounds"]
+        return [(spot["line"], one["text"]) for one in rounds for spot in one["spots"] if spot["path"] == source]
+    return [
+        (int(match[1]), match[2])
+        for line in (folder / "findings.txt").read_text(encoding="utf-8").splitlines()
+        if (match := re.match(r"(\d+):\d+: KP\d+ \w+: (.*)", line))
+    ]
 
 
 def _groups(before: list[str], after: list[str]) -> list[list[tuple[str, int, int, int, int]]]:
-    """Groups of changed lines, with a line around each, then without. The caller takes the first that fits."""
+    """Groups of changed lines, with a line around each, without, then with three. The caller takes what fits first."""
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    return [group for context in (1, 0) for group in matcher.get_grouped_opcodes(context)]
+    return [group for context in (1, 0, 3) for group in matcher.get_grouped_opcodes(context)]
+
+
+def _changes(before: list[str], after: list[str]) -> list[tuple[str, int, int, int, int]]:
+    codes = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [code for code in codes if code[0] != "equal"]
 
 
 def _fields(language: str, before: list[str], after: list[str], message: str) -> dict[str, str]:

@@ -13,6 +13,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from kernel_pytorch.version import VERSION  # noqa: E402
+
 RULES = ROOT / "src" / "kernel_pytorch" / "port" / "rules"
 FIXTURES = ROOT / "tests" / "port" / "rules"
 # The folder of a rule is the kind of file it reads.
@@ -34,6 +38,7 @@ What:
 Why:
 Fix:
 Source:
+Since: {version}
 """
 
 from __future__ import annotations
@@ -68,6 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     module = RULES / FOLDERS[args.language] / f"{stem}.py"
     parameter, imported = KINDS[args.language]
     names = {
+        "version": VERSION,
         "title": args.slug.replace("-", " "),
         "code": args.code,
         "slug": args.slug,

@@ -388,6 +388,23 @@ def test_makefile_twin(project: Path, tmp_path: Path) -> None:
     assert "nvcc -O3" not in twin
 
 
+def test_makefile_twin_of_the_layout_that_kpt_chooses(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    makefile = "sum: kernels/sum.cu\n\tnvcc -O3 -arch=sm_80 -o $@ $<\n"
+    (project / "Makefile").write_text(makefile)
+    out = tmp_path / "ported"
+    main(["port", str(project), "--out", str(out), "--no-build"])
+    assert "layout single-source" in capsys.readouterr().err
+    assert (out / "Makefile").read_text() == makefile
+    twin = (out / "Makefile.hip").read_text()
+    assert "sum: kernels/sum.cu\n\thipcc -DUSE_ROCM -O3 --offload-arch=$(HIP_ARCH) -o $@ $<\n" in twin
+    assert main(["verify", str(out), "--isolation", "--old", str(project)]) == 0
+    # A second run finds the twin and writes nothing.
+    main(["port", str(out), "--write", "--no-build"])
+    assert "0 files written" in capsys.readouterr().err
+
+
 def test_a_copy_keeps_links_to_folders(tmp_path: Path) -> None:
     (tmp_path / "old" / "extensions").mkdir(parents=True)
     (tmp_path / "old" / "extensions" / "a.py").write_text("x = 1\n")

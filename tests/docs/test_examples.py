@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from examples import demo
 from kernel_pytorch.cli.main import parser_for, verb_summaries
 from tests.docs.blocks import ROOT, RUN, Block, Command, blocks, commands, first_missing, pages
 
@@ -138,6 +139,31 @@ def parses(line: str) -> None:
     words = words[: next((at for at, word in enumerate(words) if word in (">", "|", "||", "&&")), len(words))]
     assert words[1] in verb_summaries(), line
     parser_for(words[1]).parse_args(words[2:])
+
+
+def spoken(page: Path) -> list[str]:
+    """Commands within sentences and tables; those with a placeholder for several things are left out."""
+    text = re.sub(r"^```.*?^```[ \t]*$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    found = {" ".join(line.split()) for line in re.findall(r"`(kpt [a-z][^`]*)`", text)}
+    return sorted(line for line in found if not re.search(r"[|\[<]|\.\.\.", line))
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if spoken(page)], ids=lambda page: page.stem)
+def test_commands_within_sentences_are_ones_that_kpt_takes(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line in spoken(page):
+        try:
+            parses(line)
+        except SystemExit:  # a sentence may leave the path out; an option that is not there is wrong
+            assert "the following arguments are required" in capsys.readouterr().err, line
+
+
+def test_every_step_of_the_demo_is_one_that_kpt_takes() -> None:
+    for step in demo.STEPS:
+        parses(shlex.join(["kpt", *step.arguments]))
+    asked = [line.split("  ")[1] for line in demo.ENDING.splitlines() if line.startswith(f"  {demo.KPT}")]
+    assert len(asked) == 3
+    for line in asked:
+        parses(line.replace(str(demo.KPT), "kpt"))
 
 
 def test_there_is_something_to_run() -> None:

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from kernel_pytorch.core import pages
 from kernel_pytorch.core.pages import SECTIONS, Page, all_pages, page
 from kernel_pytorch.doctor.run import LoadedCheck, all_checks
 
@@ -91,3 +92,34 @@ def test_an_example_is_the_first_change_that_a_rule_makes(tmp_path: Path) -> Non
     found = module.example(folder)
     assert found["after"] == "if x:\n    return new(x)\nreturn x"
     assert found["message"] == "second"  # the first one's line is not changed
+
+
+def test_every_edit_that_fits_is_shown_before_and_after() -> None:
+    """A rule or a repair that edits shows what becomes of its fixture; three define whole libraries, one a module."""
+    folders = [folder.name[:5].upper() for root in generator().FIXTURES for folder in root.glob("kp[0-9]*_*")]
+    assert set(folders) <= {code for code, found in all_pages().items() if found.example is not None}
+    without = {code for code in folders if (found := page(code)) and found.example and not found.example.after}
+    edits = {code for code in without if (found := page(code)) and found.safety != "manual"}
+    assert edits == {"KP234", "KP258", "KP321", "KP701"}
+
+
+def test_a_page_says_who_makes_the_change_and_since_when() -> None:
+    found = page("KP301")
+    assert found is not None and found.plain()["Since"] == "0.1.0"
+    assert found.text().splitlines()[:3] == ["KP301 narrow-mask-argument", found.title, "automatic, since 0.1.0"]
+    assert f"{found.title}\n\n*Automatic, since 0.1.0*\n" in found.markdown()
+    check = page("KP101")
+    assert check is not None and check.summary == "since 0.1.0"  # a check of doctor's edits nothing
+
+
+def test_a_later_code_names_its_version(tmp_path: Path) -> None:
+    file = tmp_path / "kp998_a_rule.py"
+    file.write_text('"""A title\n\nWhat: a\nWhy: b\nFix: c\nSource: d\nSince: 0.2.0\n"""\n')
+    found = pages._read(file, {}, "port/rules")
+    assert found.since == "0.2.0" and tuple(found.sections) == SECTIONS
+
+
+def test_a_file_of_a_public_repository_is_a_link() -> None:
+    text = "a/b_c.py in owner/repo (function); see x/y.h, ROCm 7.2"
+    made = "[a/b_c.py in owner/repo](https://github.com/owner/repo/blob/HEAD/a/b_c.py) (function); see x/y.h, ROCm 7.2"
+    assert pages.linked(text) == made

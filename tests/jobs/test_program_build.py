@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.cli.main import main
-from kernel_pytorch.jobs.program_build import calls_cuda
+from kernel_pytorch.jobs.program_build import _build_problem, calls_cuda
+from kernel_pytorch.toolchain.compile import CompileFailed
 
 KERNEL = """\
 __global__ void fill(int *p) { p[threadIdx.x] = threadIdx.x; }
@@ -79,3 +80,20 @@ def test_a_c_file_beside_kernels_is_compiled_as_c(tmp_path: Path, capfd: pytest.
     (tmp_path / "devices.c").write_text(IN_C)
     assert main(["emulate", str(tmp_path / "kernel.cu"), str(tmp_path / "devices.c"), "--gpu", "mi300x"]) == 0
     assert "1 device" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("stderr", "hint"),
+    [
+        ("rand.cu:(.text+0x19): undefined reference to `hiprandCreateGenerator'", "add: -l hiprand"),
+        (
+            "ld.lld: error: undefined symbol: hipblasCreate\nld.lld: error: undefined symbol: hipfftPlan1d",
+            "add: -l hipblas -l hipfft",
+        ),
+        ("ld.lld: error: undefined symbol: own_function", ""),
+    ],
+)
+def test_a_library_that_the_linker_misses_is_named(stderr: str, hint: str) -> None:
+    said = _build_problem([Path("rand.cu")], "gfx942", CompileFailed((), stderr, ("ld",)))
+    assert said.startswith("rand.cu does not build for gfx942:\n")
+    assert said.endswith(hint) if hint else "-l " not in said

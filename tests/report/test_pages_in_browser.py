@@ -1,24 +1,36 @@
 """The pages in a real browser: they open without an error or a request, filter, and fit in dark and light and on paper.
 
-Needs Chromium (Debian's `chromium` package) and `pip install playwright`; skipped, with the reason, where they are not.
+Needs Chromium or Chrome (Debian's `chromium` package) and playwright (`make browser`); skipped, with the reason, where
+they are not.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytest.importorskip("jinja2")
-playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright to try the pages in a browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="no playwright to try the pages in a browser: make browser"
+)
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status  # noqa: E402
 from kernel_pytorch.jobs.verify import Verification  # noqa: E402
+from kernel_pytorch.perf.inspect.view import Inspection, LaunchStep  # noqa: E402
+from kernel_pytorch.port.phases import Phase, effort  # noqa: E402
+from kernel_pytorch.report.html import to_html  # noqa: E402
+from kernel_pytorch.report.inspect_html import inspection_page  # noqa: E402
+from kernel_pytorch.report.optimize_html import to_html as optimize_page  # noqa: E402
+from kernel_pytorch.report.port_report import PortReport  # noqa: E402
 from kernel_pytorch.report.verify_page import verify_page  # noqa: E402
 from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid  # noqa: E402
+from tests.perf.inspect.test_judgement import KERNEL, view  # noqa: E402
+from tests.report.test_optimize_report import LEDGER  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
@@ -80,10 +92,57 @@ def test_five_thousand_findings_are_filtered_by_words(page: Any) -> None:
     assert page.locator("#count").inner_text() == "5000 of 5000"
 
 
+def port_page() -> str:
+    findings = tuple(
+        Finding("KP601", f"a_folder_with_a_long_name/another_folder_with_a_long_name/file{i}.py", i + 1, 1, "x " * 60)
+        for i in range(3)
+    )
+    patch = Patch("a.cu", b"int x;\n" + b"y" * 200 + b"\n", b"#if A\nint z;\n#endif\nint x;\n" + b"y" * 200 + b"\n")
+    checks = tuple(CheckResult(f"build {name}.cu for gfx942", Status.NOT_RUN, "no torch") for name in "abcde")
+    phases = (Phase(1, "ROCm detection and flags", True, "96 Python files, 13 files with CUDA code"),)
+    files = {"python": 96, "cuda": 13}
+    return to_html(
+        PortReport("port", "project", "1", files, phases, effort(findings), findings, patches=(patch,), checks=checks)
+    )
+
+
+def inspect_page() -> str:
+    name = "triton_per_fused_add_addmm_native_layer_norm_" + "x" * 60
+    step = LaunchStep("triton", name, 0, ("64x1024", "1024x256"), "fp32", best_us=0.03, limiter="launch", expected_us=1)
+    return inspection_page(Inspection("model.py:make", (view(replace(KERNEL, name=name), steps=(step,)),), ()))
+
+
+PAGES = {
+    "verify": lambda: verify_page(many_findings(50)),
+    "port": port_page,
+    "inspect": inspect_page,
+    "optimize": lambda: optimize_page(LEDGER),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_fits_a_phone(browser: Any, tmp_path: Path, name: str) -> None:
+    """Nothing is cut off at 390 pixels, and figures and words stay whole."""
+    path = tmp_path / "page.html"
+    path.write_text(PAGES[name](), encoding="utf-8")
+    phone = browser.new_page(viewport={"width": 390, "height": 800})
+    phone.goto(path.as_uri())
+    phone.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    assert phone.evaluate("document.documentElement.scrollWidth") == 390
+    # Text that is broken over two lines has two boxes.
+    broken = """[...document.querySelectorAll('td.n')].filter(one => {
+        const text = document.createRange();
+        text.selectNodeContents(one);
+        return /^[-\\d.,]+$/.test(one.textContent.trim()) && text.getClientRects().length > 1;
+    }).map(one => one.textContent)"""
+    assert phone.evaluate(broken) == []
+    phone.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_line_runs_out_of_the_page(page: Any, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
-    for width in (480, 1280):
+    for width in (390, 480, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width + 1
 

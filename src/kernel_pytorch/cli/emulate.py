@@ -3,6 +3,7 @@
     kpt emulate saxpy.hip --gpu mi300x                 build for that GPU and run it
     kpt emulate reduce.cu --gpu mi300x -- 1000 7       CUDA is ported first; what follows `--` goes to the program
     kpt emulate ./a.out --gpu rx7900xtx                an executable that carries code for that GPU
+    kpt emulate --gpu mi300x -- python script.py       any program that loads HIP's libraries, now or later
     kpt emulate reduce.cu --compare rx7900xtx,mi300x   run at wave 32 and at wave 64 and compare
     kpt emulate reduce.hip --check memory,races        find faults that hardware hides
     kpt emulate reduce.hip --profile                   instructions, divergence, coalescing, hot source lines
@@ -42,7 +43,11 @@ _A_DAY_S = 86_400.0  # a person at a breakpoint is no kernel without progress
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `kpt emulate`."""
     parser.add_argument(
-        "files", nargs="+", type=Path, metavar="PROGRAM", help=".hip or .cu sources, an executable, or a .hsaco"
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="PROGRAM",
+        help=".hip or .cu sources, an executable, or a .hsaco; none: the command after `--` is run",
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
@@ -93,6 +98,8 @@ def run(args: argparse.Namespace) -> int:
     """Build where needed, run, report."""
     from kernel_pytorch.jobs.emulate import emulate, source_files
 
+    if not args.files:
+        return _any_program(args)
     source_files(args.files)
     if any(path.suffix == ".hsaco" for path in args.files):
         return _translate_only(args)
@@ -115,6 +122,23 @@ def run(args: argparse.Namespace) -> int:
     _print(args, result)
     if any(result.differences.values()) and not args.json:
         _print_suspects(args)
+    return 0 if result.ok else 1
+
+
+def _any_program(args: argparse.Namespace) -> int:
+    """The command after `--`. What it loads is its own affair, so that every library has to be there."""
+    from kernel_pytorch.jobs.emulate import emulate_command
+
+    if not args.arguments:
+        raise UsageError("no program: give sources or an executable, or a command after `--`")
+    given = {"--source": args.source, "--untranslated": args.untranslated, "-I": args.include_dirs, "-D": args.defines}
+    for name, value in {**given, "-l": args.libraries, "-O": args.optimization}.items():
+        if value:
+            raise UsageError(f"{name} is for programs that are built here: {args.arguments[0]} is run as it is")
+    names = [name.strip() for name in args.compare.split(",")] if args.compare else [args.gpu or DEFAULT_GPU]
+    echo = not (args.json or args.compare)
+    result = emulate_command(args.arguments, gpus=names, settings=_settings(args), echo=echo, progress=_say)
+    _print(args, result)
     return 0 if result.ok else 1
 
 

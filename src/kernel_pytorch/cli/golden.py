@@ -71,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _mode_argument(check)
     check.add_argument("--no-referee", action="store_true", help="do not run the float64 referee on the CPU")
     check.add_argument("--plot", type=Path, metavar="FILE.svg", help="write the error by depth as a picture")
+    check.add_argument(
+        "--html", type=Path, metavar="FILE", help="also write a page: what differs, the picture, all events"
+    )
     show = actions.add_parser("show", help="what a record holds")
     show.add_argument("folder", type=Path, metavar="DIR", help="a golden record")
     compare = actions.add_parser("compare", help="two records of programs, kernel by kernel")
@@ -198,6 +201,11 @@ def _check(args: argparse.Namespace) -> int:
 
         write_error_plot(results, args.plot)
         _say(f"error by depth: {args.plot}")
+    if args.html is not None:
+        from kernel_pytorch.report.golden_html import write_golden_page
+
+        write_golden_page(results, args.html)
+        _say(f"page: {args.html}")
     if args.json:
         print(json.dumps([{"ok": one.ok, **to_plain(one)} for one in results]))
     else:

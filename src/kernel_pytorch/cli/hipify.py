@@ -72,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs `kpt hipify`."""
     from kernel_pytorch.core.errors import UsageError
     from kernel_pytorch.core.standard_streams import write_bytes
+    from kernel_pytorch.core.text_file import is_text
     from kernel_pytorch.jobs.hipify import hipify_file, hipify_tree, write_hipified
     from kernel_pytorch.port.hipify.file import HipifyOptions
 
@@ -89,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
     if several:
         return _report(args, hipify_tree(args.paths, args.output, options, args.include, args.jobs))
     one = hipify_file(args.paths[0], options, args.include)
+    if not is_text(args.paths[0]):
+        raise UsageError(f"{args.paths[0]}: not a text file: there is nothing to translate")
     if args.output is not None:
         write_hipified(one, args.paths[0], args.output)
     elif not args.examine and one.data is not None:

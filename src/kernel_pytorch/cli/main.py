@@ -20,7 +20,9 @@ from typing import Any
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
+from kernel_pytorch.core.given_path import file_problem
 from kernel_pytorch.core.optional_packages import pip_install
+from kernel_pytorch.core.printable import has_controls, on_one_line
 from kernel_pytorch.core.standard_streams import NO_ROOM, finish, not_arrived, prepare_streams, say
 from kernel_pytorch.version import VERSION
 
@@ -67,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with ended_by_signals():
             return finish(_run(arguments))
     except (UsageError, AMDBackendError) as error:
-        say(f"kpt: {error}")
+        say(_on_one_line(f"kpt: {error}", arguments))
         return EXIT_USAGE
     except ModuleNotFoundError as error:
         if error.name not in OPTIONAL:
@@ -76,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_USAGE
     except OSError as error:
         if error.filename is not None:  # a file that cannot be read or written is the user's to look after
-            say(f"kpt: {error.filename}: {error.strerror}")
+            say(_on_one_line(f"kpt: {file_problem(error)}", arguments))
             return EXIT_USAGE
         if isinstance(error, BrokenPipeError) or error.errno in NO_ROOM:
             return not_arrived(error)
@@ -86,6 +88,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + getattr(error, "number", 2)
     except Exception as error:
         return _internal_error(error, shows_trace)
+
+
+def _on_one_line(message: str, arguments: Sequence[str]) -> str:
+    """A message may have lines; a name that was typed has none, whatever characters it holds."""
+    for word in filter(has_controls, arguments):
+        message = message.replace(word, on_one_line(word))
+    return message
 
 
 def _internal_error(error: Exception, shows_trace: bool) -> int:

@@ -181,6 +181,7 @@ def _write_html(args: argparse.Namespace, result: PortResult) -> None:
 
 def _talk(args: argparse.Namespace, result: PortResult) -> None:
     from kernel_pytorch.port.layouts import layout_named
+    from kernel_pytorch.report.check_groups import check_groups
 
     out = sys.stderr
     verb = "written" if args.write or args.out else "to write (--write or --out DIR)"
@@ -192,8 +193,8 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     print(f"{args.path}: {counted(len(result.patches), 'file')} {verb}, layout {result.layout}; {proof}", file=out)
     for verdict in result.refused:
         print(f"left as it was, not proven: {verdict}", file=out)
-    for check in result.install.checks:
-        print(f"install, {check.check}: {check.status.value.replace('_', ' ')}: {check.detail}", file=out)
+    for group in check_groups(result.install.checks):
+        print(f"install, {group.title}: {group.status.value.replace('_', ' ')}: {group.detail}", file=out)
     if result.install.needs:
         print(f"install not tried: {result.install.needs}", file=out)
     counts = Counter(check.status.value for check in result.checks)
@@ -203,9 +204,9 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
             f"not built {counts['not_run']}",
             file=out,
         )
-    for check in result.checks:
-        if check.status.value != "pass":
-            print(f"  {check.check}: {check.detail}", file=out)
+    for group in check_groups(result.checks):
+        if group.status.value != "pass":
+            print(f"  {group.title}: {group.detail}", file=out)
     left, held = len(result.left), len(result.held)
     print(
         f"left for a person: {counted(left, 'finding')}; held for a review: {held} (`kpt port --json` lists them)",

@@ -27,13 +27,42 @@ SUMMARY = "where the time goes, how far from the roofline, what to do about it"
 
 BIG_FILE = 20 << 20
 
+HOW = """\
+Recording on an AMD machine. Warm up first: the first calls compile and tune.
+
+A torch model, with operators and shapes (expected times and the roofline need shapes):
+  with torch.profiler.profile(record_shapes=True, with_stack=False) as recorded:
+      for _ in range(3): model(*inputs)
+  recorded.export_chrome_trace("trace.json.gz")
+  kpt profile trace.json.gz
+
+Any program, its kernels, copies and HIP calls:
+  rocprofv3 --sys-trace -d recording -- ./program
+  kpt profile recording/*/*_results.db
+
+Hardware counters. A GPU counts a few at a time; each --pmc group is a run of its own, so the program must do the same
+each time. `rocprofv3-avail list --pmc` shows what a GPU has:
+  rocprofv3 --pmc SQ_WAVES SQ_INSTS_VALU SQ_INSTS_VMEM_RD SQ_INSTS_VMEM_WR -d counters/1 -f csv -- ./program
+  rocprofv3 --pmc SQ_LDS_BANK_CONFLICT SQ_LDS_IDX_ACTIVE OccupancyPercent -d counters/2 -f csv -- ./program
+  rocprofv3 --pmc TCC_HIT_sum TCC_MISS_sum -d counters/3 -f csv -- ./program
+  rocprofv3 --pmc TCP_TOTAL_CACHE_ACCESSES_sum TCP_TCC_READ_REQ_sum -d counters/4 -f csv -- ./program
+  rocprofv3 --pmc FETCH_SIZE -d counters/5 -f csv -- ./program
+  rocprofv3 --pmc WRITE_SIZE -d counters/6 -f csv -- ./program
+  rocprofv3 --pmc MfmaUtil VALUBusy -d counters/7 -f csv -- ./program
+  kpt profile counters --gpu mi300x
+
+All of it by ROCm Compute Profiler (was Omniperf), which runs the program some ten times:
+  rocprof-compute profile -n mine -- ./program
+  kpt profile workloads/mine --gpu mi300x"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Defines the options."""
-    parser.add_argument("what", nargs="+", metavar="TARGET|TRACE|ROCPROF", help="see above; `compare A B` for two")
+    parser.add_argument("what", nargs="*", metavar="TARGET|TRACE|ROCPROF", help="see above; `compare A B` for two")
     parser.add_argument(
         "--gpu", metavar="NAME", help="the GPU the recording is of (mi300x, h200 ...), for the roofline"
     )
+    parser.add_argument("--how", action="store_true", help="print how to record on an AMD machine, counters included")
     parser.add_argument("--measure-peaks", action="store_true", help="measure this GPU's achievable rates first")
     parser.add_argument(
         "--warmup", type=int, default=5, metavar="N", help="calls before recording a target (default 5)"
@@ -62,6 +91,13 @@ def run(args: argparse.Namespace) -> int:
     """Runs the verb."""
     from kernel_pytorch.core.findings import to_json
 
+    if args.how:
+        print(HOW)
+        return 0
+    if not args.what:
+        raise UsageError(
+            "nothing to profile: give a target, a trace or a folder; `kpt profile --how` says how to record"
+        )
     if args.what[0] in ("compare", "diff"):  # `diff` is its older name
         return _diff(args)
     if len(args.what) != 1:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Status, finding_json, to_plain
+from kernel_pytorch.core.given_path import require_folder
 from kernel_pytorch.verify.levels import LEVELS, MEANING
 
 if TYPE_CHECKING:
@@ -71,8 +72,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--nvcc-flags only makes sense with --nvcc")
     if args.old is not None and (args.base or args.head):
         raise UsageError("--old compares folders, --base and --head revisions: give one or the other")
-    if not args.path.is_dir():
-        raise UsageError(f"{args.path}: no such folder")
+    require_folder(args.path, "name the project's folder")
     if args.isolation:
         return _isolation_only(args)
     if args.head or args.nvcc:
@@ -128,13 +128,15 @@ def _levels(args: argparse.Namespace) -> Sequence[str]:
 
 
 def _print(done: Verification, verbose: bool) -> None:
+    from kernel_pytorch.report.check_groups import check_groups
+
     for level in done.pyramid.levels:
         print(f"{level.level:<10} {level.status.value.replace('_', ' '):<8} {MEANING[level.level]}")
         if level.needs:
             print(f"           to run it: {level.needs}")
-        for check in level.checks:
-            if verbose or check.status is not Status.PASS:
-                print(f"           {check.status.value.replace('_', ' ')}: {check.check}: {check.detail}")
+        for group in check_groups(level.checks):
+            if verbose or group.status is not Status.PASS:
+                print(f"           {group.status.value.replace('_', ' ')}: {group.title}: {group.detail}")
     print(done.where_it_ran)
 
 

@@ -20,6 +20,8 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("doctor/checks", "port/rules", "port/repairs", "verify/findings")
 SECTIONS = ("What", "Why", "Fix", "Source")
+SINCE = "Since"  # in the docstring of a code that came after the first version: "Since: 0.2.0"
+FIRST_VERSION = "0.1.0"
 EXAMPLES = "page_examples.json"
 
 # The first digit of a code, and what its hundred is about. Codes are never used twice.
@@ -68,7 +70,8 @@ class Example:
 class Page:
     """One page. `sections` maps What, Why, Fix and Source to their text.
 
-    `safety` is automatic, review or manual; empty where the code names no edit (a check of doctor's).
+    `safety` is automatic, review or manual; empty where the code names no edit (a check of doctor's). `since` is the
+    version that brought the code.
     """
 
     code: str
@@ -77,10 +80,16 @@ class Page:
     sections: Mapping[str, str] = field(hash=False)
     safety: str = ""
     example: Example | None = None
+    since: str = ""
+
+    @property
+    def summary(self) -> str:
+        """How far kpt changes it, and since which version: "automatic, since 0.1.0". Empty for a user's own rule."""
+        return ", ".join(filter(None, [self.safety, f"since {self.since}" if self.since else ""]))
 
     def text(self) -> str:
         """The page for a terminal."""
-        parts = [f"{self.code} {self.name}", self.title, ""]
+        parts = [f"{self.code} {self.name}", self.title, *([self.summary] if self.summary else []), ""]
         for name, body in self._parts():
             parts.append(f"{name}: {self.example.text() if self.example and name == 'Example' else body}\n")
         return "\n".join(parts).rstrip() + "\n"
@@ -88,6 +97,8 @@ class Page:
     def markdown(self) -> str:
         """The page for docs/rules."""
         parts = [f"# {self.code} {self.name}", "", escaped(self.title), ""]
+        if self.summary:
+            parts += [f"*{self.summary.capitalize()}*", ""]
         for name, body in self._parts():
             if self.example and name == "Example":
                 shown = self.example.markdown()
@@ -101,6 +112,8 @@ class Page:
         plain = {"code": self.code, "name": self.name, "title": self.title, **self.sections}
         if self.safety:
             plain["Safety"] = self.safety
+        if self.since:
+            plain[SINCE] = self.since
         if self.example is not None:
             plain |= {"Before": self.example.before, "After": self.example.after, "Message": self.example.message}
         return plain
@@ -148,7 +161,7 @@ def _read(path: Path, examples: Mapping[str, Example], folder: str) -> Page:
     sections: dict[str, str] = {}
     current = ""
     for line in rest.splitlines():
-        match = re.match(rf"({'|'.join(SECTIONS)}):\s*(.*)", line)
+        match = re.match(rf"({'|'.join((*SECTIONS, SINCE))}):\s*(.*)", line)
         if match:
             current, text = match.groups()
             sections[current] = text
@@ -156,7 +169,9 @@ def _read(path: Path, examples: Mapping[str, Example], folder: str) -> Page:
             sections[current] += "\n" + line.strip()
     # A repair is made only where the proof holds and the compiler takes it.
     safety = _safety(tree) if folder == "port/rules" else SAFETY["SAFE"][0] if folder == "port/repairs" else ""
-    return Page(code.upper(), name.replace("_", "-"), title.strip(), sections, safety, examples.get(code.upper()))
+    since = sections.pop(SINCE, FIRST_VERSION)
+    example = examples.get(code.upper())
+    return Page(code.upper(), name.replace("_", "-"), title.strip(), sections, safety, example, since)
 
 
 def _safety(tree: ast.Module) -> str:
@@ -193,13 +208,18 @@ def escaped(text: str) -> str:
 
 
 def linked(text: str) -> str:
-    """Sources as Markdown: addresses and `owner/repository#number` become links."""
-    pieces = re.split(r"(https://[^\s;,()]+[^\s;,().]|\b[\w.-]+/[\w.-]+#\d+)", text)
+    """Sources as Markdown: addresses, `owner/repository#number` and `file in owner/repository` become links."""
+    pieces = re.split(
+        r"(https://[^\s;,()]+[^\s;,().]|\b[\w.-]+/[\w.-]+#\d+|\b[\w./-]+\.\w+ in [\w.-]+/[\w-]+(?![\w/]))", text
+    )
     for place, piece in enumerate(pieces):
         if place % 2 == 0:
             pieces[place] = escaped(piece)
         elif piece.startswith("https://"):
             pieces[place] = f"<{piece}>"
+        elif " in " in piece:
+            file, _, repository = piece.partition(" in ")
+            pieces[place] = f"[{escaped(piece)}](https://github.com/{repository}/blob/HEAD/{file})"
         else:
             repository, _, number = piece.partition("#")
             pieces[place] = f"[{piece}](https://github.com/{repository}/issues/{number})"

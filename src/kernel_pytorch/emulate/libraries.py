@@ -15,7 +15,7 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from pathlib import Path
 from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.first_build import first_build
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.core.whole_file import unfinished
@@ -52,30 +53,38 @@ class Library:
     defines: tuple[str, ...] = ()
     symbols: str = ""
     blas: bool = False
+    before: tuple[int, ...] = ()  # versions that ROCm 6 had and that programs may still be linked against
 
     @property
     def soname(self) -> str:
         return f"lib{self.name}.so.{self.version}"
 
+    @property
+    def file_names(self) -> tuple[str, ...]:
+        """Every name by which a program may ask for it."""
+        return self.soname, *(f"lib{self.name}.so.{one}" for one in self.before), f"lib{self.name}.so"
+
 
 LIBRARIES = (
     Library("hipblas", 3, 7, ("blas/hipblas.cpp", "blas/hipblas_ex.cpp", "blas/level1_ex.cpp",
-                              "blas/hipblas_lapack.cpp"), defines=("-DKPT_HIPBLAS",), blas=True),
-    Library("rocblas", 5, 2, ("blas/rocblas.cpp", "blas/rocblas_ex.cpp", "blas/level1_ex.cpp"), blas=True),
+                              "blas/hipblas_lapack.cpp"), defines=("-DKPT_HIPBLAS",), blas=True, before=(2,)),
+    Library("rocblas", 5, 2, ("blas/rocblas.cpp", "blas/rocblas_ex.cpp", "blas/level1_ex.cpp"), blas=True,
+            before=(4,)),
     Library("hipsparse", 4, 10, ("sparse/descriptors.cpp", "sparse/generic.cpp", "sparse/product.cpp",
-                                 "sparse/typed.cpp", "sparse/convert.cpp")),
+                                 "sparse/typed.cpp", "sparse/convert.cpp"), before=(1,)),
     Library("rocsparse", 1, 2, ("sparse/rocsparse.cpp", "sparse/descriptors.cpp", "sparse/generic.cpp",
                                 "sparse/typed.cpp", "sparse/convert.cpp")),
-    Library("hipblaslt", 1, 7, ("blaslt/hipblaslt.cpp",)),
+    Library("hipblaslt", 1, 7, ("blaslt/hipblaslt.cpp",), before=(0,)),
     Library("hipfft", 0, 14, ("fft/hipfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
     Library("hiprand", 1, 1000, ("rand/api.cpp", "rand/generator.cpp", "rand/engines.cpp"), defines=("-DKPT_HIPRAND",)),
     Library("rocrand", 1, 108, ("rand/api.cpp", "rand/generator.cpp", "rand/engines.cpp")),
-    Library("hipsolver", 1, 7, ("solver/hipsolver.cpp",)),
+    Library("hipsolver", 1, 7, ("solver/hipsolver.cpp",), before=(0,)),
     Library("rocsolver", 0, 2, ("solver/rocsolver.cpp",)),
     Library("rccl", 1, 5, ("rccl/rccl.cpp",)),
     Library("MIOpen", 1, 6, ("miopen/miopen.cpp",), symbols="miopen"),
     Library("roctx64", 4, 0, ("tools/roctx.cpp",), symbols="roctx"),
-    Library("rocm_smi64", 7, 2, ("tools/rocm_smi.cpp",), symbols="rocm_smi"),
+    Library("rocm_smi64", 7, 2, ("tools/rocm_smi.cpp",), symbols="rocm_smi", before=(1, 6)),
+    Library("roctracer64", 4, -1, ("tools/roctracer.cpp",), symbols="roctracer"),
     Library("rocfft", 0, 1, ("fft/rocfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
 )  # fmt: skip
 
@@ -96,7 +105,7 @@ def library_directory(needed: Sequence[str] | None = None, cache: Path | None = 
             with one_builder(built[library]):
                 if not (built[library] / library.soname).exists():
                     build_library(library, built[library], compiler)
-        for name in (library.soname, f"lib{library.name}.so"):
+        for name in library.file_names:
             # Another process may be doing the same: a rename is atomic, and both results are the same.
             link = unfinished(directory / name)
             link.symlink_to(built[library] / library.soname)
@@ -108,6 +117,11 @@ def needed_libraries(executable: Path) -> tuple[str, ...]:
     """Sonames of the stand-ins that a program names anywhere: linked against, or loaded while it runs."""
     image = executable.read_bytes()
     return tuple(library.soname for library in LIBRARIES if f"lib{library.name}.so".encode() in image)
+
+
+def libraries_with(functions: Collection[str]) -> tuple[str, ...]:
+    """The libraries that have one of these functions, as -l names them."""
+    return tuple(library.name for library in LIBRARIES if not set(declared_names(library)).isdisjoint(functions))
 
 
 def host_cxx() -> tuple[str, ...]:
@@ -148,9 +162,12 @@ def build_library(library: Library, directory: Path, compiler: Sequence[str]) ->
             sources.append(work / name)
         blas = f'-DKPT_BLAS_PATH="{host_blas() or ""}"'
         command = [*compiler, *FLAGS, *library.defines, blas, f"-I{NATIVE}", f"-I{NATIVE / 'blas'}"]
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            store = directory.parent / "library-objects"
-            objects = list(pool.map(lambda source: _object(source, command, store), sources))
+        store = directory.parent / "library-objects"
+        with (
+            first_build(f"the CPU's {library.name}", len(sources), directory) as part_done,
+            ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool,
+        ):
+            objects = list(pool.map(lambda source: _object(source, command, store, part_done), sources))
         made, exports = work / library.soname, work / "exports.map"
         # Nothing but the real library's names: the stand-ins share C++ code that differs in status codes.
         exports.write_text(f"{{ global: {'; '.join(declared_names(library))}; local: *; }};\n")
@@ -197,7 +214,7 @@ def _identity(library: Library, compiler: Sequence[str]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _object(source: Path, command: Sequence[str], store: Path) -> Path:
+def _object(source: Path, command: Sequence[str], store: Path, done: Callable[[], None]) -> Path:
     """A source compiled. Stand-ins have sources in common: one that is compiled with the same flags serves them all."""
     digest = hashlib.sha256("\0".join(command).encode() + _with_includes(source.parent, source.read_text()))
     target = store / f"{source.stem}-{digest.hexdigest()[:24]}.o"
@@ -206,6 +223,7 @@ def _object(source: Path, command: Sequence[str], store: Path) -> Path:
             made = unfinished(target)
             _run([*command, "-c", str(source), "-o", str(made)])
             made.replace(target)
+    done()
     return target
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 
 from kernel_pytorch.emulate.libraries import library_directory
 from kernel_pytorch.emulate.runtime_build import runtime_directory
-from kernel_pytorch.emulate.translate import translate_module
+from kernel_pytorch.emulate.translate import keep_assembly, module_cache, translate_module
 from kernel_pytorch.toolchain.compile import CompileOptions
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.program import Program, build_program
+
+# More of them are translated when they are launched: a library of templates has hundreds, and a program runs a few.
+_FEW_KERNELS = 8
 
 
 def build_emulated(
@@ -32,6 +35,9 @@ def build_emulated(
         words = [f"-L{library_directory(libraries)}", *(f"-l{name}" for name in libraries), *words]
     program = build_program(sources, target, toolchain, destination, options, words)
     for device in program.device:
-        if ".amdhsa_kernel" in device.assembly:
+        kernels = device.assembly.count(".amdhsa_kernel ")
+        if kernels > _FEW_KERNELS:
+            keep_assembly(device.code_object, device.assembly, module_cache())
+        elif kernels:
             translate_module(device.code_object, device.assembly, build)
     return program

@@ -23,6 +23,7 @@ from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.device_properties import write_device_properties
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
+from kernel_pytorch.emulate.outside import with_rocm
 from kernel_pytorch.emulate.runtime_build import runtime_directory
 from kernel_pytorch.emulate.translate import module_cache
 
@@ -88,32 +89,41 @@ def run_program(
     settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     directory: Path | None = None,
     echo: bool = False,
+    loads_anything: bool = False,
 ) -> Outcome:
-    """Run an executable on the emulated GPU. `echo` lets its output through instead of collecting it."""
+    """Run an executable on the emulated GPU. `echo` lets its output through instead of collecting it.
+
+    `loads_anything`: what libraries the program will want cannot be seen in its file; it gets all of them.
+    """
     if not executable.is_file() or not os.access(executable, os.X_OK):
         raise UsageError(f"{executable}: not an executable file")
     with tempfile.TemporaryDirectory(prefix="kpt-emulate-") as scratch:
         report = Path(scratch) / "report.jsonl"
-        libraries = needed_libraries(executable)
+        libraries = None if loads_anything else needed_libraries(executable)
         environment = emulation_environment(gpu, settings, Path(scratch), report, libraries)
         started = time.monotonic()
-        code, out, err = run_command([str(executable.resolve()), *arguments], environment, settings, directory, echo)
+        # Its own name, not where a link leads: a virtual environment's python is a link.
+        code, out, err = run_command([str(executable.absolute()), *arguments], environment, settings, directory, echo)
         return Outcome(gpu.name, code, out, err, time.monotonic() - started, read_events(report))
 
 
 def emulation_environment(
-    gpu: GPU, settings: RunSettings, scratch: Path, report: Path | None, libraries: Sequence[str] = ()
+    gpu: GPU, settings: RunSettings, scratch: Path, report: Path | None, libraries: Sequence[str] | None = ()
 ) -> Mapping[str, str]:
     """The environment in which a HIP program finds the emulated GPU instead of a real one.
 
-    `libraries` are the math libraries it needs: only those are built.
+    `libraries` are the math libraries it needs: only those are built. None: it may want anything, so that it gets all
+    of them, and ROCm's tools.
     """
     properties = scratch / "gpu.json"
     write_device_properties(gpu, properties, devices=settings.devices)
-    # Directories first: a ROCm of this machine must not be picked up by a program that is meant to be emulated.
+    # Ours first: a ROCm of this machine must not be picked up by a program that is meant to be emulated.
     search = [str(runtime_directory()), str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
+    outside = (
+        dict(os.environ) if libraries is not None else with_rocm(os.environ, scratch / "rocm", gpu, settings.devices)
+    )
     environment = {
-        **os.environ,
+        **outside,
         "LD_LIBRARY_PATH": ":".join(part for part in search if part),
         "KPT_EMULATE_GPU": str(properties),
         "KPT_EMULATE_CACHE": str(module_cache()),

@@ -11,12 +11,13 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache
+from kernel_pytorch.core.first_build import first_build
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.emulate.libraries import host_cxx
 
@@ -59,8 +60,12 @@ def build_runtime(directory: Path, compiler: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory(prefix="kpt-runtime-", dir=directory.parent) as scratch:
         work = Path(scratch)
         (work / "versions.map").write_text(version_script(exported_symbols()))
-        with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-            compiled = list(pool.map(lambda unit: _object(unit[0], unit[1], work, compiler), _units().items()))
+        units = _units()
+        with (
+            first_build("the emulated HIP runtime", len(units), directory) as part_done,
+            ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool,
+        ):
+            compiled = list(pool.map(lambda unit: _object(unit[0], unit[1], work, compiler, part_done), units.items()))
         result = work / "out"
         result.mkdir()
         _link(compiler, compiled, result / RUNTIME_NAMES[-1], work / "versions.map")
@@ -129,10 +134,11 @@ def _units() -> dict[str, str]:
     return {**texts, "stubs": stub_source(exported_symbols())}
 
 
-def _object(name: str, text: str, work: Path, compiler: Sequence[str]) -> Path:
+def _object(name: str, text: str, work: Path, compiler: Sequence[str], done: Callable[[], None]) -> Path:
     source, target = work / f"{name}.cpp", work / f"{name}.o"
     source.write_text(text)
     _run([*compiler, *FLAGS, f"-I{SOURCES}", "-c", str(source), "-o", str(target)])
+    done()
     return target
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.outside import step_outside
 from kernel_pytorch.emulate.translate import keep_assembly
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.elf import ElfError
@@ -74,6 +75,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) < 4:
         print(__doc__, file=sys.stderr)
         return 2
+    step_outside()
     source, out, gpu, name = Path(arguments[0]), Path(arguments[1]), Path(arguments[2]), arguments[3]
     try:
         made = compile_source(source, gpu, name, arguments[4:])

@@ -1,7 +1,7 @@
 """From a code object to a shared library of translated kernels.
 
-`python -m kernel_pytorch.emulate.translate CODE_OBJECT OUT_SO [FLAGS]` does it for a file; FLAGS is a comma list of
-`checked` and `counted`.
+`python -m kernel_pytorch.emulate.translate CODE_OBJECT OUT_SO [FLAGS [KERNEL]]` does it for a file; FLAGS is a comma
+list of `checked` and `counted`, or `plain`; KERNEL is the symbol of the only kernel to translate.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
 from kernel_pytorch.emulate.assembly.disassembly import disassembly
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Function, HardwareRegister, Instruction, Listing
 from kernel_pytorch.emulate.assembly.objdump_text import read_objdump_text
+from kernel_pytorch.emulate.assembly.one_kernel import one_kernel
 from kernel_pytorch.emulate.codegen.emission import KernelShape, TranslationError
 from kernel_pytorch.emulate.codegen.flow import lay_out, reachable
 from kernel_pytorch.emulate.codegen.kernel import kernel_code
@@ -37,6 +38,7 @@ from kernel_pytorch.emulate.host_compiler import (
     host_identity,
 )
 from kernel_pytorch.emulate.isa.table import family
+from kernel_pytorch.emulate.outside import step_outside
 from kernel_pytorch.toolchain.code_object import CodeObject, KernelResources, read_code_object
 from kernel_pytorch.toolchain.elf import ElfFile
 
@@ -85,17 +87,21 @@ def module_name(code_object: bytes, target: str, flags: frozenset[str] = frozens
 
 
 def translate_to_c(
-    code_object: bytes, assembly: str | None = None, flags: frozenset[str] = frozenset(), strict: bool = True
+    code_object: bytes,
+    assembly: str | None = None,
+    flags: frozenset[str] = frozenset(),
+    strict: bool = True,
+    only: str | None = None,
 ) -> Translation:
-    """The C of every kernel of a code object.
+    """The C of every kernel of a code object, or of `only` one of them.
 
     `assembly` is the compiler's text of the same module; without it the code object is disassembled. With `strict`
     the first kernel that cannot be translated raises TranslationError; otherwise such kernels are left out.
     """
     described = read_code_object(code_object)
     elf = ElfFile(code_object)
-    listing = _listing(code_object, assembly, elf, described.target)
-    return _Translator(described, elf, listing, assembly is None, flags).run(strict)
+    listing = _listing(code_object, assembly, elf, described, only)
+    return _Translator(described, elf, listing, assembly is None, flags).run(strict, only)
 
 
 def translate(
@@ -106,9 +112,10 @@ def translate(
     compiler: HostCompiler | None = None,
     keep_c: Path | None = None,
     strict: bool = True,
+    only: str | None = None,
 ) -> Translation:
     """Translate and build `destination`. It appears whole or not at all."""
-    found = translate_to_c(code_object, assembly, flags, strict)
+    found = translate_to_c(code_object, assembly, flags, strict, only)
     compiler = compiler or find_host_compiler()
     defines = [name for flag, name in (("checked", "KPT_CHECK"), ("counted", "KPT_COUNT")) if flag in flags]
     destination.parent.mkdir(parents=True, exist_ok=True)
@@ -157,12 +164,19 @@ def keep_assembly(code_object: bytes, assembly: str, cache: Path) -> None:
     write_whole(path, assembly)
 
 
-def _listing(code_object: bytes, assembly: str | None, elf: ElfFile, target: str) -> Listing:
+def _listing(
+    code_object: bytes, assembly: str | None, elf: ElfFile, described: CodeObject, only: str | None
+) -> Listing:
+    kernels = {kernel.symbol for kernel in described.kernels}
+    if only is not None and only not in kernels:
+        raise TranslationError(f"{only}: no kernel of this code object")
     if assembly is not None:
         return read_compiler_text(assembly)
+    if only is not None:
+        return one_kernel(code_object, elf, described.target, only, kernels)
     sizes = {symbol.name: symbol.size for symbol in elf.symbols()}
     symbols = {symbol.name: symbol.value for symbol in elf.symbols() if symbol.section}
-    return read_objdump_text(disassembly(code_object, target), sizes, symbols)
+    return read_objdump_text(disassembly(code_object, described.target), sizes, symbols)
 
 
 class _Translator:
@@ -180,10 +194,11 @@ class _Translator:
         self.kernels = {kernel.symbol for kernel in described.kernels}
         self.data_functions = self._data_functions(addresses)
 
-    def run(self, strict: bool) -> Translation:
+    def run(self, strict: bool, only: str | None) -> Translation:
         made: list[TranslatedKernel] = []
         refused: list[tuple[str, str]] = []
-        for number, kernel in enumerate(self.described.kernels):
+        wanted = [kernel for kernel in self.described.kernels if only in (None, kernel.symbol)]
+        for number, kernel in enumerate(wanted):
             try:
                 made.append(self._kernel(number, kernel))
             except (TranslationError, AssemblyError) as error:
@@ -263,16 +278,17 @@ def _descriptor_words(elf: ElfFile, symbol: str) -> tuple[int, int, int, int, in
 
 def main(arguments: list[str]) -> int:
     """The command line. The message of a failure goes to stderr; exit status 2."""
-    if len(arguments) not in (2, 3):
-        print("usage: python -m kernel_pytorch.emulate.translate CODE_OBJECT OUT_SO [checked,counted]", file=sys.stderr)
+    if len(arguments) not in (2, 3, 4):
+        print("usage: python -m kernel_pytorch.emulate.translate CODE_OBJECT OUT_SO [FLAGS [KERNEL]]", file=sys.stderr)
         return 2
+    step_outside()
     source, destination = Path(arguments[0]), Path(arguments[1])
     try:
         payload = source.read_bytes()
         flags = build_flags(arguments[2] if len(arguments) > 2 else "")
         kept = destination.parent / f"{hashlib.sha256(payload).hexdigest()}.s"
         assembly = kept.read_text() if kept.is_file() else None
-        translate(payload, destination, assembly, flags)
+        translate(payload, destination, assembly, flags, only=arguments[3] if len(arguments) > 3 else None)
     except (OSError, ValueError, RuntimeError) as error:
         print(f"kpt: {source}: {error}", file=sys.stderr)
         return 2

@@ -6,6 +6,7 @@ hardware.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -91,11 +92,39 @@ def emulate(
             return _run_all(list(zip(programs, chosen, strict=True)), arguments, settings, echo, progress)
 
 
+def emulate_command(
+    command: Sequence[str],
+    *,
+    gpus: Sequence[str] = (DEFAULT_GPU,),
+    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
+    echo: bool = False,
+    progress: Say = say_nothing,
+) -> EmulationResult:
+    """Run any command on each of `gpus`: an interpreter, a test runner, a script. Nothing is built for it.
+
+    What it loads of ROCm, at its start or later, is the emulator's: the runtime and every library. Its kernels are
+    translated when they are launched. Raises UsageError for a command that is not there.
+    """
+    found = shutil.which(command[0])
+    if found is None:
+        raise UsageError(f"{command[0]}: no such program here")
+    program = Path(found)
+    with clear_errors([program]):
+        chosen = [(program, emulated_gpu(name)) for name in gpus]
+        progress("preparing HIP's runtime and libraries; the first time this takes minutes")
+        return _run_all(chosen, command[1:], settings, echo, progress, loads_anything=True)
+
+
 def _run_all(
-    programs: Sequence[tuple[Path, GPU]], arguments: Sequence[str], settings: RunSettings, echo: bool, progress: Say
+    programs: Sequence[tuple[Path, GPU]],
+    arguments: Sequence[str],
+    settings: RunSettings,
+    echo: bool,
+    progress: Say,
+    loads_anything: bool = False,
 ) -> EmulationResult:
     def run(program: Path, gpu: GPU) -> Outcome:
-        return run_on(program, gpu, arguments, settings, echo, progress)
+        return run_on(program, gpu, arguments, settings, echo, progress, loads_anything)
 
     runs = [run(program, gpu) for program, gpu in programs]
     found = {}
@@ -112,11 +141,17 @@ def _run_all(
 
 
 def run_on(
-    program: Path, gpu: GPU, arguments: Sequence[str], settings: RunSettings, echo: bool, progress: Say
+    program: Path,
+    gpu: GPU,
+    arguments: Sequence[str],
+    settings: RunSettings,
+    echo: bool,
+    progress: Say,
+    loads_anything: bool = False,
 ) -> Outcome:
     """Run one executable on one emulated GPU."""
     progress(f"running on an emulated {gpu.name} ({gpu.target.name}, wave {gpu.target.wave_size})")
-    return run_program(program, arguments, gpu, settings, echo=echo)
+    return run_program(program, arguments, gpu, settings, echo=echo, loads_anything=loads_anything)
 
 
 def translate_code_objects(files: Sequence[Path], settings: RunSettings) -> tuple[EmulatedCodeObject, ...]:
@@ -156,7 +191,8 @@ def source_files(files: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
     paths = tuple(map(Path, (files,) if isinstance(files, (str, Path)) else files))
     for path in paths:
         if not path.is_file():
-            raise UsageError(f"{path}: no such file")
+            what = "a folder; name the program's files" if path.is_dir() else "no such file"
+            raise UsageError(f"{path}: {what}")
         if is_binary_source(path):
             raise UsageError(f"{path}: not a text file: nothing a compiler could read")
     return paths

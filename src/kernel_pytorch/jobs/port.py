@@ -13,6 +13,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Held, Patch, Status, action
+from kernel_pytorch.core.given_path import require_folder
 from kernel_pytorch.core.pages import Page
 from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
@@ -168,8 +169,7 @@ def plan_port(
     build_limit_s: float = math.inf,
 ) -> PortPlan:
     """Discover the project and settle how to port it: what the caller says, else what the project's table says."""
-    if not path.is_dir():
-        raise UsageError(f"{path}: no such folder")
+    require_folder(path, f"name the project's folder, or translate the file alone: kpt hipify {path}")
     settings, rules = selection.over_the_table_of(path)
     chosen = layout or settings.layout
     if chosen not in (AUTO, *LAYOUTS):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from tempfile import TemporaryDirectory
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target
 from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.emulate.libraries import libraries_with
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.cxx.includes import include_closure
@@ -28,6 +31,8 @@ C_SOURCES = (".c",)
 SOURCES = (".hip", ".cu", *HOST_SOURCES, *C_SOURCES)
 # HIP refuses 32-bit masks at compile time; this header takes them, so that what they do at run time is seen.
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
+# What linkers say of a function that no library has: lld, then GNU's.
+_UNDEFINED = re.compile(r"undefined (?:symbol: |reference to [`'])(\w+)")
 Say = Callable[[str], None]
 
 
@@ -70,15 +75,23 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
     with TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
         every, options = _sources(files, how, stack, say)
         sources = [path for path in every if path.suffix.lower() not in C_SOURCES]
-        made: dict[str, Path] = {}
-        for target in dict.fromkeys(gpu.target.name for gpu in gpus):
-            say(f"building for {target} with {toolchain.version}")
-            made[target] = Path(scratch) / f"program-{target}"
+        targets = list(dict.fromkeys(gpu.target.name for gpu in gpus))
+        say(f"building for {' and '.join(targets)} with {toolchain.version}")
+        made = {target: Path(scratch) / f"program-{target}" for target in targets}
+        try:
+            in_c = _c_objects([path for path in every if path not in sources], toolchain, options, Path(scratch))
+        except CompileFailed as failure:
+            raise UsageError(_build_problem(files, targets[0], failure)) from failure
+
+        def build(target: str) -> None:
             try:
-                in_c = _c_objects([path for path in every if path not in sources], toolchain, options, Path(scratch))
                 build_emulated(sources, target, toolchain, made[target], options, how.libraries, how.kernels, in_c)
             except CompileFailed as failure:
                 raise UsageError(_build_problem(files, target, failure)) from failure
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            for _ in pool.map(build, targets):
+                pass
         yield [made[gpu.target.name] for gpu in gpus]
 
 
@@ -162,4 +175,6 @@ def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -
     reason = str(failure)
     if "stopped with" in reason:
         reason = "\n".join(failure.stderr.strip().splitlines()[-8:]) or reason
-    return f"{named} does not build for {target}:\n{reason}"
+    needed = libraries_with(set(_UNDEFINED.findall(failure.stderr)))
+    hint = f"\nTo link what it calls, add: {' '.join(f'-l {name}' for name in needed)}" if needed else ""
+    return f"{named} does not build for {target}:\n{reason}{hint}"

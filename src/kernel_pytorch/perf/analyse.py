@@ -14,6 +14,7 @@ from kernel_pytorch.perf.classify.classifier import CATEGORIES
 from kernel_pytorch.perf.classify.idle import Gap, gaps, idle_causes, waits_for_gpu
 from kernel_pytorch.perf.classify.observations import observe
 from kernel_pytorch.perf.classify.timeline import Timeline, timeline
+from kernel_pytorch.perf.hardware_counters import kernel_counters
 from kernel_pytorch.perf.profile import Bin, CompileReport, Launches, Peaks, Profile, ShortKernels, Stretch
 from kernel_pytorch.perf.roofline.peaks import recorded_gpu
 from kernel_pytorch.perf.tables import category_table, kernel_table, module_table, operator_table
@@ -73,6 +74,7 @@ def analyse(recording: Recording, peaks: Peaks | None = None, compile_log: Compi
         notes=_notes(recording, links, len(operators)),
         compile_log=compile_log,
         unprofiled_ms=recording.unprofiled_ms,
+        counters=kernel_counters(recording, peaks)[:MAX_KERNEL_ROWS],
     )
     return advise(profile)
 

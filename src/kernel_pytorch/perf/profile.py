@@ -56,6 +56,11 @@ class OperatorTime:
     percent_of_roofline: float | None = None
     percent_of_achievable: float | None = None
     limiter: str | None = None
+    expected_ms: float | None = None  # what torch's usual kernels take on this GPU, and where four of five lie
+    low_ms: float | None = None
+    high_ms: float | None = None
+    reachable_ms: float | None = None  # what tuned kernels take
+    basis: str | None = None
 
     @property
     def intensity(self) -> float | None:
@@ -75,6 +80,28 @@ class KernelTime:
     mean_us: float
     min_us: float
     max_us: float
+
+
+@dataclass(frozen=True)
+class KernelCounters:
+    """What hardware counters say of one kernel; None where the counters for it were not recorded. Shares are of one.
+
+    `lds_conflicts` are cycles lost to bank conflicts for each cycle of LDS access; `recorded` are means per dispatch.
+    """
+
+    name: str
+    dispatches: int
+    total_ms: float
+    occupancy: float | None
+    valu_per_vmem: float | None
+    valu_busy: float | None
+    lds_conflicts: float | None
+    l1_hit: float | None
+    l2_hit: float | None
+    gbs: float | None
+    share_of_bandwidth: float | None
+    matrix_busy: float | None
+    recorded: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -122,7 +149,10 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Peaks:
-    """What the device can do. TFLOP/s by arithmetic; `achievable` are measured ceilings where known."""
+    """What the device can do. TFLOP/s by arithmetic; `achievable` are measured ceilings where known.
+
+    `alias` is the product's name in the hardware table; empty where it is not in it.
+    """
 
     gpu: str
     bandwidth_gbs: float
@@ -131,6 +161,7 @@ class Peaks:
     achievable: dict[str, float]
     achievable_gbs: float | None
     source: str
+    alias: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,6 +214,7 @@ class Profile:
     notes: tuple[str, ...]
     compile_log: CompileReport | None = None
     unprofiled_ms: float | None = None  # one call without the profiler, where we ran it ourselves
+    counters: tuple[KernelCounters, ...] = ()
     kpt_profile: int = SCHEMA
 
     def __post_init__(self) -> None:

@@ -6,15 +6,21 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.classify.attribution import Attribution, operator_name
 from kernel_pytorch.perf.classify.classifier import CATEGORIES
+from kernel_pytorch.perf.expected.expected import expected_time
 from kernel_pytorch.perf.profile import CategoryTime, KernelTime, ModuleTime, OperatorTime, Peaks
+from kernel_pytorch.perf.roofline.forms import HostCopy
 from kernel_pytorch.perf.roofline.limits import limit
 from kernel_pytorch.perf.roofline.work import Work, work_of
 from kernel_pytorch.perf.trace.linking import Links
 from kernel_pytorch.perf.trace.recording import NONE, Recording, Signature
 
+# A kernel that starts later than this after the one before it found the GPU with nothing to do.
+IDLE_US = 3.0
 _TENSORS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
+_OVER_THE_LINK = re.compile(r"Memcpy (HtoD|DtoH)")
 _OPAQUE_SIZE = re.compile(r"OpaqueType<(\d)u?>")
 
 
@@ -24,6 +30,7 @@ class _Row:
     kernels: int = 0
     calls: int = 0
     last_operator: int = -2
+    after_idle: int = 0
     kernel: int = -1
     least_us: float = float("inf")
     most_us: float = 0.0
@@ -35,8 +42,12 @@ def operator_table(
     """One row per operator and shapes, longest first. Kernels without an operator go by their own name."""
     rows: dict[tuple[int, int, int], _Row] = {}
     activities, operators = recording.activities, recording.operators
+    busy_until: dict[int, float] = {}
     for i in attribution.order:
         operator = links.operator[i]
+        device = activities.device[i]
+        waited = device in busy_until and activities.start[i] - busy_until[device] > IDLE_US
+        busy_until[device] = max(activities.end[i], busy_until.get(device, 0.0))
         signature = operators.label[operator] if operator != NONE else NONE
         key = (signature, activities.name[i] if signature == NONE else NONE, attribution.category[i])
         row = rows.get(key)
@@ -46,6 +57,7 @@ def operator_table(
         row.kernels += 1
         if operator == NONE or operator != row.last_operator:
             row.calls += 1
+            row.after_idle += waited
             row.last_operator = operator
     table = [_operator(recording, key, row, peaks) for key, row in rows.items()]
     return tuple(sorted(table, key=lambda one: -one.kernel_ms))
@@ -58,8 +70,10 @@ def _operator(recording: Recording, key: tuple[int, int, int], row: _Row, peaks:
         return OperatorTime(recording.strings[kernel], CATEGORIES[category], "", row.calls, kernel_ms, row.kernels)
     signature = recording.signatures[signature_number]
     base = OperatorTime(signature.name, CATEGORIES[category], shapes_text(signature), row.calls, kernel_ms, row.kernels)
-    work = work_of(_with_element_size(signature, recording.strings[row.kernel]))
-    return base if work is None else with_roofline(base, work, peaks)
+    work = recorded_work(signature, recording.strings[row.kernel])
+    if work is None:
+        return base
+    return with_expected(with_roofline(base, work, peaks), work, peaks, row.after_idle / row.calls)
 
 
 def with_roofline(base: OperatorTime, work: Work, peaks: Peaks | None) -> OperatorTime:
@@ -79,6 +93,28 @@ def with_roofline(base: OperatorTime, work: Work, peaks: Peaks | None) -> Operat
         percent_of_achievable=found.percent_of_achievable,
         limiter=found.limiter,
     )
+
+
+def with_expected(base: OperatorTime, work: Work, peaks: Peaks | None, after_idle: float) -> OperatorTime:
+    """The row with the time to expect of it, where the GPU is in the hardware table."""
+    gpu = gpu_by_alias(peaks.alias) if peaks and peaks.alias else None
+    usual = expected_time(gpu, work, after_idle=after_idle) if gpu else None
+    tuned = expected_time(gpu, work, tuned=True, after_idle=after_idle) if gpu else None
+    if usual is None or tuned is None:
+        return base
+    per_row = base.calls / 1e3
+    return replace(
+        base, expected_ms=usual.us * per_row, low_ms=usual.low_us * per_row, high_ms=usual.high_us * per_row,
+        reachable_ms=min(usual.us, tuned.us) * per_row, basis=usual.basis,
+    )  # fmt: skip
+
+
+def recorded_work(signature: Signature, kernel: str) -> Work | None:
+    """The work of an operator, with what only the name of its kernel tells: sizes in lists, copies over the link."""
+    work = work_of(_with_element_size(signature, kernel))
+    if work is not None and _OVER_THE_LINK.match(kernel):
+        return replace(work, form=HostCopy())
+    return work
 
 
 def _with_element_size(signature: Signature, kernel: str) -> Signature:

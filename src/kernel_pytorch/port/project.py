@@ -144,8 +144,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     patches = findcuda_patches(project.root, patches, layout.writes_twins, project.of("cmake"))
     if layout.writes_twins:
         patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
-    if layout.writes_twins and options.wants("KP410"):
-        patches += _makefile_twins(project)
+    if not layout.is_built_by_torch and options.wants("KP410"):
+        patches += _makefile_twins(project, in_place=not layout.writes_twins)
     twins, said = deploy_patches(project.root, project.listed)
     wanted_codes = [finding for finding in said if options.wants(finding.code)]
     if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):
@@ -232,12 +232,15 @@ def own_packages(project: Project) -> frozenset[str]:
     return frozenset(home.name for home in homes if home.parent.as_posix() in (".", "src", "python"))
 
 
-def _makefile_twins(project: Project) -> list[Patch]:
-    """Makefile.hip beside every Makefile whose twin can be derived. It builds the .hip files of the copy layout."""
+def _makefile_twins(project: Project, in_place: bool) -> list[Patch]:
+    """Makefile.hip beside every Makefile whose twin can be derived.
+
+    It builds the .hip files of the copy layout or, `in_place`, the .cu files with their gates open.
+    """
     patches = []
     for path in project.of("make"):
         text = read_bytes(project.root / path, project.root).decode("utf-8", "surrogateescape")
-        twin = derive_makefile(text, PurePosixPath(path).name).text if uses_nvcc(text) else None
+        twin = derive_makefile(text, PurePosixPath(path).name, in_place).text if uses_nvcc(text) else None
         if twin is not None and not (project.root / f"{path}.hip").exists():
             patches.append(Patch(f"{path}.hip", None, twin.encode("utf-8", "surrogateescape"), ("KP410",)))
     return patches

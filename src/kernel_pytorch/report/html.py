@@ -7,6 +7,7 @@ from itertools import groupby
 from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding, action
+from kernel_pytorch.report.check_groups import check_groups
 from kernel_pytorch.report.page import render, write_page
 from kernel_pytorch.report.port_report import PortReport
 from kernel_pytorch.report.side_by_side import side_by_side
@@ -20,6 +21,7 @@ def to_html(report: PortReport) -> str:
         by_file=_by_file(report.findings),
         codes=_codes(report),
         action=action,
+        checks=check_groups(report.checks),
         diffs=[(patch, side_by_side(patch)) for patch in report.patches],
         has_page={code for code, _ in report.pages},
     )

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.whole_file import write_whole
@@ -24,6 +25,7 @@ def render(template: str, **values: Any) -> str:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["counted"] = counted
     return environment.get_template(template).render(**values)
 
 

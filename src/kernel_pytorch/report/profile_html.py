@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.perf.classify.classifier import TITLES
-from kernel_pytorch.perf.profile import Profile
+from kernel_pytorch.perf.profile import OperatorTime, Profile
 from kernel_pytorch.report.page import drawing, render, write_page
 from kernel_pytorch.report.profile_charts import breakdown_chart, operators_chart, roofline_chart, timeline_chart
 
@@ -38,7 +38,14 @@ def to_html(profile: Profile) -> str:
         roofline=drawing(roofline_chart(profile)),
         operators=drawing(operators_chart(profile)),
         before=[_idle(profile), _categories(profile)],
-        after=[_operators(profile), _modules(profile), _observations(profile), _kernels(profile), *_compile(profile)],
+        after=[
+            _operators(profile),
+            _modules(profile),
+            _observations(profile),
+            _kernels(profile),
+            *_counters(profile),
+            *_compile(profile),
+        ],
     )
 
 
@@ -87,6 +94,28 @@ def _kernels(profile: Profile) -> Table:
     return _table("Kernels", ["kernel", "operator", "category", "count", "ms", "mean us"], rows)
 
 
+def _counters(profile: Profile) -> list[Table]:
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.0%}"
+
+    rows = [
+        (
+            row.name, row.dispatches, f"{row.total_ms:.3f}", share(row.occupancy),
+            "" if row.valu_per_vmem is None else f"{row.valu_per_vmem:.1f}", share(row.valu_busy),
+            share(row.lds_conflicts), share(row.l1_hit), share(row.l2_hit),
+            "" if row.gbs is None else f"{row.gbs:.0f}", share(row.share_of_bandwidth), share(row.matrix_busy),
+        )
+        for row in profile.counters[:TOP]
+    ]  # fmt: skip
+    heads = ["kernel", "dispatches", "ms", "occupancy", "VALU per VMEM", "VALU busy", "LDS conflicts", "L1 hits",
+             "L2 hits", "GB/s", "of the bandwidth", "matrix units busy"]  # fmt: skip
+    return [_table("Hardware counters", heads, rows)] if rows else []
+
+
+def _between(row: OperatorTime) -> str:
+    return "" if row.low_ms is None or row.high_ms is None else f"{row.low_ms:.3f} and {row.high_ms:.3f}"
+
+
 def _operators(profile: Profile) -> Table:
     def number(value: float | None, form: str = ".1f") -> str:
         return format(value, form) if value is not None else ""
@@ -95,10 +124,12 @@ def _operators(profile: Profile) -> Table:
         (
             row.name, row.shapes, row.calls, f"{row.kernel_ms:.3f}", number(row.tflops), number(row.gbs, ".0f"),
             number(row.percent_of_roofline, ".0f"), number(row.percent_of_achievable, ".0f"), row.limiter or "",
+            number(row.expected_ms, ".3f"), _between(row), row.basis or "",
         )
         for row in profile.operators[:TOP]
     ]  # fmt: skip
-    heads = ["operator", "shapes", "calls", "ms", "TFLOP/s", "GB/s", "% of roofline", "% of achievable", "limiter"]
+    heads = ["operator", "shapes", "calls", "ms", "TFLOP/s", "GB/s", "% of roofline", "% of achievable", "limiter",
+             "expected ms", "four of five between", "based on"]  # fmt: skip
     return _table("Operators, in figures", heads, rows)
 
 

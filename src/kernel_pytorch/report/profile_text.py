@@ -44,6 +44,7 @@ def _lines(profile: Profile, top: int) -> Iterator[str]:
     known = f"FLOPs and bytes known for {100 * profile.modelled_share:.0f} %"
     yield f"  left in other: {100 * profile.other_share:.2f} %; {known}"
     yield from _operators(profile, top)
+    yield from _counters(profile, top)
     yield from _launches(profile)
     yield from _rest(profile, top)
 
@@ -84,7 +85,31 @@ def _rates(row: OperatorTime) -> str:
         text += f"  {row.percent_of_roofline:.0f} % ({row.limiter})"
     if row.percent_of_achievable is not None:
         text += f", {row.percent_of_achievable:.0f} % of achievable"
+    if row.expected_ms is not None and row.low_ms is not None and row.high_ms is not None:
+        text += f"; expected {row.expected_ms:.3f} ({row.low_ms:.3f} to {row.high_ms:.3f})"
     return text
+
+
+def _counters(profile: Profile, top: int) -> Iterator[str]:
+    if not profile.counters:
+        return
+    yield ""
+    yield "hardware counters: occupancy, VALU per VMEM, LDS conflicts, L1 and L2 hits, GB/s (share), matrix units busy"
+    for row in profile.counters[:top]:
+        text = row.name if len(row.name) < NAME_WIDTH else row.name[: NAME_WIDTH - 4] + "..."
+        shares = [
+            _share(value) for value in (row.occupancy, row.lds_conflicts, row.l1_hit, row.l2_hit, row.matrix_busy)
+        ]
+        ratio = "-" if row.valu_per_vmem is None else f"{row.valu_per_vmem:.1f}"
+        bandwidth = "-" if row.gbs is None else f"{row.gbs:.0f} ({_share(row.share_of_bandwidth)})"
+        yield (
+            f"  {text:<{NAME_WIDTH}}{shares[0]:>7}{ratio:>8}{shares[1]:>7}{shares[2]:>7}{shares[3]:>7}"
+            f"{bandwidth:>14}{shares[4]:>7}"
+        )
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
 
 
 def _launches(profile: Profile) -> Iterator[str]:

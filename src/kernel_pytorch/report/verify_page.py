@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Finding, Patch, Safety, Status
 from kernel_pytorch.jobs.verify import Verification
+from kernel_pytorch.report.check_groups import check_groups
 from kernel_pytorch.report.error_plot import error_plot, model_panel, program_panel
 from kernel_pytorch.report.kernel_comparison_text import buffer_line, telling_first
 from kernel_pytorch.report.page import render, write_page
@@ -39,7 +40,8 @@ def write_verify_page(done: Verification, path: Path) -> None:
 def verify_page(done: Verification) -> str:
     """The page as text."""
     diffs = [(patch, _rows(patch), _reasons(patch, done)) for patch in done.patches]
-    failed = [(level.level, check) for level in done.pyramid.levels for check in level.checks if check.status in _BAD]
+    groups = [(level.level, check_groups(level.checks)) for level in done.pyramid.levels if level.checks]
+    failed = [(level, group) for level, found in groups for group in found if group.status in _BAD]
     titles = dict(done.titles)
     codes = Counter(finding.code for finding in done.findings)
     return render(
@@ -51,6 +53,7 @@ def verify_page(done: Verification) -> str:
         open_diffs=sum(len(rows) for _, rows, _ in diffs) <= _ROWS_OPEN,
         titles=titles,
         codes=[(code, number, titles.get(code, "")) for code, number in codes.most_common()],
+        checks=groups,
         failed=sorted(failed, key=lambda row: _BAD.index(row[1].status)),
         kernels=_kernels(done.kernels),
         models=_models(done.numbers.models),

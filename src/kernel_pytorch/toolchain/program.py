@@ -91,7 +91,7 @@ def build_program(
             device = tuple(pool.map(lambda path: build_device_code(path, target, toolchain, options), sources))
             objects = list(
                 pool.map(
-                    lambda unit: _host_object(unit[0], unit[1], toolchain, options or CompileOptions(), Path(scratch)),
+                    lambda unit: host_object(unit[0], unit[1], toolchain, options or CompileOptions(), Path(scratch)),
                     zip(sources, device, strict=True),
                 )
             )
@@ -124,9 +124,8 @@ def _build_relocatable(
     return device
 
 
-def _host_object(
-    source: Path, device: DeviceCode, toolchain: Toolchain, options: CompileOptions, scratch: Path
-) -> Path:
+def host_object(source: Path, device: DeviceCode, toolchain: Toolchain, options: CompileOptions, scratch: Path) -> Path:
+    """The host side of a source, with its device code inside, as an object in `scratch`. Raises CompileFailed."""
     # Two sources of one name may come from different folders.
     name = hashlib.sha256(str(source).encode()).hexdigest()[:16]
     fat_binary = scratch / f"{name}.hipfb"

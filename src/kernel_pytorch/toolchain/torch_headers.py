@@ -48,7 +48,10 @@ made = hipify_python.hipify(project_directory=folder, output_directory=folder, i
 print("RESULT" + json.dumps({key: value.hipified_path for key, value in made.items() if value.hipified_path}))
 """
 # Where torch keeps headers that its own ROCm build renames.
-_RENAMED = ("ATen/cuda", "ATen/native/cuda", "ATen/native", "c10/cuda", "torch/csrc/cuda", "torch/csrc/inductor")
+_RENAMED = (
+    "ATen/cuda", "ATen/native/cuda", "ATen/native", "c10/cuda", "torch/csrc/cuda", "torch/csrc/inductor",
+    "torch/csrc/stable",
+)  # fmt: skip
 # Written by torch's own CMake for a ROCm build; a wheel for CUDA or the CPU does not have them.
 _GENERATED = {
     "ATen/hip/HIPConfig.h": "#pragma once\n#define AT_CUDNN_ENABLED() 0\n#define AT_CUSPARSELT_ENABLED() 0\n"

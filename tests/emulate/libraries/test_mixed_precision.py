@@ -266,3 +266,15 @@ def test_matmul_refuses_wrong_shapes(lt: Lt) -> None:
     good, bad = (a, lt.layout(R32F, 4, 4, 4)), (a, lt.layout(R32F, 3, 4, 4))
     assert lt.run(lt.matmul(), ONE, bad, good, ZERO, good, good) == 3
     assert lt.run(lt.matmul(), ONE, (None, good[1]), good, ZERO, good, good) == 3
+
+
+def test_hipblas_gemm_ex_takes_the_numbers_of_rocm_6(load: Load) -> None:
+    """hipBLAS 2 has other numbers for types, and a type where hipBLAS 3 has hipblasComputeType_t."""
+    library = load("hipblas")
+    f16, f32 = 150, 151
+    a, b = (np.asfortranarray(random_matrix("s", 4, 4, seed).astype(np.float16)) for seed in (1, 2))
+    c = np.zeros((4, 4), dtype=np.float32, order="F")
+    one, zero = np.ones(1, dtype=np.float32), np.zeros(1, dtype=np.float32)
+    arguments = (OP["N"], OP["N"], 4, 4, 4, one, a, f16, 4, b, f16, 4, zero, c, f32, 4, f32, 0)
+    assert call(library, "hipblasGemmEx", handle(library, "hipblasCreate"), *arguments) == 0
+    np.testing.assert_allclose(c, a.astype(np.float32) @ b.astype(np.float32), atol=1e-5)

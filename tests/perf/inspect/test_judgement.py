@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 
 from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.perf.expected.expected import expected_time
 from kernel_pytorch.perf.inspect.compare import differences
-from kernel_pytorch.perf.inspect.estimate import START_US, generated_flops, step_time
 from kernel_pytorch.perf.inspect.flags import configuration_problem, fp8_problems, idle_lanes, kernel_flags
 from kernel_pytorch.perf.inspect.gaps import gap_list
+from kernel_pytorch.perf.inspect.generated_work import generated_flops, generated_work
 from kernel_pytorch.perf.inspect.nvidia_kernel import parse_report
 from kernel_pytorch.perf.inspect.origins import trace_line
 from kernel_pytorch.perf.inspect.view import (
@@ -38,23 +39,16 @@ def view(kernel: TritonKernel = KERNEL, target: str = "gfx942", steps: tuple[Lau
     return TargetView(target, "GPU", 1, (kernel,), steps, (), (), (), (), 1.0, 2.0, 1.0, 0.5, "2.13", "3.9")
 
 
-def test_memory_bound_time_is_bytes_over_bandwidth() -> None:
-    found = step_time(MI300X, 0, 5_300_000_000, "fp32", False)
+def test_a_generated_kernel_is_bound_by_its_bytes() -> None:
+    work = generated_work(replace(KERNEL, bytes=5_300_000_000, flops=0))
+    found = expected_time(MI300X, work) if work else None
     assert found is not None
     assert found.best_us == pytest.approx(1000.0)
-    assert found.limiter == "memory" and found.expected_us > found.best_us
+    assert found.limiter == "memory" and found.us > found.best_us
 
 
-def test_a_large_product_is_bound_by_the_matrix_units() -> None:
-    found = step_time(MI300X, 2 * 8192**3, 3 * 2 * 8192**2, "bf16", True)
-    assert found is not None and found.limiter == "compute"
-    assert found.best_us == pytest.approx(2 * 8192**3 / (1307.4 * 1e6))
-
-
-def test_work_below_a_launch_is_said_so_and_unknown_work_has_no_time() -> None:
-    found = step_time(MI300X, 10, 100, "fp32", False)
-    assert found is not None and found.limiter == "launch" and found.expected_us >= START_US
-    assert step_time(MI300X, None, None, "fp32", False) is None
+def test_a_kernel_of_unknown_size_has_no_time() -> None:
+    assert generated_work(replace(KERNEL, bytes=None)) is None
 
 
 def test_generated_operations_leave_out_loads_casts_and_constants() -> None:
@@ -140,9 +134,11 @@ def test_the_users_line_of_a_trace_is_the_innermost_that_is_not_torchs() -> None
 
 
 def test_text_and_page_show_kernels_lines_and_differences() -> None:
-    step = LaunchStep("triton", "triton_poi_0", 0, ("4x4",), best_us=1.0, limiter="memory", expected_us=2.0)
+    step = LaunchStep("triton", "triton_poi_0", 0, ("4x4",), best_us=1.0, limiter="memory", expected_us=2.0,
+                      low_us=1.5, high_us=2.5, basis="derived from MI300X")  # fmt: skip
     inspection = Inspection("m:f", (view(steps=(step,)), view(target="gfx1100")), ())
     text = inspection_text(inspection)
+    assert "1.5 to 2.5" in text and "1 time derived from MI300X" in text
     assert "triton_poi_0" in text and "model.py:7" in text and "8/8 wave slots" in text
     page = inspection_page(replace(inspection, subject="<m>"))
-    assert "&lt;m&gt;" in page and "triton_poi_0" in page
+    assert "&lt;m&gt;" in page and "triton_poi_0" in page and "derived from MI300X" in page

@@ -77,7 +77,7 @@ def test_tables_have_a_reason_in_every_row(name: str) -> None:
     if name == "nvcc_flags.csv":
         assert all(row["reason"] for row in rows)
         assert {row["action"] for row in rows} <= {
-            "replace", "drop", "unwrap", "keep", "relocatable", "default-stream", "language", "host-compiler", "person"
+            "replace", "drop", "unwrap", "keep", "relocatable", "respell", "language", "host-compiler", "person"
         }  # fmt: skip
     else:
         assert all(row["hip"] or row["note"] for row in rows)
@@ -96,6 +96,27 @@ def test_twin() -> None:
     assert "LDFLAGS = -lhipblas -lhiprand -lm # libraries\n" in text
     assert "\t./main -arch 3 -t 9\n" in text  # another program's words
     assert text.startswith("# Derived from Makefile by kpt")
+
+
+def test_twin_of_sources_that_keep_their_names() -> None:
+    text = derive_makefile(MAKEFILE, in_place=True).text or ""
+    assert "NVCC = hipcc -DUSE_ROCM\n" in text  # which opens the gates
+    assert "source = main.cu\nobj = $(source:.cu=.o)\n" in text and "%.o: %.cu\n" in text
+    assert "main: $(obj) Makefile.hip\n" in text and "-gencode" not in text
+    text = derive_makefile("main: a.cu\n\tnvcc -arch=sm_80 a.cu -o main\n", in_place=True).text or ""
+    assert "\thipcc -DUSE_ROCM --offload-arch=$(HIP_ARCH) a.cu -o main\n" in text
+
+
+def test_a_compiler_that_is_looked_for() -> None:
+    makefile = (
+        "NVCC := $(shell which nvcc 2>/dev/null)\nifeq ($(NVCC),)\n$(error nvcc not found.)\nendif\n"
+        "CFLAGS = -O3 --use_fast_math\nmain: a.cu\n\t$(NVCC) $(CFLAGS) -lcublas a.cu -o main\n"
+    )
+    text = derive_makefile(makefile, in_place=True).text or ""
+    assert "NVCC := $(shell which hipcc 2>/dev/null)\n" in text and "$(error hipcc not found.)" in text
+    assert "\nexport HIPCC_COMPILE_FLAGS_APPEND := $(HIPCC_COMPILE_FLAGS_APPEND) -DUSE_ROCM\n" in text
+    assert "\t$(NVCC) $(CFLAGS) -lhipblas a.cu -o main\n" in text
+    assert "USE_ROCM" not in (derive_makefile(makefile).text or "USE_ROCM")
 
 
 def test_relocatable_code_is_linked_by_hipcc() -> None:

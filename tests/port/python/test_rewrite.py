@@ -78,3 +78,21 @@ def test_edits_without_the_gate_need_none() -> None:
     module = python_module(source_file("a.py", b"x = 1\n"))
     assert module is not None
     assert gate_edits(module, [Edit(Span(4, 5), b"2")]) == ()
+
+
+def test_a_setup_py_that_looks_for_torch_before_it_imports_it() -> None:
+    text = (
+        b"import importlib.util\n"
+        b"if importlib.util.find_spec('torch') is None:\n"
+        b"    raise ImportError('torch first')\n"
+        b"else:\n"
+        b"    import torch\n"
+        b"from torch.utils.cpp_extension import CUDA_HOME\n"
+        b"flags = ['-O3'] if CUDA_HOME else []\n"
+    )
+    module = python_module(source_file("setup.py", text))
+    assert module is not None
+    at = text.index(b"CUDA_HOME else")
+    (edit,) = gate_edits(module, [Edit(Span(at, at), b"IS_ROCM or ")])
+    assert b"import torch" not in edit.text  # it is bound, and a second import is no part of the original
+    assert text[: edit.span.start].endswith(b"CUDA_HOME\n")

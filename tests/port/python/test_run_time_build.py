@@ -80,3 +80,19 @@ def test_a_folder_more_goes_into_the_same_list(call: bytes) -> None:
     assert twice is not None
     assert twice.count(HERE) == 2 and twice.count(b"IS_ROCM else") == 1
     assert compare_file("ops.py", before, twice).is_proven
+
+
+def test_the_same_call_in_another_branch_gets_the_folders_too() -> None:
+    text = (
+        b"import os\n"
+        b"from torch.utils.cpp_extension import load\n"
+        b"if os.path.exists('build'):\n"
+        b"    ops = load('ops', ['ops.cu'])\n"
+        b"else:\n"
+        b"    ops = load('ops', ['ops.cu'])\n"
+        b"other = load('other', ['other.cu'])\n"
+    )
+    module = python_module(source_file("ops.py", text))
+    assert module is not None
+    edits = with_include_folders(module, 6, (".",))
+    assert [text.count(b"\n", 0, edit.span.start) + 1 for edit in edits] == [4, 6]

@@ -135,3 +135,19 @@ def test_a_function_that_cxx20_has_too_is_left_out_on_rocm() -> None:
     assert patch.codes == ("KP282",)
     other = Complaint(said, (Spot("a.cuh", 2, 5),))
     assert not repair_round([other], (), lambda path: text, set(), is_proven).made
+
+
+def test_a_type_that_the_project_declares_keeps_its_name() -> None:
+    """Its other files use that name. Only what it stands for changes."""
+    text = b"typedef struct CUstream_st* CUstream;\n"
+    said = Complaint("unknown type name 'CUstream_st'", (Spot("a.h", 1, 16),))
+    (patch,) = repair_round([said], (), lambda path: text, set(), is_proven).patches
+    assert b"typedef struct ihipStream_t* CUstream;" in patch.after and is_proven(patch)
+
+
+@pytest.mark.parametrize(("include", "is_added"), [(b"<vector>", True), (b"<cuda_runtime.h>", False)])
+def test_the_runtime_header_where_nothing_brings_it(include: bytes, is_added: bool) -> None:
+    text = b"#include " + include + b"\nint count() { int n; cudaGetDeviceCount(&n); return n; }\n"
+    said = Complaint("use of undeclared identifier 'hipGetDeviceCount'", (Spot("a.cu", 2, 22),))
+    patches = repair_round([said], (), lambda path: text, set(), is_proven).patches
+    assert [b"#include <hip/hip_runtime.h>" in patch.after for patch in patches] == [True] * is_added

@@ -76,14 +76,18 @@ def findings_of(fixture: Fixture, src: SourceFile) -> tuple[Finding, ...]:
     return fixture.loaded.run(src)
 
 
-def result_of(fixture: Fixture, src: SourceFile, layout: str = "copy") -> bytes:
-    """The file with the rule's safe edits: by the translator for C++, by the project's own pass otherwise."""
+def result_of(fixture: Fixture, src: SourceFile, layout: str = "copy", unsafe: bool = False) -> bytes:
+    """The file with the rule's safe edits: by the translator for C++, by the project's own pass otherwise.
+
+    `unsafe`: with those that need a review too.
+    """
     if isinstance(src, CxxFile):
-        return hipify_file(src, unit_of(src), HipifyOptions(layout=layout, rules=(fixture.code,))).after
+        options = HipifyOptions(layout=layout, rules=(fixture.code,), unsafe=unsafe)
+        return hipify_file(src, unit_of(src), options).after
     if src.language == "make":
         return (derive_makefile(src.data.decode(), src.path).text or "").encode()
     # A CMake rule whose every edit needs a review is shown with its edits made.
-    unsafe = src.language == "cmake" and fixture.loaded.rule.safety is Safety.REVIEW
+    unsafe = unsafe or (src.language == "cmake" and fixture.loaded.rule.safety is Safety.REVIEW)
     patch = port_plain_file(src, PortOptions(select=(fixture.code,), unsafe=unsafe)).patch
     return patch.after if patch is not None else src.data
 

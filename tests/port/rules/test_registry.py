@@ -71,7 +71,7 @@ def test_every_rule_has_its_page() -> None:
     for loaded in all_rules():
         found = page(loaded.rule.code.lower())
         assert found is not None and found.name == loaded.rule.slug
-        assert found.text().startswith(f"{found.code} {found.name}\n{found.title}\n\nWhat: ")
+        assert found.text().startswith(f"{found.code} {found.name}\n{found.title}\n{found.summary}\n\nWhat: ")
     assert page("KP999") is None
 
 

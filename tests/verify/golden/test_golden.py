@@ -250,3 +250,16 @@ def test_without_torch_there_is_one_line_and_no_traceback(
     monkeypatch.setitem(sys.modules, "torch", None)
     assert main(["bench", f"{Path(models.__file__)}:no_tensor"]) == 2
     assert "torch is not installed" in capsys.readouterr().err
+
+
+def test_the_page_names_what_differs(
+    recorded: dict[str, GoldenArchive], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = f"{Path(models.__file__)}:decoder"
+    page = tmp_path / "check.html"
+    assert (
+        main(["golden", "check", target, str(recorded["decoder"].folder), "--mode", "strict", "--html", str(page)]) == 0
+    )
+    text = page.read_text(encoding="utf-8")
+    assert "golden check" in text and "<svg" in text and ">same<" in text
+    capsys.readouterr()

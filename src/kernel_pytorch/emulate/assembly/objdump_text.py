@@ -39,12 +39,16 @@ class _Code:
 
 
 def read_objdump_text(
-    text: str, sizes: Mapping[str, int] | None = None, symbols: Mapping[str, int] | None = None
+    text: str,
+    sizes: Mapping[str, int] | None = None,
+    symbols: Mapping[str, int] | None = None,
+    starts: Mapping[int, str] | None = None,
 ) -> Listing:
     """Functions of a disassembly.
 
     `sizes` (symbol -> bytes) keeps the padding behind a function out of it. `symbols` (name -> address) has those that
-    the text does not show because another one stands at the same address.
+    the text does not show because another one stands at the same address. `starts` (address -> name) says where
+    functions begin; without it every symbol is one, but for local labels.
     """
     functions: list[_Code] = []
     addresses: dict[str, int] = dict(symbols or {})
@@ -53,8 +57,12 @@ def read_objdump_text(
         if match := _HEADER.match(line):
             name, address = match[2], int(match[1], 16)
             addresses[name] = address
+            if starts is not None:
+                if address in starts and (not functions or functions[-1].address != address):
+                    functions.append(_Code(starts[address], address))
+                    place = None
             # A module that keeps its local labels shows them like functions.
-            if not name.startswith(".L") or not functions:
+            elif not name.startswith(".L") or not functions:
                 functions.append(_Code(name, address))
                 place = None
         elif match := _PLACE.match(line):

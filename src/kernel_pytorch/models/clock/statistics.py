@@ -10,6 +10,8 @@ from itertools import pairwise
 CONFIDENCE = 0.95
 # One sample in five from either end: a hiccup of the machine is not the program's time.
 TRIM = 0.2
+# Standard errors by which the dependence of samples is taken higher than it looks, where a verdict rests on it.
+CAUTION = 1.6
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,42 @@ def autocorrelation(values: Sequence[float]) -> float:
 
 def effective_count(values: Sequence[float]) -> float:
     """How many independent samples these are worth: a clock that drifts makes neighbours alike."""
-    related = min(0.95, max(0.0, autocorrelation(values)))
-    return max(2.0, len(values) * (1 - related) / (1 + related))
+    return len(values) / _inflation(_related(values, errors=0.0), len(values))
+
+
+def cautious_count(values: Sequence[float]) -> float:
+    """The same for verdicts, which must not rest on an estimate that came out low by chance.
+
+    Few samples tell little about how they depend on each other: the dependence is taken a standard error and more
+    higher than it looks. Dependence that reaches beyond neighbours shows in the spread of the means of whole batches.
+    """
+    count = len(values)
+    inflation = _inflation(_related(values, errors=CAUTION), count)
+    return count / max(inflation, min(count / 2, _batch_inflation(values)))
+
+
+def _related(values: Sequence[float], errors: float) -> float:
+    """The correlation of neighbours without the bias that few samples have, plus so many standard errors."""
+    count, seen = len(values), autocorrelation(values)
+    if count > 3:
+        seen = min(1.0, (count * seen + 1) / (count - 3)) if errors else seen
+        seen += errors * math.sqrt(max(0.0, 1 - seen * seen) / count)
+    return min(0.95 if not errors else 0.99, max(0.0, seen))
+
+
+def _inflation(related: float, count: int) -> float:
+    """By how much dependence makes the variance of a mean larger; two samples are left at least."""
+    return min(max(1.0, count / 2), (1 + related) / (1 - related))
+
+
+def _batch_inflation(values: Sequence[float]) -> float:
+    """The variance of the means of batches, over what it were if samples did not depend on each other."""
+    size = max(2, math.isqrt(len(values)))
+    batches = [values[i : i + size] for i in range(0, len(values) - size + 1, size)]
+    spread = sample_std(values)
+    if len(batches) < 4 or spread == 0:
+        return 1.0
+    return float(size * (sample_std([math.fsum(batch) / size for batch in batches]) / spread) ** 2)
 
 
 @dataclass(frozen=True)
@@ -116,7 +152,8 @@ def trimmed_estimate(values: Sequence[float], trim: float = TRIM) -> Estimate:
     low, high = kept[0], kept[-1]
     winsorised = [min(max(one, low), high) for one in values]
     spread = sample_std(winsorised)
-    worth = effective_count(winsorised) / count
+    # A hiccup hides how samples depend on each other, and so does cutting their tails off: the worse of both counts.
+    worth = min(cautious_count(winsorised), cautious_count(values)) / count
     error = spread / ((1 - 2 * trim) * math.sqrt(count * worth))
     return Estimate(value, error, max(1.0, len(kept) * worth - 1))
 

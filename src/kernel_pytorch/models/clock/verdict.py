@@ -1,8 +1,10 @@
 """faster, slower, same or undecided, with the chance of being wrong.
 
 A and B are measured in turns; each round gives one ratio B / A, in which whatever the machine did to both cancels.
-"Same" needs proof, too: the interval of the ratio must lie inside the margin. Looking again and again at growing data
-makes chance findings likelier, so the allowed error is divided among the looks, and the reported chance multiplied.
+"Same" needs proof, too: the interval of the ratio must lie inside the margin. Rounds that follow each other are alike
+(clocks, temperature), which `statistics.cautious_count` takes into account. Looking again and again at growing data
+makes chance findings likelier: the allowed error is spread over all looks that there may ever be, the k-th getting
+1 / k (k + 1) of it, and the reported chance is multiplied accordingly.
 """
 
 from __future__ import annotations
@@ -37,10 +39,11 @@ class TimeVerdict:
 def judge(
     a: str, b: str, log_ratios: Sequence[float], *, margin: float = MARGIN, error: float = ERROR, looks: int = 1
 ) -> TimeVerdict:
-    """The verdict on logarithms of B / A, one per round. `looks`: how many times data have been looked at in all."""
+    """The verdict on logarithms of B / A, in the order of the rounds. `looks`: which look at the data this is."""
     if len(log_ratios) < MIN_ROUNDS:
         return TimeVerdict(a, b, "undecided", math.exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
-    return decide(a, b, trimmed_estimate(log_ratios), len(log_ratios), margin=margin, error=error, looks=looks)
+    parts = looks * (looks + 1)
+    return decide(a, b, trimmed_estimate(log_ratios), len(log_ratios), margin=margin, error=error, parts=parts)
 
 
 def decide(
@@ -51,11 +54,11 @@ def decide(
     *,
     margin: float,
     error: float,
-    looks: int,
+    parts: int = 1,
     interleaved: bool = True,
 ) -> TimeVerdict:
-    """The verdict on an estimate of log(B / A)."""
-    low, high = estimate.interval(1 - error / looks)
+    """The verdict on an estimate of log(B / A). `parts`: the allowed error is divided by this."""
+    low, high = estimate.interval(1 - error / parts)
     limit = math.log1p(margin)
     verdict, chance = "undecided", None
     if -limit < low and high < limit:
@@ -67,7 +70,7 @@ def decide(
         verdict, chance = "faster", 1 - estimate.chance_below(0.0)
     return TimeVerdict(
         a, b, verdict, math.exp(estimate.value), math.exp(low), math.exp(high),
-        None if chance is None else min(1.0, chance * looks), rounds, margin, interleaved,
+        None if chance is None else min(1.0, chance * parts), rounds, margin, interleaved,
     )  # fmt: skip
 
 

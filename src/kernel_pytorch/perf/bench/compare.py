@@ -29,4 +29,4 @@ def compare(a: TargetResult, b: TargetResult, margin: float = MARGIN) -> TimeVer
     freedom = variance**2 / below if below else 1e6
     estimate = Estimate(second.value - first.value, math.sqrt(variance), max(1.0, freedom))
     rounds = min(len(a.samples_ms), len(b.samples_ms))
-    return decide(a.name, b.name, estimate, rounds, margin=margin, error=ERROR, looks=1, interleaved=False)
+    return decide(a.name, b.name, estimate, rounds, margin=margin, error=ERROR, interleaved=False)

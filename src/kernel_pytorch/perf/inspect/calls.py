@@ -22,8 +22,8 @@ _TRACE_NAMES = {
 }  # fmt: skip
 
 
-def call_step(call: Call) -> LaunchStep:
-    """A library call as a step, with its work where the operator is modelled."""
+def call_step(call: Call) -> tuple[LaunchStep, Work | None]:
+    """A library call as a step, and its work where the operator is modelled."""
     import torch
 
     name = call.operator._schema.name
@@ -31,7 +31,7 @@ def call_step(call: Call) -> LaunchStep:
     work = call_work(torch, call)
     shapes = tuple(_shape(value) for value in call.args if isinstance(value, torch.Tensor))
     dtype = str(tensors[0].dtype).removeprefix("torch.") if tensors else ""
-    return LaunchStep(
+    step = LaunchStep(
         "extern",
         name,
         graph=call.graph,
@@ -42,6 +42,7 @@ def call_step(call: Call) -> LaunchStep:
         matrix=work.matrix if work else False,
         arithmetic=work.arithmetic if work else "fp32",
     )
+    return step, work
 
 
 def call_work(torch: ModuleType, call: Call) -> Work | None:

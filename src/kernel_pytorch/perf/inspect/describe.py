@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.perf.expected.expected import Expected, expected_time, total
 from kernel_pytorch.perf.inspect.calls import call_step
 from kernel_pytorch.perf.inspect.capture import Call, Capture, GeneratedKernel, Launch
 from kernel_pytorch.perf.inspect.compile_kernel import BuiltConfiguration, build_all, choose
-from kernel_pytorch.perf.inspect.estimate import generated_flops, step_time
 from kernel_pytorch.perf.inspect.flags import kernel_flags, step_flags
 from kernel_pytorch.perf.inspect.gaps import gap_list
+from kernel_pytorch.perf.inspect.generated_work import generated_flops, generated_work
 from kernel_pytorch.perf.inspect.view import EmulatedRun, LaunchStep, TargetView, TritonKernel
+from kernel_pytorch.perf.roofline.work import Work
 
 if TYPE_CHECKING:
     from triton import Config
@@ -38,7 +41,9 @@ def describe(
     built = {name: build_all(kernel.tuner, gpu, only_first) for name, kernel in seen.kernels.items()}
     compile_seconds = time.perf_counter() - compiling
     kernels = {name: describe_kernel(kernel, built[name], gpu) for name, kernel in seen.kernels.items()}
-    steps = tuple(_timed(gpu, _step(seen, entry, kernels, built)) for entry in seen.launches)
+    found = [(step, expected_time(gpu, work) if work else None) for step, work in _steps(seen, kernels, built)]
+    steps = tuple(_timed(step, expected) for step, expected in found)
+    whole = total([expected for _, expected in found if expected is not None])
     flags = [flag for kernel in kernels.values() for flag in kernel_flags(kernel, gpu)]
     flags += step_flags(steps, gpu)
     return TargetView(
@@ -52,13 +57,15 @@ def describe(
         gaps=gap_list(steps, kernels, tuple(seen.breaks)),
         notes=(*seen.notes, *_notes(steps)),
         total_best_us=_total([step.best_us for step in steps]),
-        total_expected_us=_total([step.expected_us for step in steps]),
+        total_expected_us=round(whole.us, 2) if whole else None,
         seconds=round(time.perf_counter() - began, 2),
         compile_seconds=round(compile_seconds, 2),
         torch=versions[0],
         triton=versions[1],
         failure=failure,
         run=run,
+        total_low_us=round(whole.low_us, 2) if whole else None,
+        total_high_us=round(whole.high_us, 2) if whole else None,
     )
 
 
@@ -87,11 +94,19 @@ def source_hash(source: str) -> str:
     return hashlib.sha256(body.strip().encode()).hexdigest()[:16]
 
 
-def _step(
-    seen: Capture, entry: Launch | Call, kernels: dict[str, TritonKernel], built: dict[str, list[BuiltConfiguration]]
+def _steps(
+    seen: Capture, kernels: dict[str, TritonKernel], built: dict[str, list[BuiltConfiguration]]
+) -> Iterator[tuple[LaunchStep, Work | None]]:
+    for entry in seen.launches:
+        if isinstance(entry, Call):
+            yield call_step(entry)
+        else:
+            yield _launch(seen, entry, kernels, built), generated_work(kernels[entry.name])
+
+
+def _launch(
+    seen: Capture, entry: Launch, kernels: dict[str, TritonKernel], built: dict[str, list[BuiltConfiguration]]
 ) -> LaunchStep:
-    if isinstance(entry, Call):
-        return call_step(entry)
     kernel = kernels[entry.name]
     shapes = tuple("x".join(map(str, one.shape)) for one in entry.args if hasattr(one, "shape"))
     dtype = ",".join(kernel.dtypes)
@@ -117,13 +132,13 @@ def argument_names(kernel: GeneratedKernel, config: Config) -> list[str]:
     return [name for name in kernel.tuner.fn.arg_names if name not in config.kwargs]
 
 
-def _timed(gpu: GPU, step: LaunchStep) -> LaunchStep:
-    found = step_time(gpu, step.flops, step.bytes, step.arithmetic, step.matrix)
+def _timed(step: LaunchStep, found: Expected | None) -> LaunchStep:
     if found is None:
         return step
     return replace(
-        step, best_us=round(found.best_us, 3), expected_us=round(found.expected_us, 3), limiter=found.limiter
-    )
+        step, best_us=round(found.best_us, 3), expected_us=round(found.us, 3), low_us=round(found.low_us, 3),
+        high_us=round(found.high_us, 3), limiter=found.limiter, basis=found.basis,
+    )  # fmt: skip
 
 
 def _total(times: list[float | None]) -> float | None:

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.hardware import GIB, GPU, MIB
+from kernel_pytorch.toolchain.rocm_folder import HIP_VERSION
 
 if TYPE_CHECKING:
     import torch
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 CUDA_SLOT, META_SLOT, SLOTS = 1, 14, 22  # c10::DeviceType
 GUARD_TABLE = "_ZN3c104impl26device_guard_impl_registryE"
-HIP_VERSION = "7.1.52802"
 CUDA_VERSION = "12.8"
 # What a multiprocessor of the vendor reports to torch, which the hardware table does not hold.
 THREADS_PER_CU = 2048

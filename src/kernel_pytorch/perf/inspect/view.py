@@ -78,6 +78,9 @@ class LaunchStep:
     best_us: float | None = None
     limiter: str = ""
     expected_us: float | None = None
+    low_us: float | None = None  # four of five measured calls lie between these two
+    high_us: float | None = None
+    basis: str = ""  # what the expected time rests on
     grid: tuple[int, ...] = ()
 
 
@@ -133,6 +136,8 @@ class TargetView:
     triton: str
     failure: str | None = None
     run: EmulatedRun | None = None
+    total_low_us: float | None = None
+    total_high_us: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ not S x S / 2. Grouped queries share keys and values: FLOPs follow the query hea
 
 from __future__ import annotations
 
+from kernel_pytorch.perf.roofline.forms import Attended
 from kernel_pytorch.perf.roofline.shapes import Tensor, argument, flag, tensor
 from kernel_pytorch.perf.roofline.work import Model, Work
 from kernel_pytorch.perf.trace.recording import Signature
@@ -30,7 +31,8 @@ def _attention(q: Tensor, k: Tensor, v: Tensor, axes: tuple[int, int], causal: s
     flops = 2 * batch * heads * pairs * (q.shape[-1] + v.shape[-1])
     output = batch * heads * queries * v.shape[-1] * q.element_bytes
     stored = sum(one.count * one.element_bytes for one in (q, k, v))
-    return Work(flops, stored + output + moved_extra, q.arithmetic, matrix=True)
+    form = Attended(batch, heads, queries, keys, q.shape[-1])
+    return Work(flops, stored + output + moved_extra, q.arithmetic, matrix=True, form=form)
 
 
 def _qkv(signature: Signature, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
@@ -105,7 +107,8 @@ def _backward(signature: Signature, axes: tuple[int, int], causal: str) -> Work:
     flops = 2 * batch * heads * pairs * (3 * q.shape[-1] + 2 * v.shape[-1])
     inputs = sum(one.count * one.element_bytes for one in (q, k, v))
     output = batch * heads * queries * v.shape[-1] * q.element_bytes
-    return Work(flops, 2 * inputs + 2 * output + _log_sum(q, axes), q.arithmetic, matrix=True)
+    form = Attended(batch, heads, queries, keys, q.shape[-1])
+    return Work(flops, 2 * inputs + 2 * output + _log_sum(q, axes), q.arithmetic, matrix=True, form=form)
 
 
 def sdpa_flash_backward(signature: Signature) -> Work:

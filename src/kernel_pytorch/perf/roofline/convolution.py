@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from kernel_pytorch.perf.roofline.forms import Convolved, Product
 from kernel_pytorch.perf.roofline.shapes import Tensor, argument, flag, integers, tensor
 from kernel_pytorch.perf.roofline.work import Model, Work
 from kernel_pytorch.perf.trace.recording import Signature
@@ -67,7 +68,10 @@ def _forward(
     outputs = x.shape[0] * channels * math.prod(size)
     flops = 2 * products + (outputs if bias else 0)
     moved = x.bytes + weight.bytes + outputs * x.element_bytes + (bias.bytes if bias else 0)
-    return Work(flops, moved, x.arithmetic, matrix=True)
+    taps = math.prod(kernel) if max((*kernel, *stride)) > 1 else 1
+    depth = products // outputs if outputs else 0
+    product = Product(groups, outputs // channels if channels else 0, channels // groups, depth)
+    return Work(flops, moved, x.arithmetic, matrix=True, form=Convolved(product, taps))
 
 
 def _per_axis(values: tuple[int, ...], axes: int) -> tuple[int, ...]:
@@ -141,7 +145,10 @@ def backward(signature: Signature) -> Work | None:
     moved = grad.bytes + x.bytes + weight.bytes
     moved += (x.count * x.element_bytes) * wanted[0] + weight.bytes * wanted[1]
     moved += channels * x.element_bytes * wanted[2]
-    return Work(flops, moved, x.arithmetic, matrix=True)
+    depth = other_channels * math.prod(weight.shape[2:])
+    product = Product(1, source.count // channels if channels else 0, channels, depth)
+    form = Convolved(product, math.prod(weight.shape[2:]), backward=wanted[0] + wanted[1])
+    return Work(flops, moved, x.arithmetic, matrix=True, form=form)
 
 
 MODELS: dict[str, Model] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from kernel_pytorch.perf.roofline.forms import Product, Rows
 from kernel_pytorch.perf.roofline.shapes import DTYPES, Tensor, tensor
 from kernel_pytorch.perf.roofline.work import Model, Work
 from kernel_pytorch.perf.trace.recording import Signature
@@ -24,7 +25,8 @@ def _product(a: Tensor, b: Tensor, output_bytes: int, extra_flops: int = 0, extr
         raise ValueError(f"{a.shape} x {b.shape}")
     batch = math.prod(_broadcast(a.shape[:-2], b.shape[:-2]))
     flops = 2 * batch * m * n * k + extra_flops
-    return Work(flops, a.bytes + b.bytes + batch * m * n * output_bytes + extra_bytes, a.arithmetic, matrix=True)
+    moved = a.bytes + b.bytes + batch * m * n * output_bytes + extra_bytes
+    return Work(flops, moved, a.arithmetic, matrix=True, form=Product(batch, m, n, k))
 
 
 def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
@@ -53,7 +55,7 @@ def linear(signature: Signature) -> Work:
     rows, (n, k) = math.prod(x.shape[:-1]), weight.shape
     flops = 2 * rows * n * k + (rows * n if bias else 0)
     moved = x.bytes + weight.bytes + rows * n * x.element_bytes + (bias.bytes if bias else 0)
-    return Work(flops, moved, x.arithmetic, matrix=True)
+    return Work(flops, moved, x.arithmetic, matrix=True, form=Product(1, rows, n, k))
 
 
 def matmul(signature: Signature) -> Work:
@@ -75,7 +77,7 @@ def mv(signature: Signature) -> Work:
 def dot(signature: Signature) -> Work:
     """(K) x (K)."""
     a, b = _needed(signature, 0, 1)
-    return Work(2 * a.count, a.bytes + b.bytes + a.element_bytes, a.arithmetic)
+    return Work(2 * a.count, a.bytes + b.bytes + a.element_bytes, a.arithmetic, form=Rows("reduction", 1, a.count))
 
 
 def scaled_mm(signature: Signature) -> Work:

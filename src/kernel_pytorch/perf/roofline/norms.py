@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import math
 
+from kernel_pytorch.perf.roofline.forms import Rows, Streamed
 from kernel_pytorch.perf.roofline.shapes import Tensor, argument, flag, integers, tensor
 from kernel_pytorch.perf.roofline.work import Model, Work
 from kernel_pytorch.perf.trace.recording import Signature
 
 
-def _rows(x: Tensor, row: int, weight: Tensor | None, bias: Tensor | None, saved: int, rms: bool = False) -> Work:
+def _rows(
+    x: Tensor,
+    row: int,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    saved: int,
+    rms: bool = False,
+    what: str = "row norm",
+) -> Work:
     """`saved`: how many statistics per row are written out in fp32."""
     rows = x.count // row
     per_row = (3 * row + 2) if rms else (5 * row + 2)
@@ -21,7 +30,7 @@ def _rows(x: Tensor, row: int, weight: Tensor | None, bias: Tensor | None, saved
     parameters = sum(one.bytes for one in (weight, bias) if one is not None)
     statistics_bytes = max(4, x.element_bytes)
     moved = x.bytes + x.count * x.element_bytes + parameters + saved * rows * statistics_bytes
-    return Work(rows * per_row, moved, x.arithmetic)
+    return Work(rows * per_row, moved, x.arithmetic, form=Rows(what, rows, row))
 
 
 def layer_norm(signature: Signature) -> Work | None:
@@ -48,7 +57,7 @@ def group_norm(signature: Signature) -> Work | None:
     if x is None or not argument(signature, 6):
         return None
     row = x.count // (x.shape[0] * int(argument(signature, 6)))
-    return _rows(x, row, tensor(signature, 1), tensor(signature, 2), saved=2)
+    return _rows(x, row, tensor(signature, 1), tensor(signature, 2), saved=2, what="channel norm")
 
 
 def batch_norm(signature: Signature) -> Work | None:
@@ -62,12 +71,13 @@ def batch_norm(signature: Signature) -> Work | None:
         return None
     channels = x.shape[1]
     if flag(signature, 5):
-        work = _rows(x, x.count // channels, weight, bias, saved=2)
+        work = _rows(x, x.count // channels, weight, bias, saved=2, what="channel norm")
         running = sum(2 * one.bytes for one in (mean, variance) if one is not None)
-        return Work(work.flops, work.bytes + running, work.arithmetic)
+        return Work(work.flops, work.bytes + running, work.arithmetic, form=work.form)
     parameters = sum(one.bytes for one in (weight, bias, mean, variance) if one is not None)
     affine = (weight is not None) + (bias is not None)
-    return Work((2 + affine) * x.count + 2 * channels, 2 * x.count * x.element_bytes + parameters, x.arithmetic)
+    flops, moved = (2 + affine) * x.count + 2 * channels, 2 * x.count * x.element_bytes + parameters
+    return Work(flops, moved, x.arithmetic, form=Streamed("elementwise", "broadcast"))
 
 
 def softmax(signature: Signature) -> Work | None:
@@ -77,7 +87,9 @@ def softmax(signature: Signature) -> Work | None:
         return None
     row = x.shape[int(argument(signature, 1))] if x.shape else 1
     rows = x.count // row if row else 0
-    return Work(rows * (5 * row - 2), x.bytes + x.count * x.element_bytes, x.arithmetic)
+    # torch keeps rows of up to 1024 in registers, and goes over longer ones three times.
+    form = Streamed("softmax", "same") if row <= 1024 else Rows("long softmax", rows, row)
+    return Work(rows * (5 * row - 2), x.bytes + x.count * x.element_bytes, x.arithmetic, form=form)
 
 
 MODELS: dict[str, Model] = {

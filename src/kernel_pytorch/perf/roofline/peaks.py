@@ -16,7 +16,7 @@ def peaks_of(gpu: GPU, how: str) -> Peaks:
     matrix = {key.removesuffix("_matrix"): value for key, value in gpu.peak.items() if key.endswith("_matrix")}
     vector = {key.removesuffix("_vector"): value for key, value in gpu.peak.items() if key.endswith("_vector")}
     source = f"hardware table ({how})"
-    return Peaks(gpu.name, gpu.bandwidth_gbs, matrix, vector, dict(gpu.achievable), None, source)
+    return Peaks(gpu.name, gpu.bandwidth_gbs, matrix, vector, dict(gpu.achievable), None, source, gpu.alias)
 
 
 def named_gpu(alias: str) -> Peaks:

@@ -8,8 +8,9 @@ reported as such.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kernel_pytorch.perf.roofline.forms import Form
 from kernel_pytorch.perf.trace.recording import Signature
 
 Model = Callable[[Signature], "Work | None"]
@@ -17,12 +18,16 @@ Model = Callable[[Signature], "Work | None"]
 
 @dataclass(frozen=True)
 class Work:
-    """The work of one call. `arithmetic` names the peak to compare with; `matrix` whether matrix units may do it."""
+    """The work of one call. `arithmetic` names the peak to compare with; `matrix` whether matrix units may do it.
+
+    `form` is what an expected time needs besides; it does not make two amounts of work different.
+    """
 
     flops: int
     bytes: int
     arithmetic: str
     matrix: bool = False
+    form: Form | None = field(default=None, compare=False)
 
     @property
     def intensity(self) -> float:
@@ -42,10 +47,10 @@ def work_of(signature: Signature) -> Work | None:
 
 
 def _model(name: str) -> Model | None:
-    from kernel_pytorch.perf.roofline import attention, convolution, matmul, movement, norms, pointwise
+    from kernel_pytorch.perf.roofline import attention, convolution, matmul, movement, norms, pointwise, serving
 
     operator = name.removeprefix("aten::")
     for models in (matmul.MODELS, convolution.MODELS, attention.MODELS, norms.MODELS, movement.MODELS):
         if operator in models:
             return models[operator]
-    return pointwise.model(operator)
+    return serving.model(operator) or pointwise.model(operator)

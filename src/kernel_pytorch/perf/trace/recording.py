@@ -5,6 +5,7 @@ Times are microseconds, as traces have them. Strings and operator signatures are
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -31,6 +32,14 @@ class Signature:
 
 
 @dataclass
+class CounterSum:
+    """A hardware counter of one kernel, over its dispatches."""
+
+    total: float = 0.0
+    count: int = 0
+
+
+@dataclass
 class Activities:
     """What ran on a GPU (or, for a run without one, the innermost operators on the CPU)."""
 
@@ -46,6 +55,11 @@ class Activities:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def kernels(self) -> bool:
+        """Whether there is any kernel."""
+        return KERNEL in self.kind
 
     def add(
         self, start: float, end: float, name: int, kind: int, device: int, stream: int, correlation: int, external: int
@@ -106,6 +120,7 @@ class Recording:
     device_facts: list[dict[str, object]] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     counters: dict[str, int] = field(default_factory=dict)  # python frames worth counting, by name
+    hardware: dict[int, dict[str, CounterSum]] = field(default_factory=dict)  # by kernel (string), by counter
     notes: list[str] = field(default_factory=list)
     on_cpu: bool = False
     unprofiled_ms: float | None = None
@@ -122,6 +137,13 @@ class Recording:
             number = self._string_numbers[text] = len(self.strings)
             self.strings.append(text)
         return number
+
+    def count_hardware(self, kernel: int, counter: str, value: float) -> None:
+        """One value of a hardware counter, of one dispatch."""
+        if math.isfinite(value):
+            entry = self.hardware.setdefault(kernel, {}).setdefault(counter, CounterSum())
+            entry.total += value
+            entry.count += 1
 
     @property
     def left_out(self) -> int:

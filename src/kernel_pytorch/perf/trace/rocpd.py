@@ -90,6 +90,18 @@ def _read_v3(recording: Recording, connection: sqlite3.Connection, tables: _Tabl
                 stream=stream,
                 correlation=correlation,
             )
+        if tables.has("rocpd_pmc_event"):
+            query = (
+                "SELECT COALESCE(S.display_name, S.kernel_name), I.name, SUM(P.value) "
+                f'FROM "rocpd_pmc_event{suffix}" P '
+                f'JOIN "rocpd_info_pmc{suffix}" I ON I.id = P.pmc_id AND I.guid = P.guid '
+                f'JOIN "rocpd_kernel_dispatch{suffix}" K ON K.event_id = P.event_id AND K.guid = P.guid '
+                f'JOIN "rocpd_info_kernel_symbol{suffix}" S ON S.id = K.kernel_id AND S.guid = K.guid '
+                "GROUP BY K.id, I.name"
+            )
+            for name, counter, value in connection.execute(query):
+                kernel = recording.string(str(name or "?").removesuffix(".kd"))
+                recording.count_hardware(kernel, str(counter), float(value or 0.0))
         if tables.has("rocpd_memory_copy"):
             query = (
                 "SELECT M.start, M.end, S.string, M.src_agent_id, M.dst_agent_id, M.stream_id, "

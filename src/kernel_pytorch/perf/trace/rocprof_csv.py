@@ -1,13 +1,16 @@
 """CSV files of rocprofv3, rocprofv2 and rocprof v1. Columns differ by version: they are found by name, never by place.
 
 A kernel trace may stand alone; memory copies, HIP calls and markers of the same run (files beside it that share its
-prefix) are read along with it.
+prefix) are read along with it. Hardware counters come as one row per counter (rocprofv3 --pmc) or as columns beside
+the times (ROCm Compute Profiler's pmc_perf.csv, rocprof v1). Each pass of a profiler runs the kernels again: their
+times are taken from one of them.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +27,9 @@ STREAM = ("streamid", "queueid")
 CORRELATION = ("correlationid",)
 DISPATCH = ("dispatchid", "index")
 FUNCTION = ("function",)
+COUNTER = ("countername",)
+# Columns that are counters of the hardware, by the block that counts.
+_COUNTER = re.compile(r"^(SQC?|SPI|GRBM|TA|TD|TCP|TCC|CPC|CPF|GL2C|EA|WAVE)_[A-Za-z0-9_\[\]]+$")
 DIRECTION = ("direction", "operation")
 # csv's default of 128 kB is shorter than some C++ kernel names with all their template arguments.
 MAX_FIELD = 16 << 20
@@ -32,7 +38,7 @@ MAX_FIELD = 16 << 20
 def read_rocprof_csv(path: Path) -> Recording:
     """The recording in a CSV file or in a folder of them. Raises UsageError naming file and missing columns."""
     recording = Recording(str(path), "rocprof csv")
-    files = sorted(path.rglob("*.csv")) if path.is_dir() else [path, *_beside(path)]
+    files = _in_folder(path) if path.is_dir() else [path, *_beside(path)]
     if not files:
         raise UsageError(f"{path}: no CSV files in it")
     kinds = [_read_file(recording, file, required=not path.is_dir() and file == path) for file in files]
@@ -45,6 +51,18 @@ def read_rocprof_csv(path: Path) -> Recording:
     if len(recording.activities) == 0:
         raise UsageError(f"{path}: no kernel was recorded")
     return recording
+
+
+def _in_folder(path: Path) -> list[Path]:
+    """What to read of a folder, kernel times first. ROCm Compute Profiler joins its passes in pmc_perf.csv."""
+    files = sorted(path.rglob("*.csv"))
+    joined = [file for file in files if file.name == "pmc_perf.csv"]
+    counters = [file for file in files if "counter_collection" in file.name]
+    if joined or not counters:
+        return joined or files
+    traces = [file for file in files if file.name.endswith("kernel_trace.csv")]
+    run = [file for file in files if traces and file.parent == traces[0].parent and file not in counters]
+    return [*run, *counters]
 
 
 def _beside(path: Path) -> list[Path]:
@@ -72,6 +90,9 @@ def _read_file(recording: Recording, path: Path, required: bool) -> str:
             raise UsageError(_missing(path, header, columns))
         return kind
     reader = _Reader(path, columns)
+    counters = {name: position for position, name in enumerate(header) if _COUNTER.match(name)}
+    # Another file of counters is another run of the same kernels.
+    times = not (recording.activities.kernels and (counters or reader.has(COUNTER)))
     for number, row in enumerate(rows, start=2):
         if not row:
             continue
@@ -79,8 +100,20 @@ def _read_file(recording: Recording, path: Path, required: bool) -> str:
             raise UsageError(
                 f"{path}:{number}: {len(row)} of {len(header)} columns: the file is cut off or not a rocprof CSV"
             )
-        _take(recording, kind, reader, row, number)
+        _take(recording, kind, reader, row, number, times)
+        if kind == "kernels" and counters:
+            kernel = recording.string(reader.text(row, KERNEL_NAME).removesuffix(".kd"))
+            for name, position in counters.items():
+                recording.count_hardware(kernel, name, _value(row[position]))
     return kind
+
+
+def _value(text: str) -> float:
+    """A counter's value; not a number where the profiler left it out."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _kind(columns: dict[str, int]) -> str:
@@ -113,7 +146,7 @@ class _Reader:
     def __init__(self, path: Path, columns: dict[str, int]) -> None:
         self._path = path
         self._columns = columns
-        self.last_dispatch = NONE
+        self.dispatches: set[int] = set()
 
     def text(self, row: list[str], spellings: tuple[str, ...]) -> str:
         position = next((self._columns[name] for name in spellings if name in self._columns), None)
@@ -132,7 +165,7 @@ class _Reader:
         return any(name in self._columns for name in spellings)
 
 
-def _take(recording: Recording, kind: str, reader: _Reader, row: list[str], line: int) -> None:
+def _take(recording: Recording, kind: str, reader: _Reader, row: list[str], line: int, times: bool) -> None:
     start, end = reader.number(row, START, line) / 1e3, reader.number(row, END, line) / 1e3
     if kind == "calls":
         name = recording.string(reader.text(row, FUNCTION))
@@ -152,12 +185,15 @@ def _take(recording: Recording, kind: str, reader: _Reader, row: list[str], line
         )  # fmt: skip
         return
     dispatch = reader.number(row, DISPATCH, line, NONE)
-    if reader.has(("countername",)) and dispatch != NONE:
-        # One row per counter: a dispatch counts once.
-        if reader.last_dispatch == dispatch:
-            return
-        reader.last_dispatch = dispatch
     name = recording.string(reader.text(row, KERNEL_NAME).removesuffix(".kd"))
+    if reader.has(COUNTER):
+        recording.count_hardware(name, reader.text(row, COUNTER), _value(reader.text(row, ("countervalue",))))
+        # One row per counter: a dispatch counts once.
+        if dispatch != NONE and dispatch in reader.dispatches:
+            return
+        reader.dispatches.add(dispatch)
+    if not times:
+        return
     correlation = reader.number(row, CORRELATION, line, NONE)
     recording.activities.add(
         start, end, name=name, kind=KERNEL, device=device, stream=stream, correlation=correlation, external=NONE

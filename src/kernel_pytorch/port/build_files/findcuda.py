@@ -103,18 +103,18 @@ def _replaced() -> Iterator[str]:
         yield f'    elseif(word MATCHES "^({"|".join(_escaped(flag) for flag in flags)})$")'
         quoted = " ".join(f'"{word}"' for word in hip.split())
         yield f"      list(APPEND flags {quoted})"
-    for action in ("relocatable", "default-stream"):
-        rows = [row for row in flag_table().values() if row.action == action]
-        valued = [row.flag for row in rows if row.value != "none"]
-        bare = [row.flag for row in rows if row.value == "none"]
-        if action == "default-stream":
-            yield f'    elseif(name MATCHES "^({"|".join(_escaped(flag) for flag in valued)})$")'
-            yield f'      list(APPEND flags "{rows[0].hip}=${{value}}")'
-        else:
-            yield f'    elseif(name MATCHES "^({"|".join(_escaped(flag) for flag in [*valued, *bare])})$")'
-            yield '      if(NOT value STREQUAL "false")'
-            yield "        list(APPEND flags -fgpu-rdc)"
-            yield "      endif()"
+    relocatable = [row.flag for row in flag_table().values() if row.action == "relocatable"]
+    yield f'    elseif(name MATCHES "^({"|".join(map(_escaped, relocatable))})$")'
+    yield '      if(NOT value STREQUAL "false")'
+    yield "        list(APPEND flags -fgpu-rdc)"
+    yield "      endif()"
+    respelled: dict[str, list[str]] = {}
+    for row in flag_table().values():
+        if row.action == "respell":
+            respelled.setdefault(row.hip, []).append(row.flag)
+    for hip, flags in respelled.items():
+        yield f'    elseif(name MATCHES "^({"|".join(map(_escaped, flags))})$")'
+        yield f'      list(APPEND flags "{hip}=${{value}}")'
 
 
 def _lists() -> Iterator[str]:

@@ -35,9 +35,9 @@ _RELOCATABLE = """\
             if (value if joined else left.pop(0)).lower() != "false":
                 kept.append("-fgpu-rdc")
 """
-_STREAM = """\
-        {branch} name in {streams}:
-            kept.append("-fgpu-default-stream=" + (value if joined else left.pop(0)))
+_RESPELL = """\
+        {branch} name in {respelled}:
+            kept.append("{hip}=" + (value if joined else left.pop(0)))
 """
 _KIND = """\
         {branch} word in ("-Werror", "--Werror"):
@@ -77,9 +77,11 @@ def hip_flags_function(text: str) -> str:
     lists = {
         "unwrapped": [row.flag for row in by_action.get("unwrap", ())],
         "relocatable": [row.flag for row in by_action.get("relocatable", ()) if row.value == "joined-or-next"],
-        "streams": [row.flag for row in by_action.get("default-stream", ())],
     }
-    valued = [flag for flags in (with_value, *lists.values()) for flag in flags]
+    respelled: dict[str, list[str]] = {}
+    for row in by_action.get("respell", ()):
+        respelled.setdefault(row.hip, []).append(row.flag)
+    valued = [flag for flags in (with_value, *lists.values(), *respelled.values()) for flag in flags]
     kinds = [kind for kind in KINDS if kind in text] or ["all-warnings"]
     parts = [_HEAD]
     parts += [_wrapped("    with_value = {", [f'"{flag}"' for flag in valued], "}")] if valued else []
@@ -90,13 +92,19 @@ def hip_flags_function(text: str) -> str:
         "    while left:\n        word = left.pop(0)\n",
     ]
     parts += ['        name, joined, value = word.partition("=")\n'] if valued else []
-    templates = [(_UNWRAP, "unwrapped"), (_RELOCATABLE, "relocatable"), (_STREAM, "streams")]
+    templates = [(_UNWRAP, "unwrapped"), (_RELOCATABLE, "relocatable")]
     branches = [(template, name) for template, name in templates if lists[name]]
+    branches += [(_RESPELL, hip) for hip in respelled]
     branches += [(_KIND, "kinds")] if "kind" in by_action else []
     branches += [(_DROPPED, "")] if with_value else []
     branches += [(_OTHER, "")] if plain else []
     for number, (template, name) in enumerate(branches):
-        words = {name: _tuple(lists[name])} if name in lists else {"kinds": f"{{{_tuple(kinds)[1:-1].rstrip(',')}}}"}
+        if name in respelled:
+            words = {"hip": name, "respelled": _tuple(respelled[name])}
+        elif name in lists:
+            words = {name: _tuple(lists[name])}
+        else:
+            words = {"kinds": f"{{{_tuple(kinds)[1:-1].rstrip(',')}}}"}
         parts.append(template.format(branch="elif" if number else "if", **words))
     rest = "    kept.append(word)\n" + (_HALF_ON if any(f"-U{name}" in text for name in HALF) else "")
     parts.append("        else:\n" + indent(rest, " " * 8) if branches else indent(rest, " " * 4))

@@ -19,6 +19,11 @@ _CONDITIONAL = re.compile(r"\s*(?:ifeq|ifneq|ifdef|ifndef|else|endif)\b")
 _INCLUDE = re.compile(r"\s*(-include|sinclude|include)\s+(.*)")
 _SUFFIX = re.compile(r"\.cu(?![\w])")
 _NESTED_ARCH = re.compile(r"-gencode[ =]arch=(?:\$\([^()]*\)|\$\{[^{}]*\}|[^\s()])*")
+# Where the compiler is looked for, and what people are told about it.
+_LOOKED_FOR = re.compile(r"(\$\(shell\s+(?:which|command -v|where)\s+)nvcc\b")
+_MESSAGE = re.compile(r"\$\((?:info|warning|error)\s[^()]*\)")
+# For a compiler that was looked for: hipcc adds these flags to each compile command.
+_OPENED = "export HIPCC_COMPILE_FLAGS_APPEND := $(HIPCC_COMPILE_FLAGS_APPEND) -DUSE_ROCM\n"
 _HEAD = """# Derived from {name} by kpt: the same build with hipcc. HIP_ARCH=gfx942 builds for that GPU.
 HIP_ARCH ?= native
 """
@@ -35,6 +40,8 @@ class DerivedMakefile:
 
 @dataclass
 class _State:
+    suffix: str = ".hip"  # of the ported sources
+    compiler: str = "hipcc"
     obstacles: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     relocatable: bool = False
@@ -46,9 +53,16 @@ def uses_nvcc(text: str) -> bool:
     return any(_MENTIONS_NVCC.search(_without_comment(line)) for line in text.splitlines())
 
 
-def derive_makefile(text: str, name: str = "Makefile") -> DerivedMakefile:
-    """The hipcc twin of a Makefile. Sources named .cu are expected as .hip, which is what the copy layout writes."""
+def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -> DerivedMakefile:
+    """The hipcc twin of a Makefile. Sources named .cu are expected as .hip, which is what the copy layout writes.
+
+    `in_place`: they keep their names and have gates, which -DUSE_ROCM opens. hipcc takes a .cu file for HIP.
+    """
     state = _State(compilers=_compiler_variables(text))
+    if in_place:
+        state.suffix, state.compiler = ".cu", "hipcc -DUSE_ROCM"
+    head = _HEAD.format(name=name) + (_OPENED if in_place and _LOOKED_FOR.search(text) else "")
+    text = _MESSAGE.sub(lambda said: _MENTIONS_NVCC.sub("hipcc", said[0]), _LOOKED_FOR.sub(r"\1hipcc", text))
     out: list[str] = []
     in_define = False
     for line in logical_lines(text):
@@ -70,7 +84,7 @@ def derive_makefile(text: str, name: str = "Makefile") -> DerivedMakefile:
     notes = tuple(dict.fromkeys(state.notes))
     if obstacles:
         return DerivedMakefile(None, obstacles, notes)
-    return DerivedMakefile(_HEAD.format(name=name) + derived, (), notes)
+    return DerivedMakefile(head + derived, (), notes)
 
 
 def _compiler_variables(text: str) -> frozenset[str]:
@@ -117,13 +131,13 @@ def _line(line: str, name: str, state: _State) -> str:
         return assignment.group(1) + _words(assignment.group(2), state)
     if _RULE.match(line):
         head, semicolon, recipe = line.partition(";")
-        return _rule_head(head, name) + semicolon + (_recipe(recipe, name, state) if semicolon else "")
+        return _rule_head(head, name, state) + semicolon + (_recipe(recipe, name, state) if semicolon else "")
     return _words(line, state)
 
 
-def _rule_head(text: str, name: str) -> str:
+def _rule_head(text: str, name: str, state: _State) -> str:
     changed = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w.-])", f"{name}.hip", text)
-    return _SUFFIX.sub(".hip", changed)
+    return _SUFFIX.sub(state.suffix, changed)
 
 
 def _recipe(line: str, name: str, state: _State) -> str:
@@ -135,7 +149,7 @@ def _recipe(line: str, name: str, state: _State) -> str:
         f"$({name})" in line or f"${{{name}}}" in line for name in state.compilers
     )
     if not called:
-        return _SUFFIX.sub(".hip", line)  # another program's words are not flags of nvcc
+        return _SUFFIX.sub(state.suffix, line)  # another program's words are not flags of nvcc
     return _words(line, state)
 
 
@@ -146,7 +160,7 @@ def _words(text: str, state: _State) -> str:
     words = [piece for piece in pieces if not piece.isspace()]
     if not any(_changes(word) for word in words):
         return text
-    plain = [_renamed(word) for word in words]
+    plain = [_renamed(word, state) for word in words]
     mapped = map_flags(plain)
     state.notes += mapped.notes
     state.obstacles += mapped.obstacles
@@ -175,13 +189,13 @@ def _changes(word: str) -> bool:
     )
 
 
-def _renamed(word: str) -> str:
+def _renamed(word: str, state: _State) -> str:
     if _COMPILER.match(word):
-        return "hipcc"
+        return state.compiler
     word = _NESTED_ARCH.sub(HIP_ARCH, word) if word.startswith("$") else word
     if word.startswith("-") and not word.startswith("-o"):
         return word
-    return _SUFFIX.sub(".hip", word)
+    return _SUFFIX.sub(state.suffix, word)
 
 
 def _pieces(text: str) -> list[str]:

@@ -114,7 +114,7 @@ def _apply(row: FlagRow, word: str, value: str, result: Mapped, arch_flag: str) 
         if value.lower() not in ("false",):
             result.words.append(row.hip)
             result.relocatable = True
-    elif row.action == "default-stream":
+    elif row.action == "respell":
         result.words.append(f"{row.hip}={value}")
     elif row.action == "language":
         result.words += ["-x", "hip" if value == "cu" else value]

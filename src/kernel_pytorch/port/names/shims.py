@@ -182,25 +182,42 @@ _BY_USE = (
 
 
 # Arrays, texture and surface objects, fetches through them, and texture references.
-_OF_TEXTURES = re.compile(rb"\btexture\s*<|\b(?:(?:cuda|hip)(?:Texture|Surface)|CU(?:tex|surf)Object)")
+_OF_TEXTURES = sought(
+    rb"\btexture\s*<|\b(?:(?:cuda|hip)(?:Texture|Surface)|CU(?:tex|surf)Object)",
+    b"texture",
+    b"Texture",
+    b"Surface",
+    b"CU",
+)
 _TEXTURES = (
     (
-        re.compile(
+        sought(
             rb"\b(?:cuda|hip)(?:Malloc(?:3D)?Array|FreeArray|Memcpy\w*Array\w*"
-            rb"|(?:Create|Destroy)(?:Texture|Surface)Object|GetTextureObject\w+|ArrayGetInfo|GetChannelDesc)\s*\(|\b(?:src|dst)Array\b"
+            rb"|(?:Create|Destroy)(?:Texture|Surface)Object|GetTextureObject\w+|ArrayGetInfo|GetChannelDesc)\s*\(|\b(?:src|dst)Array\b",
+            b"Array", b"TextureObject", b"SurfaceObject", b"GetChannelDesc",
         ),
         b"kpt_image",
     ),
-    (re.compile(rb"(?<![\w.>])tex(?:1Dfetch|[123]D|Cubemap)(?:Layered)?(?:Lod|Grad|gather)?\s*[(<]"), b"kpt_tex"),
-    (re.compile(rb"\b(?:cuda|hip)(?:(?:Bind|Unbind)Texture|GetTexture(?:Reference|Alignment))"), b"kpt_bind_texture"),
     (
-        re.compile(
+        sought(
+            rb"(?<![\w.>])tex(?:1Dfetch|[123]D|Cubemap)(?:Layered)?(?:Lod|Grad|gather)?\s*[(<]",
+            b"tex1D", b"tex2D", b"tex3D", b"texCubemap",
+        ),
+        b"kpt_tex",
+    ),
+    (
+        sought(rb"\b(?:cuda|hip)(?:(?:Bind|Unbind)Texture|GetTexture(?:Reference|Alignment))", b"Texture"),
+        b"kpt_bind_texture",
+    ),
+    (
+        sought(
             rb"\b(?:cu|hip)(?:Array(?:3D)?(?:Create|Destroy)|TexObject(?:Create|Destroy)|SurfObjectCreate)(?:_v2)?\s*\("
-            rb"|\bCU_MEMORYTYPE_ARRAY\b|\bhipMemoryTypeArray\b|\bcuMemcpy(?:HtoA|AtoH)"
+            rb"|\bCU_MEMORYTYPE_ARRAY\b|\bhipMemoryTypeArray\b|\bcuMemcpy(?:HtoA|AtoH)",
+            b"Array", b"ARRAY", b"TexObject", b"SurfObjectCreate", b"cuMemcpy",
         ),
         b"kpt_driver_textures",
     ),
-)
+)  # fmt: skip
 
 
 def _texture_shims(data: bytes, project: Iterable[bytes]) -> list[Shim]:

@@ -64,6 +64,8 @@ def _place(module: PythonModule, first_use: int) -> tuple[int, bool]:
             last_import = statement.end_lineno
             has_torch = has_torch or _binds_torch(statement)
             loads_torch = loads_torch or _loads_torch(statement)
+        elif isinstance(statement, (ast.If, ast.Try)) and _always_binds_torch([statement]):
+            last_import, has_torch = statement.end_lineno or last_import, True
         elif not _is_docstring(statement) and (has_torch or loads_torch):
             break  # the leading block of imports ends here: a gate in mid-file is hard to find
     return (last_import, not has_torch) if has_torch or loads_torch else (0, False)
@@ -83,6 +85,22 @@ def _leading_imports(module: PythonModule, first_use: int) -> int:
 def _binds_torch(node: ast.Import | ast.ImportFrom) -> bool:
     return isinstance(node, ast.Import) and any(
         alias.name.split(".")[0] == "torch" and alias.asname in (None, "torch") for alias in node.names
+    )
+
+
+def _always_binds_torch(body: Sequence[ast.stmt]) -> bool:
+    """Whether `torch` is bound behind these statements, unless they raise: a setup.py checks for torch before it
+    imports it."""
+    return any(
+        (isinstance(one, (ast.Import, ast.ImportFrom)) and _binds_torch(one))
+        or isinstance(one, ast.Raise)
+        or (isinstance(one, ast.If) and _always_binds_torch(one.body) and _always_binds_torch(one.orelse))
+        or (
+            isinstance(one, ast.Try)
+            and _always_binds_torch([*one.body, *one.orelse])
+            and all(_always_binds_torch(handler.body) for handler in one.handlers)
+        )
+        for one in body
     )
 
 

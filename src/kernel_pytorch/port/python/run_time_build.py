@@ -19,12 +19,19 @@ _POSITION = 5  # load(name, sources, extra_cflags, extra_cuda_cflags, extra_ldfl
 def with_include_folders(module: PythonModule, line: int, folders: Sequence[str]) -> tuple[Edit, ...]:
     """The call of `load` on a line with more include folders on ROCm, given as seen from its file.
 
+    The same call elsewhere in the file (in another branch, say, for a build that is there already) gets them too.
     Nothing where the call cannot be read: arguments in a dictionary.
     """
     calls = [one for one in module.calls(_LOAD) if one.lineno <= line <= (one.end_lineno or one.lineno)]
-    if not calls or not is_editable(module, calls[-1]):
+    if not calls:
         return ()
-    call = calls[-1]
+    same = [one for one in module.calls(_LOAD) if ast.dump(one) == ast.dump(calls[-1])]
+    return tuple(edit for one in same for edit in _with_folders(module, one, folders))
+
+
+def _with_folders(module: PythonModule, call: ast.Call, folders: Sequence[str]) -> tuple[Edit, ...]:
+    if not is_editable(module, call):
+        return ()
     os = "os" if _imports_os(module) else '__import__("os")'
     added = ", ".join(_from_this_file(os, folder) for folder in folders).encode()
     ours = _list_of_ours(module, call)

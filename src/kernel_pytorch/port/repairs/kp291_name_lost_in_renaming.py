@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.names.table import Use, names_used
+from kernel_pytorch.port.names.table import Use, names_used, own_names
 from kernel_pytorch.port.repairs.repair import Repair, RepairPlace
 
 REPAIR = Repair(
@@ -30,10 +30,14 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
     src = place.src
     start, end = place.line
     lost = place.found[1]
+    own = own_names(src)  # what the project declares here has this name in all of its files
     uses = [
         use
         for use in names_used(src)[0]
-        if start <= use.token.start < end and use.name.hip not in ("", lost, use.name.cuda) and _is_plain(use)
+        if start <= use.token.start < end
+        and use.name.hip not in ("", lost, use.name.cuda)
+        and _is_plain(use)
+        and use.name.cuda.encode() not in own
     ]
     exact = [use for use in uses if use.token.start <= place.offset < use.token.end]
     chosen = exact or ([uses[0]] if len(uses) == 1 else [])

@@ -1,7 +1,8 @@
 """Names whose header nvcc includes by itself
 
 What: `FLT_MAX`, `INT_MAX`, `uint32_t`, `std::numeric_limits`, `assert` and the like in a file that does not include
-    their header, or names of rocBLAS beside hipBLAS's header alone.
+    their header, or names of rocBLAS beside hipBLAS's header alone. CUDA's runtime in a .cu file that includes nothing
+    of CUDA and launches no kernel: torch's renaming adds HIP's header only where it sees a launch.
 Why: nvcc reads cuda_runtime.h before every source, and with it a dozen of the C++ library's headers. clang reads fewer.
 Fix: The header is included on ROCm.
 Source: clang's "use of undeclared identifier"; CUDA's crt/host_config.h
@@ -41,7 +42,10 @@ _HEADERS = {
     r"hipsolver\w+": "hipsolver/hipsolver.h",
     r"hiprand\w+": "hiprand/hiprand_kernel.h",
     r"ceil_div": "ATen/ceil_div.h",
+    r"hip[A-Z]\w*|dim3": "hip/hip_runtime.h",
 }
+# A file that includes one of these has the runtime's names, so that a name it lacks is in no header.
+_BRING_RUNTIME = re.compile(r"(?:cuda|cuda_runtime|cuda_runtime_api|hip/hip_runtime)\.h")
 _TABLE = tuple((re.compile(names), header) for names, header in _HEADERS.items())
 REPAIR = Repair(
     "KP292",
@@ -59,6 +63,8 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
     src = place.src
     includes = includes_of(src.data)
     if header is None or any(include.name == header for include in includes):
+        return ()
+    if header == "hip/hip_runtime.h" and any(_BRING_RUNTIME.fullmatch(include.name) for include in includes):
         return ()
     at = src.line_span(includes[0].start)[0] if includes else 0
     return (Edit(Span(at, at), f"#include <{header}>".encode() + newline_of(src)),)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from kernel_pytorch.core.findings import Finding, Safety
-from kernel_pytorch.core.pages import SECTIONS
+from kernel_pytorch.core.pages import SECTIONS, SINCE
 from kernel_pytorch.core.pages import page as page  # the page of a code, beside its rule
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings
 from kernel_pytorch.port.cxx.source import CxxFile
@@ -140,8 +140,8 @@ def run_rules(rules: Iterable[LoadedRule], src: SourceFile, unit: Unit | None = 
 def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:
     """The title line and the sections of a rule's docstring. Raises ValueError naming a section that is missing."""
     title, _, rest = docstring.strip().partition("\n")
-    parts = re.split(rf"^({'|'.join(SECTIONS)}): ", rest.lstrip("\n"), flags=re.MULTILINE)
+    parts = re.split(rf"^({'|'.join((*SECTIONS, SINCE))}): ", rest.lstrip("\n"), flags=re.MULTILINE)
     sections = {name: body.rstrip() for name, body in zip(parts[1::2], parts[2::2], strict=True)}
-    if tuple(sections) != SECTIONS or parts[0].strip() or not all(sections.values()):
+    if tuple(name for name in sections if name != SINCE) != SECTIONS or parts[0].strip() or not all(sections.values()):
         raise ValueError(f"a rule's docstring has a title and the sections {', '.join(SECTIONS)} in that order")
-    return title, sections
+    return title, {name: sections[name] for name in SECTIONS}

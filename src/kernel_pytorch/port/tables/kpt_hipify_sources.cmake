@@ -1,10 +1,25 @@
 # Made by `kpt port`: on ROCm, torch's hipify renames the sources of a target, as it does for setup.py.
-# The Python it takes must have torch: -DPython3_EXECUTABLE=... where CMake finds another.
+# It is taken from the torch that CMake has found, else from the Python: -DPython3_EXECUTABLE=... names another.
+foreach(name Python_EXECUTABLE PYTHON_EXECUTABLE)
+  if(NOT Python3_EXECUTABLE AND ${name})
+    set(Python3_EXECUTABLE "${${name}}")
+  endif()
+endforeach()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 set(_kpt_hipify [==[
-import contextlib, json, os, sys
-from torch.utils.hipify import hipify_python
+import contextlib, importlib.util, json, os, sys
+
+place = os.path.join(sys.argv[5], "utils", "hipify")
+if sys.argv[5] and os.path.isdir(place):  # this Python may have no torch, or another
+    spec = importlib.util.spec_from_file_location(
+        "hipify", os.path.join(place, "__init__.py"), submodule_search_locations=[place]
+    )
+    sys.modules["hipify"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["hipify"])
+    from hipify import hipify_python
+else:
+    from torch.utils.hipify import hipify_python
 
 top, record, folders, sources = sys.argv[1], sys.argv[2], sys.argv[3].split(";"), sys.argv[4].split(";")
 wanted = [os.path.abspath(os.path.join(top, one)) for one in sources]
@@ -39,6 +54,7 @@ function(kpt_hipify_target target)
   execute_process(
     COMMAND "${Python3_EXECUTABLE}" -c "${_kpt_hipify}" "${CMAKE_CURRENT_SOURCE_DIR}"
             "${CMAKE_CURRENT_BINARY_DIR}/kpt_hipified_${target}.json" "${folders}" "${sources}"
+            "${TORCH_INSTALL_PREFIX}"
     RESULT_VARIABLE failed OUTPUT_VARIABLE renamed ERROR_VARIABLE said)
   if(failed)
     message(FATAL_ERROR "torch's hipify failed for ${target}, with ${Python3_EXECUTABLE}: ${said}")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kernel_pytorch.core.entry_point import Subject
@@ -30,9 +30,18 @@ from kernel_pytorch.verify.golden.record import (
     run_like,
 )
 from kernel_pytorch.verify.golden.replay import Culprit, EventResult, caller_of, forced_tensor, judged
+from kernel_pytorch.verify.golden.systematic import NARROW, unlike_in_precision
 from kernel_pytorch.verify.golden.tolerance import Sums, coarse_products, reduction_length
 
 REFEREE_LIMIT_GB = 16.0
+
+
+@dataclass(frozen=True)
+class Distances:
+    """How far an event's tensors are off float64, in the record and here; None where it was not taken."""
+
+    recorded: float | None
+    here: float | None
 
 
 @dataclass(frozen=True)
@@ -86,14 +95,17 @@ def check(
         progress("free run")
         free = _run(model, replayed, archive, expected, lengths, mode, force=False)
         progress("forced run")
-        forced = _run(model, replayed, archive, expected, lengths, mode, force=True)
+        narrow: dict[str, list[Any]] = {}
+        forced = _run(model, replayed, archive, expected, lengths, mode, force=True, narrow=narrow)
         progress("backward")
         backward = check_backward(model, replayed, archive, mode)
     note = ""
-    truth: dict[str, str] = {}
-    if use_referee and any(not one.ok for one in forced):
+    truth: dict[str, Distances] = {}
+    # Of 16-bit results only float64 can tell how much of a difference is rounding.
+    if use_referee and any(not one.ok or one.dtype in NARROW for one in forced):
         progress("referee in float64")
-        note, truth = _referee(model, replayed, archive, expected, record.depth)
+        note, truth = _referee(model, replayed, archive, expected, record.depth, narrow)
+        forced = [_with_precision(one, truth) for one in forced]
     culprits = _culprits(forced, truth)
     blamed = {culprit.module for culprit in culprits}  # a wrong forward pass has a wrong backward pass
     culprits += tuple(culprit for culprit in backward.culprits if culprit.module not in blamed)
@@ -158,8 +170,11 @@ def _run(
     lengths: dict[str, int],
     mode: str,
     force: bool,
+    narrow: dict[str, list[Any]] | None = None,
 ) -> list[EventResult]:
+    """`narrow` is filled with the 16-bit tensors of this machine, as parts as the record has, for the referee."""
     results: list[EventResult] = []
+    own_inputs: set[str] = set()  # modules that a recorded input could not be given to: the record has a sample of it
     coarse = coarse_products(archive.record, mode)
 
     def visit(event: Event, tensors: list[Any]) -> list[Any] | None:
@@ -169,8 +184,15 @@ def _run(
         # What reaches a module was made by its caller's code, so the caller's sums count.
         owner = event.module if event.phase == "out" else event.parent
         steps = 1 if force else len(results) + 1
-        results.append(judged(event, known, tensors, archive, Sums(lengths.get(owner, 1), steps, coarse)))
+        sums = Sums(lengths.get(owner, 1), steps, coarse)
+        results.append(judged(event, known, tensors, archive, sums, same_inputs=force and owner not in own_inputs))
+        if narrow is not None and results[-1].dtype in NARROW:
+            narrow[event.key] = [
+                kept_part(tensor, ref.stride).cpu() for tensor, ref in zip(tensors, known.tensors, strict=True)
+            ]
         if force and event.phase == "in":
+            if not all(ref.whole for ref in known.tensors):
+                own_inputs.add(event.module)
             return [forced_tensor(tensor, ref, archive) for tensor, ref in zip(tensors, known.tensors, strict=True)]
         return None
 
@@ -180,16 +202,21 @@ def _run(
 
 
 def _referee(
-    model: Any, subject: Subject, archive: GoldenArchive, expected: dict[str, EventRecord], depth: int | None
-) -> tuple[str, dict[str, str]]:
-    """For every event: which of the two the float64 result is nearer to. Empty, with a reason, where it cannot run."""
+    model: Any,
+    subject: Subject,
+    archive: GoldenArchive,
+    expected: dict[str, EventRecord],
+    depth: int | None,
+    narrow: dict[str, list[Any]],
+) -> tuple[str, dict[str, Distances]]:
+    """How far either side is from float64, for every event. Empty, with a reason, where it cannot run."""
     import torch
     from torch.utils._pytree import tree_map
 
     size = sum(parameter.numel() for parameter in model.parameters()) * 8 / 2**30
     if size > REFEREE_LIMIT_GB:
         return f"no referee: the model would take {size:.0f} GB in float64", {}
-    said: dict[str, str] = {}
+    found: dict[str, Distances] = {}
 
     def widen(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
@@ -202,7 +229,10 @@ def _referee(
         if known is None or len(known.tensors) != len(tensors):
             return None
         if known.tensors:
-            said[event.key] = _nearer(tensors, known, archive)
+            recorded = [archive.tensor(ref) for ref in known.tensors]
+            here = narrow.get(event.key)
+            parts = [kept_part(tensor, ref.stride) for tensor, ref in zip(tensors, known.tensors, strict=True)]
+            found[event.key] = Distances(_distance(parts, recorded), _distance(parts, here) if here else None)
         if event.phase == "in":
             pairs = zip(tensors, known.tensors, strict=True)
             return [widen(forced_tensor(tensor, ref, archive)) for tensor, ref in pairs]
@@ -214,22 +244,30 @@ def _referee(
         with torch.no_grad(), observed(twin, visit, depth):
             run_like(twin, Subject(subject.name, twin, args, kwargs))
     except Exception as error:  # any model code may refuse float64 or the CPU; the check goes on without a referee
-        return f"no referee: the model does not run in float64 on the CPU ({type(error).__name__}: {error})", said
-    return "", said
+        return f"no referee: the model does not run in float64 on the CPU ({type(error).__name__}: {error})", found
+    return "", found
 
 
-def _nearer(truth: list[Any], known: EventRecord, archive: GoldenArchive) -> str:
+def _with_precision(one: EventResult, truth: dict[str, Distances]) -> EventResult:
+    """The result, not ok where one side is much less precise than the other."""
+    known = truth.get(one.event.key)
+    if not one.ok or known is None or known.here is None or known.recorded is None:
+        return one
+    diagnosis = unlike_in_precision(known.here, known.recorded, one.dtype)
+    return one if diagnosis is None else replace(one, ok=False, diagnosis=diagnosis)
+
+
+def _distance(truth: list[Any], values: list[Any]) -> float | None:
+    """Norm-wise, of the tensor that is furthest off."""
     errors = []
-    for ref, tensor in zip(known.tensors, truth, strict=True):
-        reference = as_double(archive.tensor(ref)).reshape(-1)
-        exact = as_double(kept_part(tensor, ref.stride)).reshape(-1)
-        if exact.shape == reference.shape:
-            errors.append(float((exact - reference).norm()) / (float(exact.norm()) or 1.0))
-    # The referee runs this machine's code: far from the record means the codes differ, near means this machine is off.
-    return f"{max(error if math.isfinite(error) else math.inf for error in errors):.3g}" if errors else ""
+    for one, other in zip(truth, values, strict=True):
+        exact, rounded = as_double(one).reshape(-1), as_double(other).reshape(-1)
+        if exact.shape == rounded.shape:
+            errors.append(float((exact - rounded).norm()) / (float(exact.norm()) or 1.0))
+    return max(error if math.isfinite(error) else math.inf for error in errors) if errors else None
 
 
-def _culprits(forced: list[EventResult], truth: dict[str, str]) -> tuple[Culprit, ...]:
+def _culprits(forced: list[EventResult], truth: dict[str, Distances]) -> tuple[Culprit, ...]:
     found: list[Culprit] = []
     last_good = "the start"
     called = {one.event.module for one in forced}
@@ -248,15 +286,18 @@ def _culprits(forced: list[EventResult], truth: dict[str, str]) -> tuple[Culprit
             wrong_inside[caller] = follows or one.event.module
         inside = "its own code" if is_output else f"its code before it calls {one.event.module}"
         diagnosis = one.diagnosis or Diagnosis("noise", "")
-        side = _side(one, truth.get(one.event.key, ""))
+        known = truth.get(one.event.key)
+        side = _side(one, known.recorded if known else None)
         found.append(Culprit(module, f"{inside}, after {last_good}", diagnosis.kind, diagnosis.text, side, follows))
     return tuple(sorted(found, key=lambda culprit: bool(culprit.follows)))
 
 
-def _side(result: EventResult, referee: str) -> str:
-    if not referee:
+def _side(result: EventResult, distance: float | None) -> str:
+    """The referee runs this machine's code: far from the record the codes differ, near it this machine is off."""
+    if distance is None:
         return "not judged"
-    distance = float(referee)
+    if result.diagnosis is not None and result.diagnosis.kind == "precision":
+        return "see its distances from float64"
     if distance <= 2 * result.limit:
         return "this machine is off: the code, run in float64, gives what was recorded"
     if distance >= 0.5 * result.error:

@@ -23,6 +23,7 @@ class EventResult:
     ok: bool
     diagnosis: Diagnosis | None = None
     referee: str = ""
+    dtype: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,24 @@ def forced_tensor(tensor: Any, ref: TensorRef, archive: GoldenArchive) -> Any:
     return recorded.to(device=tensor.device, dtype=tensor.dtype if tensor.is_floating_point() else recorded.dtype)
 
 
-def judged(event: Event, known: EventRecord, tensors: list[Any], archive: GoldenArchive, sums: Sums) -> EventResult:
-    """The worst of an event's tensors against the record."""
+def judged(
+    event: Event,
+    known: EventRecord,
+    tensors: list[Any],
+    archive: GoldenArchive,
+    sums: Sums,
+    same_inputs: bool = False,
+) -> EventResult:
+    """The worst of an event's tensors against the record. `same_inputs`: its code worked on the recorded inputs."""
     worst: TensorComparison | None = None
     for index, (ref, tensor) in enumerate(zip(known.tensors, tensors, strict=True)):
         noise = known.noise[index] if index < len(known.noise) else 0.0
-        one = compare_tensor(kept_part(tensor, ref.stride), archive.tensor(ref), ref, noise, sums)
+        one = compare_tensor(kept_part(tensor, ref.stride), archive.tensor(ref), ref, noise, sums, same_inputs)
         if worst is None or (worst.ok, -worst.severity) > (one.ok, -one.severity):
             worst = one
     if worst is None:
         return EventResult(event, 0.0, 0.0, True)
-    return EventResult(event, worst.error, worst.limit, worst.ok, worst.diagnosis)
+    return EventResult(event, worst.error, worst.limit, worst.ok, worst.diagnosis, dtype=worst.dtype)
 
 
 def caller_of(event: Event, called: set[str]) -> str:

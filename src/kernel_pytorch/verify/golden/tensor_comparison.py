@@ -8,6 +8,7 @@ from typing import Any
 from kernel_pytorch.verify.golden.archive import TensorRef
 from kernel_pytorch.verify.golden.diagnose import Diagnosis, diagnose
 from kernel_pytorch.verify.golden.record import as_double
+from kernel_pytorch.verify.golden.systematic import systematic
 from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums, tolerance
 
 
@@ -19,14 +20,20 @@ class TensorComparison:
     limit: float
     ok: bool
     diagnosis: Diagnosis | None = None
+    dtype: str = ""
 
     @property
     def severity(self) -> float:
         return self.error / self.limit if self.limit else (float("inf") if self.error else 0.0)
 
 
-def compare_tensor(here: Any, recorded: Any, ref: TensorRef, noise: float, sums: Sums) -> TensorComparison:
-    """`here` against `recorded`, within the tolerance of the coarser of their types."""
+def compare_tensor(
+    here: Any, recorded: Any, ref: TensorRef, noise: float, sums: Sums, same_inputs: bool = False
+) -> TensorComparison:
+    """`here` against `recorded`, within the tolerance of the coarser of their types.
+
+    `same_inputs`: both come from the same inputs, so that what differs is rounding, which goes no particular way.
+    """
     import torch
 
     own = str(here.dtype).removeprefix("torch.")
@@ -50,7 +57,8 @@ def compare_tensor(here: Any, recorded: Any, ref: TensorRef, noise: float, sums:
     worst = float(difference.abs().max()) / ((size / difference.numel() ** 0.5) or 1.0)
     ok = error <= allowed.norm and worst <= _worst_limit(allowed.worst, right[usual], size)
     if ok:
-        return TensorComparison(error, allowed.norm, True)
+        diagnosis = systematic(left, right, dtype) if same_inputs and bool(usual.all()) else None
+        return TensorComparison(error, allowed.norm, diagnosis is None, diagnosis, dtype)
     zeroed = torch.where(usual, left, torch.zeros_like(left)), torch.where(usual, right, torch.zeros_like(right))
     return TensorComparison(error, allowed.norm, False, diagnose(*zeroed, allowed.norm, own))
 

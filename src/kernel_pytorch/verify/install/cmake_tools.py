@@ -13,7 +13,8 @@ from pathlib import Path
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
-from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION
+from kernel_pytorch.toolchain.rocm_folder import HIP_VERSION
+from kernel_pytorch.verify.install.cuda_folder import CUDA_VERSION
 
 BUILD_LOG = "KPT_CMAKE_LOG"
 # ROCm's packages that no CUDA library of the table stands for, and the targets they bring.

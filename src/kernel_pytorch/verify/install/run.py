@@ -25,10 +25,11 @@ from kernel_pytorch.core.process import ChildProcess, end_child, start_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.core.toml_file import read_toml
+from kernel_pytorch.toolchain.rocm_folder import ROCM_VERSION, rocm_folder
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG, add_cmake, folders_with_compilers, toolchain_file
+from kernel_pytorch.verify.install.cuda_folder import cuda_folder
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
-from kernel_pytorch.verify.install.tool_folder import ROCM_VERSION, cuda_folder, rocm_folder
 
 CUDA_GPU = "h200"
 ROCM_GPU = "mi300x"

@@ -21,12 +21,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kernel_pytorch.toolchain.rocm_folder import HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.install.cmake_record import CMakeRuns, cmake_runs
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG
 from kernel_pytorch.verify.install.conditions import ConditionNotes
+from kernel_pytorch.verify.install.cuda_folder import CUDA_VERSION
 from kernel_pytorch.verify.install.jit import reach_calls, stop_before_building
 from kernel_pytorch.verify.install.old_setuptools import provide_pkg_resources
-from kernel_pytorch.verify.install.tool_folder import CUDA_VERSION, HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
 
 JIT_FOLDER = ".kpt-jit"  # in the tree: what load_inline writes is then named from its top

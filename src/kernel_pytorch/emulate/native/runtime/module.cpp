@@ -59,8 +59,10 @@ bool unload_module(hipModule_t module) {
         if (!loaded().modules.erase(module)) return false;
     }
     if (module->image.memory) release(module->image.memory->base);
-    if (module->constants) release(module->constants);
-    if (module->library) dlclose(module->library);
+    for (const Translation &one : module->translations) {
+        if (one.constants) release(one.constants);
+        dlclose(one.library);
+    }
     delete module;
     return true;
 }
@@ -75,28 +77,26 @@ hipFunction_t find_function(hipModule_t module, const std::string &asked, hipErr
         return known->second.get();
     }
     error = hipErrorNotFound;
-    if (!module->image.symbols.count(name + ".kd") && !module->image.symbols.count(name)) return nullptr;
-    std::string problem;
-    if (module->translation_failed || !translate(*module, problem)) {
-        if (!module->translation_failed) {
-            say("kernel %s cannot run: %s", name.c_str(), problem.c_str());
-            report_line("{\"event\":\"unsupported\",\"function\":" + quoted("kernel " + name + ": " + problem) + "}");
-        }
-        module->translation_failed = true;
+    if (!module->image.symbols.count(name + ".kd")) return nullptr; /* no kernel: it would have a descriptor */
+    if (module->refused.count(name)) {
         error = hipErrorInvalidKernelFile;
         return nullptr;
     }
-    for (uint32_t i = 0; i < module->translated->kernel_count; i++) {
-        const KptKernel &kernel = module->translated->kernels[i];
-        if (name != kernel.symbol) continue;
-        auto made = std::make_unique<ihipModuleSymbol_t>();
-        made->module = module;
-        made->kernel = &kernel;
-        made->name = name;
-        error = hipSuccess;
-        return (module->functions[name] = std::move(made)).get();
+    std::string problem;
+    const KptKernel *kernel = translate(*module, name, problem);
+    if (!kernel) {
+        say("kernel %s cannot run: %s", name.c_str(), problem.c_str());
+        report_line("{\"event\":\"unsupported\",\"function\":" + quoted("kernel " + name + ": " + problem) + "}");
+        module->refused.insert(name);
+        error = hipErrorInvalidKernelFile;
+        return nullptr;
     }
-    return nullptr;
+    auto made = std::make_unique<ihipModuleSymbol_t>();
+    made->module = module;
+    made->kernel = kernel;
+    made->name = name;
+    error = hipSuccess;
+    return (module->functions[name] = std::move(made)).get();
 }
 
 } // namespace kpt

@@ -29,7 +29,8 @@ bool exists(const std::string &path) {
     return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-bool make(const ihipModule_t &module, const std::string &path, std::string &problem) {
+/* Only `kernel`, unless that is empty. */
+bool make(const ihipModule_t &module, const std::string &path, const std::string &kernel, std::string &problem) {
     const Config &c = config();
     if (c.translate.empty()) {
         problem = "no translation of this code object is in the cache and KPT_EMULATE_TRANSLATE names no translator";
@@ -50,6 +51,7 @@ bool make(const ihipModule_t &module, const std::string &path, std::string &prob
     close(file);
     std::vector<std::string> words = words_of(c.translate);
     words.insert(words.end(), {name, path, build_word()});
+    if (!kernel.empty()) words.push_back(kernel);
     bool good = at == module.code_object.size() && run_child(words, "the translator", "", problem);
     unlink(name);
     if (good && !exists(path)) {
@@ -93,27 +95,22 @@ int measure(dl_phdr_info *info, size_t, void *data) {
 }
 
 /* Constants that are not in the code object's image lie in the translated library: kernels may read them. */
-void make_constants_known(ihipModule_t &module) {
+uint64_t make_constants_known(void *library) {
     link_map *map = nullptr;
-    if (dlinfo(module.library, RTLD_DI_LINKMAP, &map) != 0 || !map) return;
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map) return 0;
     Extent extent{map->l_addr};
-    if (dl_iterate_phdr(measure, &extent) == 0 || extent.start >= extent.end) return;
+    if (dl_iterate_phdr(measure, &extent) == 0 || extent.start >= extent.end) return 0;
     Allocation *made = adopt(reinterpret_cast<void *>(extent.start), extent.end - extent.start, 0, Kind::internal);
-    if (made) module.constants = made->base;
+    return made ? made->base : 0;
 }
 
-} // namespace
+const KptKernel *kernel_named(const KptModule &module, const std::string &name) {
+    for (uint32_t i = 0; i < module.kernel_count; i++)
+        if (name == module.kernels[i].symbol) return &module.kernels[i];
+    return nullptr;
+}
 
-bool translate(ihipModule_t &module, std::string &problem) {
-    if (module.translated) return true;
-    const Config &c = config();
-    if (c.cache.empty()) {
-        problem = "KPT_EMULATE_CACHE is not set: start the program with `kpt emulate`";
-        return false;
-    }
-    std::string digest = sha256_hex(module.code_object.data(), module.code_object.size());
-    std::string path = c.cache + "/" + digest + "-" + c.target + "-" + build_word() + ".so";
-    if (!exists(path) && !make(module, path, problem)) return false;
+bool load(ihipModule_t &module, const std::string &path, std::string &problem) {
     bool loaded_before = false;
     if (void *again = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) {
         dlclose(again);
@@ -133,10 +130,34 @@ bool translate(ihipModule_t &module, std::string &problem) {
         return false;
     }
     if (translated->attach) translated->attach(module.image.base);
-    module.library = library;
-    module.translated = translated;
-    make_constants_known(module);
+    module.translations.push_back({library, translated, make_constants_known(library)});
     return true;
+}
+
+} // namespace
+
+const KptKernel *translate(ihipModule_t &module, const std::string &kernel, std::string &problem) {
+    for (const Translation &one : module.translations)
+        if (const KptKernel *found = kernel_named(*one.kernels, kernel)) return found;
+    const Config &c = config();
+    if (c.cache.empty()) {
+        problem = "KPT_EMULATE_CACHE is not set: start the program with `kpt emulate`";
+        return nullptr;
+    }
+    if (module.digest.empty()) module.digest = sha256_hex(module.code_object.data(), module.code_object.size());
+    std::string stem = c.cache + "/" + module.digest + "-" + c.target + "-" + build_word();
+    std::string path = stem + ".so", only;
+    /* A library's code object has thousands of kernels, of which a program launches a few: those are translated one by
+     * one, unless all of them are there already. */
+    if (!exists(path)) {
+        only = kernel;
+        path = stem + "-" + sha256_hex(reinterpret_cast<const uint8_t *>(only.data()), only.size()).substr(0, 24) + ".so";
+    }
+    if (!exists(path) && !make(module, path, only, problem)) return nullptr;
+    if (!load(module, path, problem)) return nullptr;
+    const KptKernel *found = kernel_named(*module.translations.back().kernels, kernel);
+    if (!found) problem = path + " does not have it";
+    return found;
 }
 
 } // namespace kpt

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.models.tree import shallow_tree
+from kernel_pytorch.perf.advice.rules import SLOW_ATTENTION, SLOW_GEMM
 from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, compiled, kept_compile, why_not_compiled
 from kernel_pytorch.perf.ladder.rungs.environment import vendor_of
@@ -129,8 +130,8 @@ def _shuffled_choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[O
 
 
 def _predict_gemm(profile: Profile, inputs: Inputs) -> Prediction:
-    lost = sum(one.saving_ms for one in profile.advice if one.title == "GEMM below the roofline")
-    return Prediction(lost, f"GEMMs are {lost:.3f} ms above what this device can do")
+    lost = sum(one.saving_ms for one in profile.advice if one.title == SLOW_GEMM)
+    return Prediction(lost, f"GEMMs are {lost:.3f} ms above what tuned kernels take")
 
 
 def _find_attention(model: nn.Module, inputs: Inputs) -> str:
@@ -162,8 +163,8 @@ def _wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Cal
 
 
 def _predict_attention(profile: Profile, inputs: Inputs) -> Prediction:
-    lost = sum(one.saving_ms for one in profile.advice if one.title == "attention below the roofline")
-    return Prediction(lost, f"attention is {lost:.3f} ms above what this device can do")
+    lost = sum(one.saving_ms for one in profile.advice if one.title == SLOW_ATTENTION)
+    return Prediction(lost, f"attention is {lost:.3f} ms above what tuned kernels take")
 
 
 AITER_GEMM = ModelRung(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.advice.rules import SLOW_GEMM
 from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import SLOT, TUNED, compiled, kept_compile, why_not_compiled
 
@@ -54,8 +55,8 @@ def _wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Cal
 
 
 def _predict_gemm(profile: Profile, inputs: Inputs) -> Prediction:
-    lost = sum(one.saving_ms for one in profile.advice if one.title == "GEMM below the roofline")
-    return Prediction(lost, f"GEMMs are {lost:.3f} ms above what this device can do")
+    lost = sum(one.saving_ms for one in profile.advice if one.title == SLOW_GEMM)
+    return Prediction(lost, f"GEMMs are {lost:.3f} ms above what tuned kernels take")
 
 
 def _predict_fused(profile: Profile, inputs: Inputs) -> Prediction:

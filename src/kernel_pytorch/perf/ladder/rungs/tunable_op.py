@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.advice.rules import SLOW_GEMM
 from kernel_pytorch.perf.ladder.rung import FOLDER, EnvironmentRung, Options, Prediction, Recipe
 from kernel_pytorch.perf.ladder.rungs.environment import vendor_of
 
@@ -47,8 +48,8 @@ def tuning_run(variables: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _predict(profile: Profile, inputs: Inputs) -> Prediction:
-    lost = sum(one.saving_ms for one in profile.advice if one.title == "GEMM below the roofline")
-    return Prediction(lost, f"GEMMs are {lost:.3f} ms above what this device can do")
+    lost = sum(one.saving_ms for one in profile.advice if one.title == SLOW_GEMM)
+    return Prediction(lost, f"GEMMs are {lost:.3f} ms above what tuned kernels take")
 
 
 TUNABLE_OP = EnvironmentRung("tunable_op", 1, "GEMM kernels by TunableOp", _find, _choices, _predict, tuning_run)

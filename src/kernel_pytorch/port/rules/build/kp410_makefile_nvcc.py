@@ -2,9 +2,10 @@
 
 What: A Makefile that names nvcc.
 Why: nvcc is not there, and hipcc does not know most of its flags.
-Fix: With `--layout copy` kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH),
-    host flags without -Xcompiler, ROCm's libraries, .hip sources. Otherwise it names the obstacle: an included file,
-    another makefile that it runs, a flag or library without counterpart.
+Fix: kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
+    -Xcompiler, ROCm's libraries; .hip sources with `--layout copy`, -DUSE_ROCM otherwise. Build with `make -f
+    Makefile.hip HIP_ARCH=gfx942`. Where it cannot be derived kpt names the obstacle: an included file, another makefile
+    that it runs, a flag or library without counterpart.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md; port/tables/nvcc_flags.csv has the reason for
     each flag.
 """

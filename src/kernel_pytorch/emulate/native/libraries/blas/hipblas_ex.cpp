@@ -6,9 +6,20 @@ namespace {
 
 using namespace kpt;
 
-// hipblasComputeType_t to the type sums are kept in and the type alpha and beta have.
+// hipBLAS 2, of ROCm 6, has rocBLAS's numbers for types, which are above all of hipDataType's but the 8-bit floats'.
+int of_any_version(int type) {
+    const int found = type >= 150 && type < 170 ? from_rocm_type(type) : -1;
+    return found >= 0 ? found : type;
+}
+
+// hipblasComputeType_t (a type in hipBLAS 2) to the type sums are kept in and the type alpha and beta have.
 bool compute_types(int compute, int type_a, int *sum, int *scale) {
     const bool complex = complex_type(type_a);
+    if (compute >= 150) {
+        *scale = of_any_version(compute);
+        *sum = *scale == R16F ? R32F : *scale;
+        return size_of_type(*scale) > 0;
+    }
     switch (compute) {
     case 0:
     case 1: *sum = R32F, *scale = R16F; return !complex;
@@ -39,6 +50,7 @@ Status multiply(int op_a, int op_b, Int m, Int n, Int k, const void *alpha, cons
     int hipblasGemmEx##SUFFIX(void *h, int oa, int ob, SIZE m, SIZE n, SIZE k, const void *alpha, const void *A,       \
                               int ta, SIZE lda, const void *B, int tb, SIZE ldb, const void *beta, void *C, int tc,    \
                               SIZE ldc, int compute, int FLAGS) {                                                      \
+        ta = of_any_version(ta), tb = of_any_version(tb), tc = of_any_version(tc);                                     \
         return run(h, 1, [&](Int) {                                                                                    \
             return multiply(oa, ob, m, n, k, alpha, A, ta, lda, B, tb, ldb, beta, C, tc, ldc, compute);                \
         });                                                                                                            \
@@ -47,6 +59,7 @@ Status multiply(int op_a, int op_b, Int m, Int n, Int k, const void *alpha, cons
                                      const void **A, int ta, SIZE lda, const void **B, int tb, SIZE ldb,               \
                                      const void *beta, void **C, int tc, SIZE ldc, SIZE count, int compute,            \
                                      int FLAGS) {                                                                      \
+        ta = of_any_version(ta), tb = of_any_version(tb), tc = of_any_version(tc);                                     \
         return run(h, count, [&](Int b) {                                                                              \
             return multiply(oa, ob, m, n, k, alpha, item(A, b), ta, lda, item(B, b), tb, ldb, beta, item(C, b), tc,    \
                             ldc, compute);                                                                             \
@@ -56,6 +69,7 @@ Status multiply(int op_a, int op_b, Int m, Int n, Int k, const void *alpha, cons
                                             const void *A, int ta, SIZE lda, Int sa, const void *B, int tb, SIZE ldb,  \
                                             Int sb, const void *beta, void *C, int tc, SIZE ldc, Int sc, SIZE count,   \
                                             int compute, int FLAGS) {                                                  \
+        ta = of_any_version(ta), tb = of_any_version(tb), tc = of_any_version(tc);                                     \
         return run(h, count, [&](Int b) {                                                                              \
             return multiply(oa, ob, m, n, k, alpha, offset(A, ta, b * sa), ta, lda, offset(B, tb, b * sb), tb, ldb,    \
                             beta, offset(C, tc, b * sc), tc, ldc, compute);                                            \

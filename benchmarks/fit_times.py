@@ -1,0 +1,261 @@
+"""Fits the coefficients of `kernel_pytorch.perf.expected` to published measurements, and writes its table.
+
+    python benchmarks/fit_times.py --tracelens ../TraceLens --aiter ../aiter
+
+The split is by model. Traces: four models are fitted on (FIT_MODELS); what those four do not contain at all
+(convolutions with several taps, batch norms) is fitted on FURTHER_MODELS, whose rows of that kind are then not tested
+on. Tables of tuned kernels: files with a Qwen model in their name are for the test, all others for the fit.
+
+Each coefficient has a prior, which decides where few rows speak. The interval of a row of the table is where four of
+five models that were left out of a fit lie: measured / predicted, leaving out one model at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+from times_data import Measured, revision, trace_rows, tuned_rows
+
+from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.perf.expected.formulas import kind_of, microseconds
+from kernel_pytorch.perf.expected.table import COLUMNS, TABLE, TUNED_GEMM, rates_of
+
+FIT_MODELS = (
+    "Qwen_Qwen1.5-0.5B-Chat", "google_owlv2-large-patch14-ensemble", "gaunernst_bert-small-uncased",
+    "sglang_prefilldecode", "sglang_decode",
+)  # fmt: skip
+# Kinds that hardly occur in those, and the models that stand in for them.
+FURTHER_MODELS = {
+    "convolution": ("resnet_act_checkpoint", "xdit_flux.1"),
+    "convolution backward": ("resnet_act_checkpoint",),
+    "channel norm": ("resnet_act_checkpoint",),
+    "group norm": ("xdit_flux.1",),
+    "generated pointwise": ("xdit_sd_3.5",),
+    "generated reduction": ("xdit_sd_3.5",),
+}
+MOST_ROWS = 400  # of a kind: tables of tuned kernels have ten thousand, with much repetition
+SURE = 0.8  # the share of measurements that should lie inside the interval
+LEAST_FACTOR = 1.2  # an interval narrower than this would say more than a few rows can
+
+_IDLE = {"idle": (0.6, 0.4)}
+_STREAM = {**_IDLE, "start": (3.0, 0.5), "memory": (0.5, 0.6)}
+_ROWS = {**_IDLE, "start": (4.0, 0.5), "memory": (0.4, 0.6), "row": (1.0, 0.7), "element": (5e-4, 1.0)}
+_PRODUCT = {
+    **_IDLE,
+    "start": (5.0, 0.5),
+    "memory": (0.6, 0.5),
+    "matrix": (0.5, 0.4),
+    "tile": (0.25, 0.7),
+    "fill": (0.5, 0.7),
+    "round": (1.0, 0.7),
+}
+# Prior of each coefficient: where it usually is, and by which factor it may well differ (as a logarithm).
+PRIORS: dict[str, dict[str, tuple[float, float]]] = {
+    "gemm": _PRODUCT,
+    TUNED_GEMM: _PRODUCT,
+    "attention": {**_IDLE, "start": (4.0, 0.5), "memory": (0.5, 0.5), "matrix": (0.25, 0.5), "key": (0.05, 1.0)},
+    "convolution": {**_PRODUCT, "kernels": (15.0, 1.0), "layout": (2.0, 0.7)},
+    "convolution backward": {**_PRODUCT, "kernels": (15.0, 1.0), "layout": (2.0, 0.7)},
+    "host copy": {"start": (3.0, 0.7), "link": (4e4, 0.7)},
+    **dict.fromkeys(("reduction", "row norm", "channel norm", "fused norm"), _ROWS),
+    "softmax": {**_STREAM, "memory": (0.7, 0.3)},
+    "long softmax": {**_ROWS, "memory": (0.25, 0.5)},
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients, and between which factors of the predicted time four of five measurements lie."""
+
+    use: dict[str, float]
+    low: float
+    high: float
+    rows: int
+    models: int
+
+
+def is_for_fit(row: Measured) -> bool:
+    """Which side of the split a row is on."""
+    if row.tuned:
+        return "qwen" not in row.source.lower()
+    return row.model in FIT_MODELS or row.model in FURTHER_MODELS.get(kind_of(row.work) or "", ())
+
+
+def table_kind(row: Measured) -> str:
+    """The kind of the table's row; tuned products have their own."""
+    return TUNED_GEMM if row.tuned else kind_of(row.work) or ""
+
+
+def arithmetic_group(row: Measured) -> str:
+    """Products in fp8 and fp4 have their own coefficients; 16 and 32 bits share theirs."""
+    return row.work.arithmetic if row.work.arithmetic in ("fp8", "fp4") else ""
+
+
+def fit_all(rows: Iterable[Measured]) -> dict[tuple[str, str, str], Fit]:
+    """(GPU, kind, arithmetic) -> coefficients."""
+    groups: dict[tuple[str, str, str], list[Measured]] = defaultdict(list)
+    for row in rows:
+        if is_for_fit(row):
+            groups[row.gpu, table_kind(row), arithmetic_group(row)].append(row)
+    # One table of tuned kernels alone would say nothing about other models.
+    return {
+        key: fit(key[1], group)
+        for key, group in sorted(groups.items())
+        if not group[0].tuned or len({row.model for row in group}) > 1
+    }
+
+
+def fit(kind: str, rows: Sequence[Measured]) -> Fit:
+    """The coefficients of one kind on one GPU, and how far off they are on models they did not see."""
+    rows = _sample(rows)
+    priors = PRIORS.get(kind, _STREAM)
+    use = _minimise(kind, rows, priors)
+    models = sorted({row.model for row in rows})
+    folds = [models[i::8] for i in range(min(8, len(models)))]
+    ratios: list[tuple[float, float]] = []  # with a weight: models count alike, however many shapes they have
+    for fold in folds if len(models) > 1 else [models]:
+        kept = [row for row in rows if row.model not in fold]
+        other = _minimise(kind, kept, priors, begin=use) if kept else use
+        left_out = [row for row in rows if row.model in fold]
+        share = {model: 1 / sum(row.model == model for row in left_out) for model in fold}
+        ratios += [(math.log(row.us / _predicted(row, other)), share[row.model]) for row in left_out]
+    low, high = _quantile(ratios, (1 - SURE) / 2), _quantile(ratios, (1 + SURE) / 2)
+    least = math.log(LEAST_FACTOR) * (1 + 2 / math.sqrt(len(rows)))
+    return Fit(use, math.exp(min(low, -least)), math.exp(max(high, least)), len(rows), len(models))
+
+
+def _quantile(weighted: Iterable[tuple[float, float]], share: float) -> float:
+    """The value below which `share` of the weight lies."""
+    ordered = sorted(weighted)
+    left = share * sum(weight for _, weight in ordered)
+    for value, weight in ordered:
+        left -= weight
+        if left <= 0:
+            return value
+    return ordered[-1][0]
+
+
+def _sample(rows: Sequence[Measured]) -> list[Measured]:
+    """Some rows of every source, the same ones each time."""
+    if len(rows) <= MOST_ROWS:
+        return list(rows)
+    by_source: dict[str, list[Measured]] = defaultdict(list)
+    for row in rows:
+        by_source[row.source].append(row)
+    chance = random.Random(1)
+    share = MOST_ROWS // len(by_source)
+    return [row for group in by_source.values() for row in chance.sample(group, min(len(group), share))]
+
+
+def _predicted(row: Measured, use: dict[str, float]) -> float:
+    return microseconds(row.work, rates_of(gpu_by_alias(row.gpu), row.work), use, row.after_idle)
+
+
+def _minimise(
+    kind: str, rows: Sequence[Measured], priors: dict[str, tuple[float, float]], begin: dict[str, float] | None = None
+) -> dict[str, float]:
+    names = list(priors)
+    centre = numpy.array([math.log(priors[name][0]) for name in names])
+    width = numpy.array([priors[name][1] for name in names])
+    weights = _weights(rows)
+    wanted = numpy.array([math.log(row.us) for row in rows])
+
+    def loss(point: numpy.ndarray) -> float:
+        use = dict(zip(names, (math.exp(value) for value in point), strict=True))
+        error = numpy.abs(numpy.array([math.log(_predicted(row, use)) for row in rows]) - wanted)
+        huber = numpy.where(error < 0.3, error**2 / 0.6, error - 0.15)
+        return float((weights * huber).sum() + 0.5 * (((point - centre) / width) ** 2).sum() * 0.3)
+
+    start = centre if begin is None else numpy.array([math.log(begin[name]) for name in names])
+    found = nelder_mead(loss, start, steps=150 if begin is None else 60)
+    return {name: float(f"{math.exp(value):.4g}") for name, value in zip(names, found, strict=True)}
+
+
+def _weights(rows: Sequence[Measured]) -> numpy.ndarray:
+    """A source weighs the square root of its rows: a trace with many shapes is still one machine.
+
+    Inside a source, half of that goes by rows, and half by the time that is spent in them.
+    """
+    counts: dict[str, int] = defaultdict(int)
+    spent: dict[str, float] = defaultdict(float)
+    for row in rows:
+        counts[row.source] += 1
+        spent[row.source] += math.sqrt(row.us * row.calls)
+    shares = [
+        math.sqrt(counts[row.source])
+        * (0.5 / counts[row.source] + 0.5 * math.sqrt(row.us * row.calls) / spent[row.source])
+        for row in rows
+    ]
+    weights = numpy.array(shares)
+    return numpy.asarray(weights * len(rows) / weights.sum())
+
+
+def nelder_mead(loss: Callable[[numpy.ndarray], float], start: numpy.ndarray, steps: int) -> numpy.ndarray:
+    """The downhill simplex: no gradients, few dimensions."""
+    points = [start] + [start + 0.3 * numpy.eye(len(start))[i] for i in range(len(start))]
+    simplex = sorted(((loss(point), i, point) for i, point in enumerate(points)), key=lambda one: one[:2])
+    for step in range(steps):
+        middle = numpy.mean([point for _, _, point in simplex[:-1]], axis=0)
+        worst, number, point = simplex[-1]
+        moved = 2 * middle - point
+        value = loss(moved)
+        if value < simplex[0][0]:
+            further = 3 * middle - 2 * point
+            beyond = loss(further)
+            moved, value = (further, beyond) if beyond < value else (moved, value)
+        elif value >= simplex[-2][0]:
+            nearer = middle + 0.5 * ((moved if value < worst else point) - middle)
+            inside = loss(nearer)
+            if inside < min(value, worst):
+                moved, value = nearer, inside
+            else:
+                best = simplex[0][2]
+                shrunk = [best + 0.5 * (one - best) for _, _, one in simplex[1:]]
+                simplex[1:] = [(loss(one), 1000 * step + i, one) for i, one in enumerate(shrunk)]
+                simplex.sort(key=lambda one: one[:2])
+                continue
+        simplex[-1] = (value, 1000 * step + number, moved)
+        simplex.sort(key=lambda one: one[:2])
+    return simplex[0][2]
+
+
+def write(path: Path, fits: dict[tuple[str, str, str], Fit], sources: dict[bool, str]) -> None:
+    """The table that the package ships."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for (gpu, kind, arithmetic), one in fits.items():
+            text = " ".join(f"{name}={value:g}" for name, value in one.use.items())
+            source = sources[kind == TUNED_GEMM]
+            writer.writerow(
+                [gpu, kind, arithmetic, text, f"{one.low:.3g}", f"{one.high:.3g}", one.rows, one.models, source]
+            )
+
+
+def main() -> int:
+    """Fit everything and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tracelens", type=Path, required=True, help="a clone of AMD-AGI/TraceLens")
+    parser.add_argument("--aiter", type=Path, required=True, help="a clone of ROCm/aiter")
+    args = parser.parse_args()
+    sources = {
+        False: f"torch traces of AMD-AGI/TraceLens@{revision(args.tracelens)}",
+        True: f"tuned kernels of ROCm/aiter@{revision(args.aiter)}",
+    }
+    fits = fit_all([*trace_rows(args.tracelens), *tuned_rows(args.aiter)])
+    write(TABLE, fits, sources)
+    for key, one in fits.items():
+        print(*key, one.rows, f"{one.low:.2f}..{one.high:.2f}", one.use)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,118 @@
+"""The time to expect of one call on a GPU, with the interval that four of five measurements fall into, and why.
+
+A GPU that was measured has its own coefficients. For any other one those of its vendor's measured GPU are used with
+its own bandwidth, peak rates and compute units: such a time is called derived, and its interval is wider.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.perf.expected.formulas import kind_of, microseconds
+from kernel_pytorch.perf.expected.table import TUNED_GEMM, Fitted, fitted, rates_of
+from kernel_pytorch.perf.roofline.work import Work
+
+# Whose coefficients stand in, in this order.
+MEASURED = {"amd": ("mi300x", "mi355x", "h100"), "nvidia": ("h100", "mi300x")}
+# A kind that is much like another one.
+LIKE = {
+    "generated pointwise": "function",
+    "generated reduction": "row norm",
+    "function": "elementwise",
+    "softmax": "elementwise",
+    "fused norm": "row norm",
+    "group norm": "row norm",
+    "channel norm": "row norm",
+    "long softmax": "row norm",
+    "convolution backward": "convolution",
+    "copy": "elementwise",
+    "broadcast access": "elementwise",
+    "transposed access": "strided access",
+}
+# What carrying coefficients elsewhere may add, on either side.
+OTHER_GPU = 1.3
+OTHER_KIND = 1.2
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Microseconds. Four of five calls take between `low_us` and `high_us`.
+
+    `limiter` is "memory", "compute" or "launch" (the start of a kernel takes longer than its work); `basis` says what
+    the figure rests on.
+    """
+
+    us: float
+    low_us: float
+    high_us: float
+    best_us: float
+    limiter: str
+    kind: str
+    basis: str
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum of expected times. Errors of one kind of operator go together, those of different kinds do not."""
+
+    us: float
+    low_us: float
+    high_us: float
+
+
+def expected_time(gpu: GPU, work: Work, *, tuned: bool = False, after_idle: float = 0.0) -> Expected | None:
+    """None where no formula knows this work. `tuned` asks what tuned libraries reach, rather than torch's default."""
+    kind = kind_of(work)
+    found = next(_candidates(gpu, kind, work, tuned), None) if kind else None
+    if kind is None or found is None:
+        return None
+    row, slack, basis = found
+    rates = rates_of(gpu, work)
+    us = microseconds(work, rates, row.use, after_idle)
+    compute = work.flops / rates.flops
+    memory = work.bytes / rates.bytes if kind != "host copy" else 0.0
+    limiter = "launch" if us < 2 * row.use["start"] else "compute" if compute >= memory else "memory"
+    return Expected(us, us * row.low / slack, us * row.high * slack, max(compute, memory), limiter, kind, basis)
+
+
+def total(times: Sequence[Expected]) -> Total | None:
+    """The time of several calls after each other; None of none."""
+    if not times:
+        return None
+    us, below, above = 0.0, dict[str, float](), dict[str, float]()
+    for one in times:
+        us += one.us
+        below[one.kind] = below.get(one.kind, 0.0) + one.us - one.low_us
+        above[one.kind] = above.get(one.kind, 0.0) + one.high_us - one.us
+    low, high = (math.sqrt(sum(part**2 for part in parts.values())) for parts in (below, above))
+    return Total(us, us - low, us + high)
+
+
+def _candidates(gpu: GPU, kind: str, work: Work, tuned: bool) -> Iterator[tuple[Fitted, float, str]]:
+    """Rows that may serve, the best first: (row, factor on the interval, what it is based on)."""
+    table = fitted()
+    for alias in (gpu.alias, *MEASURED[gpu.vendor]):
+        for name, slack in _kinds(kind, work, tuned):
+            arithmetic = work.arithmetic if name == TUNED_GEMM and work.arithmetic in ("fp8", "fp4") else ""
+            row = table.get((alias, name, arithmetic))
+            if row is not None:
+                there = gpu_by_alias(alias).name
+                own = alias == gpu.alias
+                like = f" as {name}" if name != kind else ""
+                basis = f"fitted to {row.rows} measurements on {there}{like}: {row.source}"
+                yield row, slack * (1 if own else OTHER_GPU), basis if own else f"derived from {there}{like}"
+
+
+def _kinds(kind: str, work: Work, tuned: bool) -> list[tuple[str, float]]:
+    """The kind, and those that may stand in for it, each with its factor on the interval."""
+    if kind == "gemm":
+        narrow = work.arithmetic in ("fp8", "fp4")
+        return [(TUNED_GEMM, 1.0), ("gemm", 1.0)] if tuned or narrow else [("gemm", 1.0), (TUNED_GEMM, OTHER_KIND)]
+    names, slack = [(kind, 1.0)], 1.0
+    while kind in LIKE:
+        kind, slack = LIKE[kind], slack * OTHER_KIND
+        names.append((kind, slack))
+    return names

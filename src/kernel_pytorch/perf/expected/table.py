@@ -1,0 +1,55 @@
+"""The table of fitted coefficients (data/expected_times.csv, written by benchmarks/fit_times.py), by GPU and kind."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from kernel_pytorch.core.hardware import GPU
+from kernel_pytorch.perf.expected.formulas import Rates
+from kernel_pytorch.perf.roofline.work import Work
+
+TABLE = Path(__file__).with_name("data") / "expected_times.csv"
+COLUMNS = ("gpu", "kind", "arithmetic", "coefficients", "low", "high", "rows", "models", "source")
+TUNED_GEMM = "tuned gemm"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One row: four of five measurements lie between `low` and `high` times what the formula gives."""
+
+    gpu: str
+    kind: str
+    arithmetic: str
+    use: Mapping[str, float] = field(hash=False)
+    low: float
+    high: float
+    rows: int
+    models: int
+    source: str
+
+
+@cache
+def fitted() -> dict[tuple[str, str, str], Fitted]:
+    """(GPU alias, kind, arithmetic or "") -> its row."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = [_row(entry) for entry in csv.DictReader(file)]
+    return {(row.gpu, row.kind, row.arithmetic): row for row in rows}
+
+
+def _row(entry: dict[str, str]) -> Fitted:
+    pairs = (text.split("=") for text in entry["coefficients"].split())
+    return Fitted(
+        entry["gpu"], entry["kind"], entry["arithmetic"],
+        use={name: float(value) for name, value in pairs}, low=float(entry["low"]), high=float(entry["high"]),
+        rows=int(entry["rows"]), models=int(entry["models"]), source=entry["source"],
+    )  # fmt: skip
+
+
+def rates_of(gpu: GPU, work: Work) -> Rates:
+    """The peak rates that this work's coefficients are shares of."""
+    peak = gpu.peak_tflops(work.arithmetic, matrix=work.matrix) or gpu.peak_tflops("fp32", matrix=False) or 1.0
+    return Rates(gpu.bandwidth_gbs * 1e3, peak * 1e6, gpu.compute_units)

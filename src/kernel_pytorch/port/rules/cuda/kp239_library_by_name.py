@@ -1,0 +1,51 @@
+"""A CUDA library opened by its name
+
+What: `dlopen` or `LoadLibrary` in a file that names a library of NVIDIA's: libcuda.so, libcudart.so, libcublas.so,
+    libcudnn.so, libnvidia-ml.so, nvcuda.dll and the like.
+Why: An AMD machine has no file of that name. The call fails at run time, and most programs then go on without a GPU.
+Fix: A person opens the counterpart in a ROCm build (libamdhip64.so for libcuda and libcudart, libhipblas.so,
+    libMIOpen.so, librccl.so, libamd_smi.so), and asks it for HIP's names: dlsym finds no name that starts with cuda.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_driver_api.html
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.rule import Rule
+
+if TYPE_CHECKING:
+    from kernel_pytorch.port.cxx.source import CxxFile
+
+RULE = Rule(
+    "KP239",
+    "library-by-name",
+    languages=("cuda", "c++"),
+    safety=Safety.MANUAL,
+    triggers=(b"dlopen", b"LoadLibrary", b"LibraryOpen"),
+)
+
+_COUNTERPARTS = {
+    b"cuda": "libamdhip64.so", b"cudart": "libamdhip64.so", b"nvrtc": "libhiprtc.so", b"cublas": "libhipblas.so",
+    b"cublasLt": "libhipblaslt.so", b"cufft": "libhipfft.so", b"curand": "libhiprand.so",
+    b"cusolver": "libhipsolver.so", b"cusparse": "libhipsparse.so", b"cudnn": "libMIOpen.so", b"nccl": "librccl.so",
+    b"nvidia-ml": "libamd_smi.so", b"nvToolsExt": "libroctx64.so",
+}  # fmt: skip
+_LIBRARY = re.compile(rb"\blib(" + b"|".join(_COUNTERPARTS) + rb")\.(?:so|dylib)|\b(nvcuda|cudart\d+_\d+|nvml)\.dll\b")
+
+
+def check(src: CxxFile) -> Iterator[Finding]:
+    """Each string with such a name."""
+    for token in src.code:
+        if token.kind != "string":
+            continue
+        found = _LIBRARY.search(src.data, token.start, token.end)
+        if found is None:
+            continue
+        file = found.group().decode()
+        other = _COUNTERPARTS.get(found.group(1)) if found.group(1) else None
+        instead = f": the counterpart is {other}, with HIP's names in it" if other else ""
+        yield RULE.finding(src, Span(token.start, token.end), f"{file} is no library of an AMD machine{instead}")

@@ -1,0 +1,86 @@
+"""What people mistype or point at by accident: one line that names the file, the fact and what to do, and exit 2."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kernel_pytorch.cli.main import main
+from kernel_pytorch.core.given_path import file_problem
+
+BINARY = b"\x89PNG\r\n\0\0\0\xff"
+NEWLINE = "two\nlines.cu"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "picture.cu").write_bytes(BINARY)
+    (tmp_path / "empty.cu").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "shut.cu").write_text("int x;\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["hipify", "picture.cu"], "picture.cu: not a text file: there is nothing to translate"),
+        (["build", "picture.cu"], "picture.cu: not a text file: nothing a compiler could read"),
+        (["emulate", "picture.cu"], "picture.cu: not a text file: nothing a compiler could read"),
+        (["hipify", "absent.cu"], "absent.cu: no such file or folder"),
+        (["build", "absent.cu"], "absent.cu: no such file"),
+        (["emulate", "absent.cu"], "absent.cu: no such file"),
+        (["scan", "absent"], "absent: no such file or folder"),
+        (["port", "absent"], "absent: no such folder"),
+        (["verify", "absent"], "absent: no such folder"),
+        (["port", "empty.cu"], "empty.cu: a file, and a folder is needed; name the project's folder, or translate the"),
+        (["verify", "empty.cu"], "empty.cu: a file, and a folder is needed; name the project's folder"),
+        (["emulate", "folder"], "folder: a folder; name the program's files"),
+        (["build", "folder"], "folder: a directory; name the files to build"),
+        (["scan", NEWLINE], "two\\nlines.cu: no such file or folder"),
+        (["emulate", NEWLINE], "two\\nlines.cu: no such file"),
+        (["build", NEWLINE], "two\\nlines.cu: no such file"),
+        (["port", NEWLINE], "two\\nlines.cu: no such folder"),
+    ],
+)
+def test_one_line_and_exit_2(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"kpt: {said}") and shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["scan", "hipify"])
+def test_an_empty_file_is_a_file_without_findings(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "empty.cu"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_folder_that_may_not_be_entered_is_the_one_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = folder / "folder"
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != closed)  # root may enter any
+    problem = file_problem(PermissionError(13, "Permission denied", str(closed / "sub" / "pyproject.toml")))
+    assert problem.startswith(f"{closed}: Permission denied; `ls -ld` shows")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read any file")
+@pytest.mark.parametrize("verb", ["hipify", "build", "emulate"])
+def test_a_file_that_may_not_be_read(verb: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "shut.cu").chmod(0)
+    assert main([verb, "shut.cu"]) == 2
+    assert "shut.cu: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["build", "emulate"])
+def test_no_compiler_at_all(
+    verb: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only a system's clang is looked for, and PATH has none: the message says which package brings a compiler."""
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setenv("KPT_TOOLCHAIN", "clang")
+    assert main([verb, "shut.cu"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("kpt: no HIP compiler found (clang: no ") and "pip install " in said

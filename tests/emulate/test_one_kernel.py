@@ -1,0 +1,84 @@
+"""A program with many kernels: those that it launches are translated, and no others."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.emulate.codegen.emission import TranslationError
+from kernel_pytorch.emulate.program import build_emulated
+from kernel_pytorch.emulate.run import run_program
+from kernel_pytorch.emulate.translate import module_cache, translate_to_c
+from kernel_pytorch.toolchain.disassemble import DisassemblerNotFoundError, find_objdump
+from kernel_pytorch.toolchain.elf import Symbol
+from kernel_pytorch.toolchain.find import find_toolchain
+from kernel_pytorch.toolchain.program import Program
+
+SOURCE = r"""
+#include <hip/hip_runtime.h>
+#include <cstdio>
+__constant__ float table[4] = {1, 2, 3, 4};
+__device__ int counter;
+template <int N> __global__ void add(float *x) {
+  x[threadIdx.x] += N * table[N & 3];
+  if (threadIdx.x == 0) atomicAdd(&counter, N);
+}
+template <int... N> void launch(float *x, unsigned wanted) {
+  ((wanted >> N & 1 ? add<N><<<1, 64>>>(x) : void()), ...);
+}
+int main() {
+  float *x, host[64];
+  int count;
+  hipMalloc(&x, 256);
+  hipMemset(x, 0, 256);
+  launch<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11>(x, 1u << 1 | 1u << 6);
+  hipMemcpy(host, x, 256, hipMemcpyDeviceToHost);
+  hipMemcpyFromSymbol(&count, HIP_SYMBOL(counter), 4);
+  printf("%g %d\n", host[5], count);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "many.hip").write_text(SOURCE)
+    return build_emulated([folder / "many.hip"], "gfx942", find_toolchain(), folder / "many")
+
+
+def test_only_launched_kernels_are_translated(program: Program) -> None:
+    outcome = run_program(program.executable, [], gpu_by_alias("mi300x"))
+    assert (outcome.exit_code, outcome.stdout) == (0, "20 7\n"), outcome.stderr
+    digest = hashlib.sha256(program.device[0].code_object).hexdigest()
+    made = [path.name for path in module_cache().glob(f"{digest}-gfx942-plain*.so")]
+    assert len(made) == 2 and f"{digest}-gfx942-plain.so" not in made
+
+
+def test_one_kernel_of_the_text_and_of_the_disassembly(program: Program) -> None:
+    device = program.device[0]
+    name = "_Z3addILi6EEvPf"
+    assert translate_to_c(device.code_object, device.assembly, only=name).kernels == (name,)
+    with pytest.raises(TranslationError, match="nobody: no kernel of this code object"):
+        translate_to_c(device.code_object, device.assembly, only="nobody")
+    try:
+        find_objdump("gfx942")
+    except DisassemblerNotFoundError:
+        pytest.skip("no llvm-objdump that knows gfx942")
+    assert translate_to_c(device.code_object, only=name).kernels == (name,)
+
+
+def test_hand_written_code_has_labels_and_no_sizes() -> None:
+    from kernel_pytorch.emulate.assembly.one_kernel import code_range
+
+    symbols = [
+        Symbol("first", 0x1000, 0, 1),
+        Symbol("label_0", 0x1000, 0, 1),
+        Symbol("label_1", 0x1040, 0, 1),
+        Symbol("second", 0x1100, 0, 1),
+        Symbol("sized", 0x1200, 32, 1),
+    ]
+    assert code_range(symbols, "first", {"first", "second"}) == (0x1000, 0x1100)
+    assert code_range(symbols, "second", {"first", "second"}) == (0x1100, 0x1200)
+    assert code_range(symbols, "sized", {"sized"}) == (0x1200, None)

@@ -198,14 +198,22 @@ static __device__ inline void kpt_mma_step(typename Dot::sum* d, const Word* a, 
     d[2 * row + 1] = Dot::add(x, right, d[2 * row + 1]);
   }
 }
+// The compiler would keep what it fetched from other lanes for the next product with the same factor, and spill it: a
+// tile of 64 columns fills 256 registers. So a factor seems to depend on the sum that it is for.
+template <typename Word> static __device__ inline void kpt_fetch_anew(Word& word, float sum) { __asm__("" : "+v"(word) : "v"(sum)); }
+template <typename Word, typename Sum> static __device__ inline void kpt_fetch_anew(Word&, Sum) {}
 template <typename Dot, int Rows, int Blocks, typename Word>
 static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* a, const Word* b) {
 #pragma unroll
   for (int block = 0; block < Blocks; ++block) {
-    kpt_mma_step<Dot, Rows, 0>(d, a + Rows * block, b[block]);
-    kpt_mma_step<Dot, Rows, 1>(d, a + Rows * block, b[block]);
-    kpt_mma_step<Dot, Rows, 2>(d, a + Rows * block, b[block]);
-    kpt_mma_step<Dot, Rows, 3>(d, a + Rows * block, b[block]);
+    Word own[Rows], other = b[block];
+#pragma unroll
+    for (int row = 0; row < Rows; ++row) kpt_fetch_anew(own[row] = a[Rows * block + row], d[0]);
+    kpt_fetch_anew(other, d[0]);
+    kpt_mma_step<Dot, Rows, 0>(d, own, other);
+    kpt_mma_step<Dot, Rows, 1>(d, own, other);
+    kpt_mma_step<Dot, Rows, 2>(d, own, other);
+    kpt_mma_step<Dot, Rows, 3>(d, own, other);
   }
 }
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)

@@ -79,4 +79,6 @@ def test_symbol_lists_are_what_the_headers_declare(rocm_headers: Path, tmp_path:
     subprocess.run([sys.executable, str(script), str(rocm_headers), "--out", str(tmp_path)], check=True)
     for library in LIBRARIES:
         name = f"{library.symbols or library.name}.txt"
+        if library.name == "roctracer64":
+            continue  # no package of Debian's has roctracer.h: its list is written by hand
         assert (tmp_path / name).read_text() == (NATIVE / "symbols" / name).read_text()

@@ -43,7 +43,7 @@ KEYS = {
 def no_launcher(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(notices, "_said", set())
+    monkeypatch.setattr(notices, "_shown", set())
 
 
 @pytest.mark.parametrize("kind", [AMDBackend, NVIDIABackend, CPUBackend])

@@ -30,7 +30,7 @@ NO_GPU = recorded(torch=TorchFacts("2.13.0+cpu", None, None))
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCAL_RANK", raising=False)
-    monkeypatch.setattr(notices, "_said", set())
+    monkeypatch.setattr(notices, "_shown", set())
 
 
 def settings(gpu: str = "mi300x", **options: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ GPUS = [
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOCAL_RANK", raising=False)
-    monkeypatch.setattr(notices, "_said", set())
+    monkeypatch.setattr(notices, "_shown", set())
 
 
 @pytest.mark.parametrize(("alias", "target", "architecture", "precision", "fp8"), GPUS)

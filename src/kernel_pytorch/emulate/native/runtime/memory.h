@@ -20,7 +20,7 @@ struct Allocation {
     uint64_t id = 0;                   /* order of allocation, from 1 */
     uint64_t span = 0, span_bytes = 0; /* the pages around it, without the guards */
     bool freed = false, adopted = false;
-    bool of_graph = false; /* a graph's node allocates it, at the same address each time the graph is launched */
+    bool of_graph = false;      /* a graph's node allocates it, at the same address each time the graph is launched */
     uint8_t *written = nullptr; /* checked runs: one bit per byte that has been written */
     void *context = nullptr;    /* the memory pool it came from */
 

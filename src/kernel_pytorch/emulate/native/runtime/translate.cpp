@@ -151,7 +151,8 @@ const KptKernel *translate(ihipModule_t &module, const std::string &kernel, std:
      * one, unless all of them are there already. */
     if (!exists(path)) {
         only = kernel;
-        path = stem + "-" + sha256_hex(reinterpret_cast<const uint8_t *>(only.data()), only.size()).substr(0, 24) + ".so";
+        path =
+            stem + "-" + sha256_hex(reinterpret_cast<const uint8_t *>(only.data()), only.size()).substr(0, 24) + ".so";
     }
     if (!exists(path) && !make(module, path, only, problem)) return nullptr;
     if (!load(module, path, problem)) return nullptr;

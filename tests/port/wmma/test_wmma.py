@@ -15,7 +15,7 @@ from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from tests.port.wmma import wmma_cases
 from tests.port.wmma.wmma_cases import CASES, WARPS, Case
 
-GPUS = ("mi250x", "mi300x", "mi350x", "rx7900xtx", "rx9070xt", "rx6800xt")
+GPUS = ("mi250x", "mi300x", "mi350x", "rx7900xtx", "rx9070xt", "rx6900xt")
 FIRST = CASES[0]
 UNTOUCHED = 77
 

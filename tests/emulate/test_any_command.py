@@ -54,9 +54,12 @@ def test_a_script_that_builds_and_loads_device_code(tmp_path: Path, monkeypatch:
     assert [launch.kernel for launch in outcome.events.launches] == ["twice"]
 
 
-def test_a_command_that_is_not_there() -> None:
+def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no-such-program: no such program"):
         emulate_command(["no-such-program"])
+    (tmp_path / "script.py").write_text("print(1)\n")
+    with pytest.raises(UsageError, match=r"script\.py: not executable; .* python .*script\.py"):
+        emulate_command([str(tmp_path / "script.py")])
 
 
 def test_our_own_children_see_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.outside import step_outside
 from kernel_pytorch.emulate.runtime_build import runtime_directory
-from kernel_pytorch.emulate.translate import keep_assembly, module_cache
+from kernel_pytorch.emulate.runtime_compile import keep_for_translator
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.compiler_flags import common_flags
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
@@ -125,8 +125,7 @@ def _preprocess(found: Words, target: str, toolchain: Toolchain) -> None:
 
 def _device(source: Path, found: Words, target: str, toolchain: Toolchain) -> DeviceCode:
     made = build_device_code(source, target, toolchain, found.options)
-    # The translator reads this text when a kernel is launched, and needs no disassembler.
-    keep_assembly(made.code_object, made.assembly, Path(os.environ.get("KPT_EMULATE_CACHE") or module_cache()))
+    keep_for_translator(made)
     return made
 
 

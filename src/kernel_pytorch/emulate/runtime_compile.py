@@ -58,7 +58,7 @@ def compile_source(source: Path, gpu: Path, name: str, options: list[str]) -> De
     return build_device_code_text(text, target, find_toolchain(), chosen, plain)
 
 
-def _keep_assembly(made: DeviceCode) -> None:
+def keep_for_translator(made: DeviceCode) -> None:
     """Leave the text where the translator looks for it, so that it needs no disassembler."""
     cache = os.environ.get("KPT_EMULATE_CACHE")
     if cache:
@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> int:
         print(f"kpt: {problem}", file=sys.stderr)
         return 2
     out.write_bytes(made.code_object)
-    _keep_assembly(made)
+    keep_for_translator(made)
     names = lowered_names(made.assembly)
     Path(f"{out}.names").write_text("".join(f"{index} {symbol}\n" for index, symbol in sorted(names.items())))
     return 0

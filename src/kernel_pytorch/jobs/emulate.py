@@ -106,12 +106,13 @@ def emulate_command(
     translated when they are launched. Raises UsageError for a command that is not there.
     """
     found = shutil.which(command[0])
+    if found is None and Path(command[0]).is_file():
+        raise UsageError(f"{command[0]}: not executable; `chmod +x` it, or name what runs it: python {command[0]}")
     if found is None:
         raise UsageError(f"{command[0]}: no such program here")
     program = Path(found)
     with clear_errors([program]):
         chosen = [(program, emulated_gpu(name)) for name in gpus]
-        progress("preparing HIP's runtime and libraries; the first time this takes minutes")
         return _run_all(chosen, command[1:], settings, echo, progress, loads_anything=True)
 
 

@@ -13,7 +13,7 @@ from kernel_pytorch.core.build_lock import one_builder
 
 
 def test_of_many_who_ask_at_once_one_builds(tmp_path: Path) -> None:
-    target, together, builders = tmp_path / "cache" / "library.so", Barrier(8, timeout=30), list[int]()
+    target, together, builders = tmp_path / "cache" / "library.so", Barrier(8, timeout=120), list[int]()
 
     def make(number: int) -> str:
         together.wait()

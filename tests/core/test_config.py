@@ -159,7 +159,7 @@ def test_pyproject_table(tmp_path: Path) -> None:
         ("[amd\n", "not valid TOML"),
         ("[amd]\noptimisation_level = 'x'\n", "did you mean optimization_level"),
         ("amd = 3\n", "not a table"),
-        ("optimization_level = 'balanced'\n", "belongs into the"),
+        ("optimization_level = 'balanced'\n", "belongs in the"),
     ],
 )
 def test_bad_toml_names_the_file(tmp_path: Path, text: str, message: str) -> None:

@@ -59,3 +59,12 @@ def test_compilation_error_has_the_compilers_words() -> None:
     assert error.kernel_name == "add"
     assert error.error_message == "line 1: error"
     assert "line 1: error" in str(error)
+
+
+@pytest.mark.parametrize(
+    "kind", [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.AMDBackendError)]
+)
+def test_every_error_can_be_made_of_two_strings(kind: type[errors.AMDBackendError]) -> None:
+    made = kind("first", "second")
+    assert "first" in str(made) and "second" in str(made)
+    assert str(pickle.loads(pickle.dumps(made))) == str(made)

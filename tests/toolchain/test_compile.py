@@ -50,7 +50,7 @@ def one_unit(kernels: list[Path]) -> str:
     return "\n".join([*sorted(headers), *bodies]) + "\n"
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("target", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.slow)])
 def test_every_kernel_builds(toolchain: Toolchain, target: str) -> None:
     halves = [KERNELS[start::2] for start in range(2)]
     with ThreadPoolExecutor(2) as pool:

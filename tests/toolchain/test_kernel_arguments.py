@@ -90,7 +90,7 @@ def test_a_structure_goes_in_whole() -> None:
         _fields_ = (("rows", ctypes.c_int), ("scale", ctypes.c_double))
 
     assert packed(one(16), Shape(3, 0.5)) == struct.pack("<i4xd", 3, 0.5)
-    with pytest.raises(TypeError, match=r"12 bytes are wanted, .*Shape has 16"):
+    with pytest.raises(TypeError, match=r"expected 12 bytes, .*Shape has 16"):
         packed(one(12), Shape(3, 0.5))
 
 
@@ -169,13 +169,13 @@ def test_the_cuda_array_interface_is_device_memory() -> None:
         (one(8, "pointer", "float*"), torch.zeros(1), ValueError, "the tensor lies in host memory"),
         (one(8, "pointer", "float*"), np.zeros(1), ValueError, "the numpy array lies in host memory"),
         (one(4), np.zeros(1, np.float32), ValueError, "the numpy array lies in host memory"),
-        (one(8, "pointer", "float*"), 5, TypeError, "device memory is wanted, got int"),
-        (one(8, "pointer", "float*"), 1.0, TypeError, "device memory is wanted, got float"),
+        (one(8, "pointer", "float*"), 5, TypeError, "expected device memory, got int"),
+        (one(8, "pointer", "float*"), 1.0, TypeError, "expected device memory, got float"),
         (one(8, "pointer"), ctypes.pointer(ctypes.c_int(1)), TypeError, "lies in host memory"),
         (one(8, "unknown"), ctypes.c_char_p(b"x"), TypeError, "lies in host memory"),
-        (one(4, type_name="int"), gpu_tensor(), TypeError, "a value of 4 bytes is wanted, got device memory"),
-        (one(4, "unknown"), gpu_tensor(), TypeError, "a value of 4 bytes is wanted, got device memory"),
-        (one(4, type_name="int"), 1.5, TypeError, "an integer is wanted, got float 1.5"),
+        (one(4, type_name="int"), gpu_tensor(), TypeError, "expected a value of 4 bytes, got device memory"),
+        (one(4, "unknown"), gpu_tensor(), TypeError, "expected a value of 4 bytes, got device memory"),
+        (one(4, type_name="int"), 1.5, TypeError, "expected an integer, got float 1.5"),
         (one(4, type_name="int"), 2**31, OverflowError, "2147483648 is outside -2147483648..2147483647"),
         (one(4, type_name="unsigned int"), -1, OverflowError, "-1 is outside 0..4294967295"),
         (one(4), 2**32, OverflowError, "outside"),
@@ -183,13 +183,13 @@ def test_the_cuda_array_interface_is_device_memory() -> None:
         (one(4, type_name="float"), 1e39, OverflowError, "does not fit a float of 4 bytes"),
         (one(2, type_name="__half"), 1e6, OverflowError, "does not fit a float of 2 bytes"),
         (one(2), 1.0, TypeError, "may be half or bfloat16"),
-        (one(16), 1, TypeError, "a structure of 16 bytes is wanted"),
-        (one(16), 1.0, TypeError, "16 bytes are wanted"),
-        (one(4, type_name="float"), np.float64(1), TypeError, "4 bytes are wanted, numpy.float64 has 8"),
-        (one(4, type_name="float"), np.int32(1), TypeError, "float of 4 bytes is wanted, got numpy.int32"),
-        (one(4, type_name="int"), np.float32(1), TypeError, "int of 4 bytes is wanted, got numpy.float32"),
+        (one(16), 1, TypeError, "expected a structure of 16 bytes"),
+        (one(16), 1.0, TypeError, "expected 16 bytes"),
+        (one(4, type_name="float"), np.float64(1), TypeError, "expected 4 bytes, numpy.float64 has 8"),
+        (one(4, type_name="float"), np.int32(1), TypeError, "expected float of 4 bytes, got numpy.int32"),
+        (one(4, type_name="int"), np.float32(1), TypeError, "expected int of 4 bytes, got numpy.float32"),
         (one(2, type_name="__hip_bfloat16"), np.float16(1), TypeError, "numpy does not have"),
-        (one(8), ctypes.c_int(1), TypeError, "8 bytes are wanted, ctypes.c_int has 4"),
+        (one(8), ctypes.c_int(1), TypeError, "expected 8 bytes, ctypes.c_int has 4"),
         (one(4), "text", TypeError, "cannot pass str"),
         (one(4), [1], TypeError, "cannot pass list"),
         (one(8), 1j, TypeError, "cannot pass complex"),

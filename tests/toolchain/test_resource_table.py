@@ -117,10 +117,6 @@ def test_descriptors_equal_llvm_objdump(arch: str, tmp_path: Path) -> None:
 
 @pytest.mark.rocm_headers
 def test_disassembly_of_one_kernel() -> None:
-    try:
-        find_objdump("gfx942")
-    except DisassemblerNotFoundError as error:
-        pytest.skip(str(error))
     text = disassemble(one("gfx942").payload, "block_sum")
     assert "<block_sum>:" in text
     assert "s_endpgm" in text
@@ -140,7 +136,7 @@ def test_disassembler_is_refused_when_it_does_not_know_the_target(
     monkeypatch.delenv("ROCM_PATH", raising=False)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DisassemblerNotFoundError, match=r"LLVM 14.*pip packages have none.*--asm"):
-        disassemble(build((Spec(vgprs=8),), "gfx942"))
+        disassemble(build((Spec(vgprs=8),), "gfx906"))
 
 
 def test_table_of_the_sample() -> None:

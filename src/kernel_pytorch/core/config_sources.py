@@ -62,7 +62,7 @@ def _from_toml(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     # Other verbs keep their own tables beside ours, so only keys that look like options of AMDConfig are refused.
     for key in table:
         if key in option_types() and key not in top:
-            raise UsageError(f"{path}: {key} belongs into the [amd] table")
+            raise UsageError(f"{path}: {key} belongs in the [amd] table")
     _refuse_unknown(amd, f"{path}: [amd]")
     return top, dict(amd)
 

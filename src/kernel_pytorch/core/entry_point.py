@@ -83,7 +83,7 @@ def load_function(text: str) -> Callable[..., Any]:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise UsageError(f"{place} has no {name!r}; it defines: {_functions(module)}")
+            raise UsageError(f"{place} has no {name!r}; it defines {_functions(module)}")
         found = getattr(found, part)
     if not callable(found):
         raise UsageError(f"{text}: {name} is a {type(found).__name__}, not a function")
@@ -103,7 +103,9 @@ def _module(place: str) -> ModuleType:
         missing = error.name or place
         if place == missing or place.startswith(f"{missing}."):
             raise UsageError(f"no module {missing!r} here: give {FORM}, from the project's folder") from error
-        raise UsageError(f"{place} needs the module {missing!r}, which is not installed") from error
+        raise UsageError(
+            f"{place} needs the module {missing!r}, which is not installed in the Python that runs kpt"
+        ) from error
 
 
 def _module_from_file(path: Path) -> ModuleType:
@@ -121,10 +123,13 @@ def _module_from_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
-        raise UsageError(f"{path} needs the module {error.name!r}, which is not installed") from error
+        raise UsageError(
+            f"{path} needs the module {error.name!r}, which is not installed in the Python that runs kpt"
+        ) from error
     except SyntaxError as error:
-        where = path if error.lineno is None else f"{path}:{error.lineno}"  # what is no text has no lines
-        raise UsageError(f"{where}: {error.msg}") from error
+        if error.lineno is None:  # what is no text has no lines
+            raise UsageError(f"{path}: not a Python source file ({error.msg})") from error
+        raise UsageError(f"{path}:{error.lineno}: Python cannot read this line: {error.msg}") from error
     return module
 
 
@@ -134,4 +139,4 @@ def _functions(module: ModuleType) -> str:
         for name, value in vars(module).items()
         if callable(value) and not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
     ]
-    return ", ".join(sorted(own)) or "no functions"
+    return f"these: {', '.join(sorted(own))}" if own else "no functions"

@@ -64,18 +64,20 @@ class ROCmMemoryError(AMDBackendError):
     """`operation` needs more memory than there is, or ran out of it.
 
     `required_mb` and `available_mb` are None where they are not known; `reason` is what the device or the search said,
-    in place of the sentence made of the figures.
+    in place of the sentence made of the figures. A string as second argument is a detail, as for the other errors.
     """
 
     def __init__(
         self,
         operation: str,
-        required_mb: float | None = None,
+        required_mb: float | str | None = None,
         available_mb: float | None = None,
         details: Mapping[str, Any] | None = None,
         *,
         reason: str = "",
     ) -> None:
+        if isinstance(required_mb, str):
+            reason, required_mb, details = reason or f"{operation}: {required_mb}", None, {"detail": required_mb}
         figures = {"operation": operation, "required_mb": required_mb, "available_mb": available_mb}
         super().__init__(
             reason or _memory_sentence(operation, required_mb, available_mb), {**figures, **(details or {})}
@@ -102,10 +104,18 @@ class AMDOptimizationError(AMDBackendError):
 
 
 class AMDConfigurationError(AMDBackendError, ValueError):
-    """A configuration value is not allowed. Names the parameter, the value and what is allowed."""
+    """A configuration value is not allowed. Names the parameter, the value and what is allowed.
 
-    def __init__(self, parameter: str, value: object, allowed: str, details: Mapping[str, Any] | None = None) -> None:
-        super().__init__(f"{parameter}={value!r} is not allowed: {allowed}", details)
+    Without `allowed`, the first two are a message and its detail, as for the other errors.
+    """
+
+    def __init__(
+        self, parameter: str, value: object = None, allowed: str = "", details: Mapping[str, Any] | None = None
+    ) -> None:
+        if allowed:
+            super().__init__(f"{parameter}={value!r} is not allowed: {allowed}", details)
+        else:
+            super().__init__(parameter, details if value is None else str(value))
         self.parameter = parameter
         self.value = value
         self.allowed = allowed

@@ -9,6 +9,7 @@ from subprocess import TimeoutExpired
 
 from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.process import run_child_bytes
+from kernel_pytorch.core.project_folder import repository_of
 from kernel_pytorch.core.read_file import read_text
 
 TIMEOUT_S = 120.0
@@ -61,8 +62,7 @@ def _is_own_repository(folder: Path) -> bool:
     """
     if "GIT_DIR" in os.environ:
         return True
-    here = folder.resolve()
-    top = next((one for one in (here, *here.parents) if (one / ".git").exists()), None)
+    top = repository_of(folder)
     if top is None:
         return True
     store = top / ".git"

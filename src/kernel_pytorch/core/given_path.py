@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -23,6 +24,11 @@ def file_problem(error: OSError) -> str:
     Where a folder may not be entered, it is the one named: `closed`, not `closed/pyproject.toml`.
     """
     path = Path(os.fsdecode(error.filename))
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        files = [one for one in (path, *path.parents) if one.is_file()]
+        return f"{files[0] if files else path}: a file, and a folder is needed; name another path"
+    if error.errno == errno.EROFS:
+        return f"{path}: {error.strerror}; name a folder that you may write to"
     if not isinstance(error, PermissionError):
         return f"{path}: {error.strerror}"
     closed = [folder for folder in path.parents if folder.is_dir() and not os.access(folder, os.X_OK)]

@@ -126,6 +126,8 @@ class GPU:
     achievable: Mapping[str, float] = field(hash=False)  # "fp16", "bf16", "fp8" -> TFLOP/s
     bus_bits: int
     xccs: int  # dies with compute units in one device; 1 where the vendor has no such word
+    links_gbs: float  # what a device can send to its peers of one machine, all links together; 0 where it has none
+    link_peers: int  # between how many peers that is shared out; 0 where a switch gives all of it to any of them
     usual: bool  # the product meant where only its target is named
     source: str
     confidence: str
@@ -281,8 +283,8 @@ def _bucket(relative: float) -> float:
 
 def _unknown(kind: str, given: str, normalised: str, known: list[str]) -> str:
     near = difflib.get_close_matches(normalised, known, n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"unknown {kind} {given!r}{hint} Known: {', '.join(known)}"
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"unknown {kind} {given!r}; {hint}{'K' if near else 'k'}nown: {', '.join(known)}"
 
 
 def _rows(file_name: str) -> list[dict[str, str]]:
@@ -374,6 +376,8 @@ def _gpu_row(row: dict[str, str]) -> GPU:
         },
         bus_bits=int(row["bus_bits"]),
         xccs=int(row["xccs"] or 1),
+        links_gbs=float(row["links_gbs"] or 0),
+        link_peers=int(row["link_peers"] or 0),
         usual=row["usual"] == "yes",
         source=row["source"],
         confidence=row["confidence"],

@@ -39,9 +39,9 @@ FAMILIES = {
 
 # From the values of core.findings.Safety, the most trusted first, to the words of a page.
 SAFETY = {
-    "SAFE": ("automatic", "kpt makes the change itself. Single places may still be left for review or for a person."),
+    "SAFE": ("automatic", "kpt makes the change itself. It may still leave single places for review, or to you."),
     "REVIEW": ("review", "kpt shows the change and makes it only with --unsafe."),
-    "MANUAL": ("manual", "kpt reports the place and does not edit it. A person decides."),
+    "MANUAL": ("manual", "kpt reports the place and does not edit it. You decide."),
 }
 
 
@@ -210,15 +210,15 @@ def escaped(text: str) -> str:
 def linked(text: str) -> str:
     """Sources as Markdown: addresses, `owner/repository#number` and `file in owner/repository` become links."""
     pieces = re.split(
-        r"(https://[^\s;,()]+[^\s;,().]|\b[\w.-]+/[\w.-]+#\d+|\b[\w./-]+\.\w+ in [\w.-]+/[\w-]+(?![\w/]))", text
+        r"(https://[^\s;,()]+[^\s;,().]|\b[\w.-]+/[\w.-]+#\d+|\b[\w./-]+\.\w+\s+in\s+[\w.-]+/[\w-]+(?![\w/]))", text
     )
     for place, piece in enumerate(pieces):
         if place % 2 == 0:
             pieces[place] = escaped(piece)
         elif piece.startswith("https://"):
             pieces[place] = f"<{piece}>"
-        elif " in " in piece:
-            file, _, repository = piece.partition(" in ")
+        elif len(words := piece.split()) == 3:  # perhaps over two lines
+            file, _, repository = words
             pieces[place] = f"[{escaped(piece)}](https://github.com/{repository}/blob/HEAD/{file})"
         else:
             repository, _, number = piece.partition("#")

@@ -36,6 +36,7 @@ def start_child(
     own_group: bool = True,
     grace_s: float = GRACE_S,
     ends_with: int = SIGTERM,
+    pass_fds: Sequence[int] = (),
 ) -> ChildProcess:
     """Start a program whose end the caller looks after (`end_child`); a signal to this process ends it too.
 
@@ -54,6 +55,7 @@ def start_child(
             start_new_session=own_group,
             encoding="utf-8" if text else None,
             errors="replace" if text else None,
+            pass_fds=pass_fds,
         )
         process.child = Child(process.pid, own_group, grace_s, ends_with)
         register(process.child)

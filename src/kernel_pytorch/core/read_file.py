@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from errno import EFBIG, EINVAL, ELOOP
 from pathlib import Path
 from typing import BinaryIO
@@ -73,15 +74,23 @@ def read_text(path: Path, root: Path | None = None, limit: int = MAX_BYTES, erro
     return read_bytes(path, root, limit).decode("utf-8-sig", errors)
 
 
-def why_refused(path: Path, root: Path, limit: int = MAX_BYTES) -> str:
-    """Why `read_bytes` would not read a file; empty where it would, and where there is none. Nothing is opened."""
+def why_refused(
+    path: Path, root: Path, limit: int = MAX_BYTES, is_inside: Callable[[Path, Path], bool] = is_inside
+) -> str:
+    """Why `read_bytes` would not read a file; empty where it would, and where there is none. Nothing is opened.
+
+    Who asks about many files gives an `is_inside` that remembers: it is asked about the folder of what is no link.
+    """
     try:
         found = path.lstat()
     except OSError:
         return ""
-    if not is_inside(path, root):  # git can name a file behind a folder that is a link by now
+    is_link = stat.S_ISLNK(found.st_mode)
+    if not is_inside(
+        path if is_link else path.parent, root
+    ):  # git can name a file behind a folder that is a link by now
         return "a link that leads out of the project"
-    if stat.S_ISLNK(found.st_mode):
+    if is_link:
         try:
             found = path.stat()
         except OSError:

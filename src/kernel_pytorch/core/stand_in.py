@@ -93,8 +93,8 @@ def stand_in(
 ) -> Probe:
     """A machine with `count` boards of a GPU of the hardware table ("mi300x", "rx7900xtx", "h200"), or none.
 
-    An MI250X board shows up as two devices, as it does on a real machine. Without `torch` no torch is there;
-    without `tools` only the driver's own files tell of the GPUs.
+    An MI250X board shows up as two devices, as it does on a real machine. Without `torch` there is no torch;
+    without `tools` only the driver's own files show the GPUs.
     """
     if alias is None:
         return recorded(env=dict(env or {}), **fields)

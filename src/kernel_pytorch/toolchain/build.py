@@ -74,7 +74,7 @@ def build_sources(
     sources: Sequence[Source],
     architectures: Sequence[str],
     toolchain: Toolchain,
-    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+    wanted: Wanted = Wanted(),
     jobs: int | None = None,
     done: Callable[[BuildOutcome], None] | None = None,
 ) -> list[BuildOutcome]:
@@ -134,7 +134,7 @@ def _build_one(source: Source, arch: str, first_arch: str, toolchain: Toolchain,
 def build_triton_kernel(
     request: TritonRequest,
     architectures: Sequence[str],
-    wanted: Wanted = Wanted(),  # noqa: B008 (frozen)
+    wanted: Wanted = Wanted(),
 ) -> list[BuildOutcome]:
     """Compile a Triton kernel for every target."""
     found = []
@@ -162,7 +162,7 @@ def build_triton_kernel(
     return found
 
 
-def read_built(path: Path, wanted: Wanted = Wanted()) -> list[BuildOutcome]:  # noqa: B008 (frozen)
+def read_built(path: Path, wanted: Wanted = Wanted()) -> list[BuildOutcome]:
     """The code objects a .hsaco, bundle, host object or executable holds. Raises UsageError."""
     if wanted.assembly:
         raise UsageError(f"{path}: --asm is for sources; use --disassemble for a file that is compiled already")

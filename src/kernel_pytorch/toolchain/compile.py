@@ -150,7 +150,8 @@ def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) 
             return True
         return False
 
-    made = options.leading.store.file(without_project(command, options.leading.own), options.leading.names, make)
+    for_headers = [word for word in command if word not in options.leading.of_no_account]
+    made = options.leading.store.file(without_project(for_headers, options.leading.own), options.leading.names, make)
     return read_back(made) if made is not None else []
 
 

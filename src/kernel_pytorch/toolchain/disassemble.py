@@ -1,4 +1,4 @@
-"""Machine code of a code object as text, through an llvm-objdump that knows the target."""
+"""Machine code of a code object as text: by our own decoder, or through an llvm-objdump for targets it lacks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.toolchain.code_object import read_code_object
+from kernel_pytorch.toolchain.demangle import demangle
+from kernel_pytorch.toolchain.elf import ElfFile
+from kernel_pytorch.toolchain.machine_code.decode import decode, is_known
+from kernel_pytorch.toolchain.machine_code.operands import EncodingError
 from kernel_pytorch.toolchain.roots import rocm_roots, unpacked_root
 
 OLDEST_LLVM = 18
@@ -27,9 +31,15 @@ class DisassemblerNotFoundError(UsageError):
 def disassemble(code_object: bytes, kernel: str | None = None) -> str:
     """The instructions of a code object with addresses and encodings; of one kernel (by symbol) if asked.
 
-    Raises CodeObjectError for what is not a code object, DisassemblerNotFoundError without a fitting llvm-objdump.
+    Raises CodeObjectError for what is not a code object, UsageError for code that is not known, and
+    DisassemblerNotFoundError for a target that our decoder lacks where no fitting llvm-objdump is here.
     """
     target = read_code_object(code_object).target
+    if is_known(target):
+        try:
+            return "".join(_decoded(ElfFile(code_object), target, kernel))
+        except EncodingError as error:
+            raise UsageError(str(error)) from error
     command = [str(find_objdump(target)), "--disassemble", "--demangle"]
     if kernel is not None:
         command.append(f"--disassemble-symbols={kernel}")
@@ -40,6 +50,31 @@ def disassemble(code_object: bytes, kernel: str | None = None) -> str:
     if done.returncode != 0:
         raise UsageError(f"{command[0]} could not disassemble the {target} code object: {done.stderr.strip()}")
     return done.stdout
+
+
+def _decoded(elf: ElfFile, target: str, kernel: str | None) -> Iterator[str]:
+    """llvm-objdump's form, so that what reads that reads this."""
+    text = elf.section(".text")
+    if text is None:
+        return
+    index = elf.sections.index(text)
+    symbols = {one.value: one for one in elf.symbols() if one.section == index and (one.size or one.name == kernel)}
+    yield f"\n<{target}>:\tfile format elf64-amdgpu\n\nDisassembly of section .text:\n"
+    for start, symbol in sorted(symbols.items()):
+        if kernel not in (None, symbol.name):
+            continue
+        size = symbol.size or text.address + text.size - start
+        yield f"\n{start:016x} <{demangle(symbol.name)}>:\n"
+        code = elf.read(text.offset + start - text.address, size)
+        for address, one in decode(code, start, target):
+            at = address - start
+            words = " ".join(
+                f"{int.from_bytes(code[at + n : at + n + 4], 'little'):08X}" for n in range(0, one.size, 4)
+            )
+            to = ""
+            if one.branch is not None:
+                to = f" <{demangle(symbol.name)}+0x{at + one.size + one.branch:x}>"
+            yield f"\t{one.text:<58} // {address:012X}: {words}{to}\n"
 
 
 def find_objdump(target: str) -> Path:

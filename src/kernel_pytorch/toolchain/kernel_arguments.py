@@ -60,7 +60,7 @@ def value_bytes(kernel: str, parameter: Parameter, value: Any) -> bytes:
     try:
         packed = _value(parameter, value)
         if len(packed) != parameter.size:
-            raise TypeError(f"{parameter.size} bytes are wanted, {_kind(value)} has {len(packed)}")
+            raise TypeError(f"expected {parameter.size} bytes, {_kind(value)} has {len(packed)}")
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(f"kernel {kernel!r}, {parameter}: {error}") from None
     return packed
@@ -76,16 +76,16 @@ def _bytes_of(parameter: Parameter, value: Any) -> bytes:
     address = _device_address(parameter, value)
     if address is not None:
         if parameter.kind == VALUE or (parameter.kind == UNKNOWN and parameter.size != 8):
-            raise TypeError(f"a value of {parameter.size} bytes is wanted, got device memory ({_kind(value)})")
+            raise TypeError(f"expected a value of {parameter.size} bytes, got device memory ({_kind(value)})")
         return struct.pack("<Q", address)
     if parameter.kind == POINTER:
         raise TypeError(
-            f"device memory is wanted, got {_kind(value)}; pass a GPU tensor, or ctypes.c_void_p(address) "
+            f"expected device memory, got {_kind(value)}; pass a GPU tensor, or ctypes.c_void_p(address) "
             "for a raw device address"
         )
     packed = _value(parameter, value)
     if len(packed) != parameter.size:
-        raise TypeError(f"{parameter.size} bytes are wanted, {_kind(value)} has {len(packed)}")
+        raise TypeError(f"expected {parameter.size} bytes, {_kind(value)} has {len(packed)}")
     return packed
 
 
@@ -164,7 +164,7 @@ def _integer(size: int, wanted: Scalar | None, value: int) -> bytes:
     if wanted is not None and wanted.family == "bool" and value not in (0, 1):
         raise OverflowError(f"a bool is 0 or 1, got {value}")
     if size not in (1, 2, 4, 8):
-        raise TypeError(f"a structure of {size} bytes is wanted, got int; pass a ctypes.Structure")
+        raise TypeError(f"expected a structure of {size} bytes, got int; pass a ctypes.Structure")
     bits = 8 * size
     family = wanted.family if wanted is not None else "either"
     low = 0 if family in ("uint", "bool") else -(1 << (bits - 1))
@@ -176,14 +176,14 @@ def _integer(size: int, wanted: Scalar | None, value: int) -> bytes:
 
 def _float(size: int, wanted: Scalar | None, value: float) -> bytes:
     if wanted is not None and wanted.family not in ("float", "bfloat"):
-        raise TypeError(f"an integer is wanted, got float {value!r}")
+        raise TypeError(f"expected an integer, got float {value!r}")
     if wanted is not None and wanted.family == "bfloat":
         return _bfloat16(value)
     if size == 2 and wanted is None:
         raise TypeError("2 bytes may be half or bfloat16; pass numpy.float16, or the bits as ctypes.c_uint16")
     code = {2: "<e", 4: "<f", 8: "<d"}.get(size)
     if code is None:
-        raise TypeError(f"{size} bytes are wanted, got float")
+        raise TypeError(f"expected {size} bytes, got float")
     try:
         return struct.pack(code, value)
     except OverflowError:
@@ -204,9 +204,9 @@ def _bfloat16(value: float) -> bytes:
 def _numpy_bytes(wanted: Scalar | None, value: Any) -> bytes:
     given = {"f": "float", "i": "int", "u": "uint", "b": "bool"}.get(value.dtype.kind)
     if wanted is not None and given is not None and (given == "float") != (wanted.family in ("float", "bfloat")):
-        raise TypeError(f"{wanted.family} of {wanted.size} bytes is wanted, got numpy.{value.dtype}")
+        raise TypeError(f"expected {wanted.family} of {wanted.size} bytes, got numpy.{value.dtype}")
     if wanted is not None and wanted.family == "bfloat":
-        raise TypeError("bfloat16 is wanted, which numpy does not have; pass a Python float")
+        raise TypeError("expected bfloat16, which numpy does not have; pass a Python float")
     return bytes(value.tobytes())
 
 

@@ -1,4 +1,4 @@
-"""Passes beside the two that compile a HIP source: the device side checked only, its objects linked, C files."""
+"""Passes beside the two that compile a HIP source: device side checked only, its objects linked, plain C and C++."""
 
 from __future__ import annotations
 
@@ -39,10 +39,11 @@ def check_device(source: Path, target_name: str, toolchain: Toolchain, options: 
     check_syntax(source, command, toolchain, options)
 
 
-def compile_c(source: Path, toolchain: Toolchain, options: CompileOptions | None = None) -> bytes:
-    """A C source as a relocatable object of this machine: HIP's functions, no kernels. Raises CompileFailed."""
+def compile_plain(source: Path, toolchain: Toolchain, options: CompileOptions | None = None) -> bytes:
+    """A C or C++ source as a relocatable object of this machine: HIP's functions, no kernels. Raises CompileFailed."""
     options = options or CompileOptions()
-    command = [*toolchain.compiler, "-x", "c", "-std=gnu11", "-fno-color-diagnostics"]
+    language = ("c", "gnu11") if source.suffix.lower() == ".c" else ("c++", options.std)
+    command = [*toolchain.compiler, "-x", language[0], f"-std={language[1]}", "-fno-color-diagnostics"]
     command += ["-Wno-unused-command-line-argument"]
     command += [word for directory in options.include_dirs for word in ("-I", str(directory))]
     command += [word for directory in toolchain.include_dirs for word in ("-isystem", str(directory))]

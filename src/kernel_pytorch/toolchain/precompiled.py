@@ -130,8 +130,10 @@ def without_project(command: Sequence[str], own: Sequence[Path]) -> list[str]:
 
 @dataclass(frozen=True)
 class LeadingHeaders:
-    """The headers a source begins with, and where they are kept. `own` are folders of the project."""
+    """The headers a source begins with, and where they are kept. `own` are folders of the project; `of_no_account`
+    are words of the command that do not matter to the headers: they share one file with commands without them."""
 
     names: tuple[str, ...]
     store: PrecompiledHeaders
     own: tuple[Path, ...] = ()
+    of_no_account: tuple[str, ...] = ()

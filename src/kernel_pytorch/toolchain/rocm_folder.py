@@ -1,6 +1,7 @@
 """A folder that looks like an installed ROCm: its tools answer for one GPU.
 
-Build descriptions and frameworks ask `hipcc --version`, `rocminfo`, `rocm_agent_enumerator`, read `.info/version`.
+Build descriptions and frameworks ask `hipcc --version`, `rocminfo`, `rocm_agent_enumerator`, `rocm-smi`, and read
+`.info/version`.
 Unless the caller has a compiler for them, the compilers refuse: who reaches them gets an error, never an empty object.
 """
 
@@ -47,6 +48,21 @@ _AMD_SMI = """case "$*" in
   *version*) echo "AMDSMI Tool: stood in for by kpt | ROCm version: {version}";;
   *) echo "GPU  NAME"; {devices};;
 esac"""
+# The lines of the real one that programs search; without an option it prints them all.
+_ROCM_SMI = """case "$*" in
+  *version*) echo "ROCM-SMI version: stood in for by kpt";;
+  *) {devices};;
+esac"""
+
+
+def _rocm_smi_lines(gpu: GPU, number: int) -> tuple[str, ...]:
+    facts = (
+        ("Card Series", gpu.name),
+        ("GFX Version", gpu.target.name),
+        ("VRAM Total Memory (B)", int(gpu.memory_gib * 2**30)),
+        ("VRAM Total Used Memory (B)", 0),
+    )
+    return tuple(f"echo {shlex.quote(f'GPU[{number}]: {name}: {value}')}" for name, value in facts)
 
 
 def rocm_folder(folder: Path, gpu: GPU, devices: int = 1, hipcc: Sequence[str] = ()) -> Path:
@@ -60,6 +76,7 @@ def rocm_folder(folder: Path, gpu: GPU, devices: int = 1, hipcc: Sequence[str] =
         for one in range(devices)
     )
     listed = "; ".join(f'echo "{one}    {gpu.name}"' for one in range(devices))
+    shown = "; ".join(line for one in range(devices) for line in _rocm_smi_lines(gpu, one))
     tools = {
         "hipcc": compiler,
         "amdclang++": compiler,
@@ -68,6 +85,7 @@ def rocm_folder(folder: Path, gpu: GPU, devices: int = 1, hipcc: Sequence[str] =
         "rocm_agent_enumerator": "; ".join(["echo gfx000", *[f'echo "{target}"'] * devices]),
         "amdgpu-arch": "; ".join([f'echo "{target}"'] * devices),
         "amd-smi": _AMD_SMI.format(version=ROCM_VERSION, devices=listed),
+        "rocm-smi": _ROCM_SMI.format(devices=shown),
     }
     write_tools(folder, tools)
     (folder / ".info").mkdir()

@@ -100,10 +100,10 @@ KPT_DEV __half __float2half_ru(float x) { return __half(__ocml_cvtrtp_f16_f32(x)
 
 // Integers: the suffix is the rounding of the conversion to an integer.
 #define KPT_HALF_INTEGER(NAME, __I)                                                                                    \
-    KPT_HD __I __half2##NAME##_rn(__half x) { return kpt::saturated<__I>(__builtin_rintf(float(x))); }                 \
-    KPT_HD __I __half2##NAME##_rz(__half x) { return kpt::saturated<__I>(__builtin_truncf(float(x))); }                \
-    KPT_HD __I __half2##NAME##_rd(__half x) { return kpt::saturated<__I>(__builtin_floorf(float(x))); }                \
-    KPT_HD __I __half2##NAME##_ru(__half x) { return kpt::saturated<__I>(__builtin_ceilf(float(x))); }                 \
+    KPT_HD __I __half2##NAME##_rn(__half x) { return kpt::saturated<__I>(__builtin_rintf(__half2float(x))); }          \
+    KPT_HD __I __half2##NAME##_rz(__half x) { return kpt::saturated<__I>(__builtin_truncf(__half2float(x))); }         \
+    KPT_HD __I __half2##NAME##_rd(__half x) { return kpt::saturated<__I>(__builtin_floorf(__half2float(x))); }         \
+    KPT_HD __I __half2##NAME##_ru(__half x) { return kpt::saturated<__I>(__builtin_ceilf(__half2float(x))); }          \
     KPT_HD __half __##NAME##2half_rn(__I x) { return __half(x); }
 #if defined(__HIP__)
 #define KPT_HALF_ROUNDED(NAME, __I)                                                                                    \

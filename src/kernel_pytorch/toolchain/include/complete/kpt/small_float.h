@@ -9,6 +9,16 @@
 #define KPT_HD __host__ __device__ inline
 #define KPT_DEV __device__ inline
 
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+// A host compiler that has no such type: its bits, which is all that the host's conversions look at.
+namespace kpt {
+struct bf16_bits {
+    unsigned short bits;
+};
+} // namespace kpt
+#define __bf16 kpt::bf16_bits
+#endif
+
 namespace kpt {
 template <class __T>
 using if_number = typename std::enable_if<std::is_arithmetic<__T>::value || std::is_same<__T, _Float16>::value ||
@@ -156,20 +166,33 @@ template <> __host__ __device__ constexpr float widened<__bf16>(__bf16 x) {
         }                                                                                                              \
     };
 
-// Two of them. V is the compiler's vector of two.
+// Two of them. V is the compiler's vector of two; a host compiler other than clang has none, and no struct with
+// constructors in a union.
+#if defined(__clang__)
+#define KPT_PAIR_STORAGE(__H, __V)                                                                                     \
+    union {                                                                                                            \
+        struct {                                                                                                       \
+            __H x;                                                                                                     \
+            __H y;                                                                                                     \
+        };                                                                                                             \
+        __V data;                                                                                                      \
+    };
+#define KPT_PAIR_VECTOR(H2, __V)                                                                                       \
+    __host__ __device__ constexpr H2(__V v) : data(v) {}                                                               \
+    __host__ __device__ operator __V() const { return data; }
+#else
+#define KPT_PAIR_STORAGE(__H, __V)                                                                                     \
+    __H x;                                                                                                             \
+    __H y;
+#define KPT_PAIR_VECTOR(H2, __V)
+#endif
 #define KPT_SMALL_FLOAT2(H2, __H, BITS2, __N, __V)                                                                     \
     struct H2 {                                                                                                        \
-        union {                                                                                                        \
-            struct {                                                                                                   \
-                __H x;                                                                                                 \
-                __H y;                                                                                                 \
-            };                                                                                                         \
-            __V data;                                                                                                  \
-        };                                                                                                             \
+        KPT_PAIR_STORAGE(__H, __V)                                                                                     \
         H2() = default;                                                                                                \
         H2(const H2 &) = default;                                                                                      \
         H2 &operator=(const H2 &) = default;                                                                           \
-        __host__ __device__ constexpr H2(__V v) : data(v) {}                                                           \
+        KPT_PAIR_VECTOR(H2, __V)                                                                                       \
         __host__ __device__ constexpr H2(const __H &a, const __H &b) : x(a), y(b) {}                                   \
         __host__ __device__ H2(const BITS2 &raw) { __builtin_memcpy(this, &raw, sizeof(raw)); }                        \
         __host__ __device__ operator BITS2() const {                                                                   \
@@ -177,7 +200,6 @@ template <> __host__ __device__ constexpr float widened<__bf16>(__bf16 x) {
             __builtin_memcpy(&raw, this, sizeof(raw));                                                                 \
             return raw;                                                                                                \
         }                                                                                                              \
-        __host__ __device__ operator __V() const { return data; }                                                      \
         __host__ __device__ operator float2() const { return float2{float(x), float(y)}; }                             \
         __host__ __device__ H2 &operator+=(const H2 &b) { return *this = KPT_PAIR_OP(H2, __V, *this, +, b); }          \
         __host__ __device__ H2 &operator-=(const H2 &b) { return *this = KPT_PAIR_OP(H2, __V, *this, -, b); }          \

@@ -1,0 +1,1 @@
+"""AMD machine code as text: formats and operands by hand, opcodes from a generated table."""

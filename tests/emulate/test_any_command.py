@@ -11,7 +11,9 @@ import pytest
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.emulate.hipcc import read_words
+from kernel_pytorch.emulate.libraries import LIBRARIES, NEEDS, RUNTIME_SONAME, needed_by
 from kernel_pytorch.emulate.outside import step_outside, with_rocm
+from kernel_pytorch.emulate.run import RunSettings, emulation_environment
 from kernel_pytorch.jobs.emulate import emulate_command
 
 KERNEL = """
@@ -31,12 +33,15 @@ SCRIPT = """
 import ctypes, subprocess
 print(subprocess.run(["rocm_agent_enumerator"], capture_output=True, text=True).stdout.split())
 print("Wavefront Size:          32(0x20)" in subprocess.run(["rocminfo"], capture_output=True, text=True).stdout)
+print("GPU[0]: GFX Version: gfx1100" in subprocess.run(["rocm-smi"], capture_output=True, text=True).stdout)
 subprocess.run(["hipcc", "-shared", "-fPIC", "kernel.hip", "-o", "libkernel.so"], check=True)
 library = ctypes.CDLL("./libkernel.so")
 values = (ctypes.c_float * 64)(*range(64))
 library.run(values)
 print(values[5], values[63])
 print([ctypes.CDLL(name)._name for name in ("librocblas.so.4", "libroctracer64.so.4")])
+# The real hipBLAS is linked against the runtime and rocBLAS: programs find their functions through it.
+print([getattr(ctypes.CDLL("libhipblas.so.3"), name).__name__ for name in ("hipFree", "rocblas_create_handle")])
 """
 
 
@@ -48,8 +53,10 @@ def test_a_script_that_builds_and_loads_device_code(tmp_path: Path, monkeypatch:
     assert outcome.stdout.splitlines() == [
         "['gfx000', 'gfx1100']",
         "True",
+        "True",
         "10.0 126.0",
         "['librocblas.so.4', 'libroctracer64.so.4']",
+        "['hipFree', 'rocblas_create_handle']",
     ]
     assert [launch.kernel for launch in outcome.events.launches] == ["twice"]
 
@@ -65,9 +72,14 @@ def test_a_command_that_is_not_there(tmp_path: Path) -> None:
 def test_our_own_children_see_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROCM_PATH", "/opt/of-this-machine")
     monkeypatch.delenv("ROCM_HOME", raising=False)
+    monkeypatch.setenv("KPT_CACHE_DIR", str(tmp_path))
     before = dict(os.environ)
-    inside = with_rocm(before, tmp_path / "rocm", gpu_by_alias("mi300x"), 2)
-    assert inside["ROCM_PATH"] == inside["ROCM_HOME"] == str(tmp_path / "rocm")
+    inside = with_rocm(before, gpu_by_alias("mi300x"), 2)
+    assert inside["ROCM_PATH"] == inside["ROCM_HOME"]
+    assert Path(inside["ROCM_HOME"]).is_relative_to(tmp_path)
+    # What a program builds names this folder: the next run finds the same one, another GPU another.
+    assert with_rocm(before, gpu_by_alias("mi300x"), 2)["ROCM_HOME"] == inside["ROCM_HOME"]
+    assert with_rocm(before, gpu_by_alias("rx7900xtx"), 2)["ROCM_HOME"] != inside["ROCM_HOME"]
     for name, value in inside.items():
         monkeypatch.setenv(name, value)
     step_outside()
@@ -97,3 +109,20 @@ def test_hipccs_words_are_sorted_by_what_they_are_about() -> None:
     assert (linked.step, linked.objects, linked.link) == ("link", ["a.o", "b.o"], ["-shared", "-Llib", "-lhipblas"])
     with pytest.raises(UsageError, match="-o lacks its value"):
         read_words(["a.hip", "-o"])
+
+
+def test_real_libraries_come_behind_the_emulated_runtime(tmp_path: Path) -> None:
+    real = tmp_path / "lib"
+    real.mkdir()
+    settings = RunSettings(real_libraries=real)
+    environment = emulation_environment(gpu_by_alias("mi300x"), settings, tmp_path, None)
+    runtime, second, *_ = environment["LD_LIBRARY_PATH"].split(":")
+    assert (Path(runtime) / "libamdhip64.so.7").exists() and second == str(real)
+
+
+def test_what_a_stand_in_needs_is_there() -> None:
+    sonames = {library.soname for library in LIBRARIES}
+    for library in LIBRARIES:
+        first, *others = needed_by(library) or (RUNTIME_SONAME,)
+        assert first == RUNTIME_SONAME and sonames.issuperset(others)
+    assert set(NEEDS) <= {library.name for library in LIBRARIES}

@@ -142,7 +142,7 @@ def test_what_cannot_be_right_is_refused(device: EmulatedDevice, tmp_path: Path)
     kernel = load(device, SCALE, "scale")
     with pytest.raises(TypeError, match="takes 3 arguments"):
         kernel.launch(1, 64, x)
-    with pytest.raises(TypeError, match="an array is wanted, got int"):
+    with pytest.raises(TypeError, match="expected an array, got int"):
         kernel.launch(1, 64, 5, 4, 1.0)
     with pytest.raises(TypeError, match="contiguous"):
         kernel.launch(1, 64, numpy.zeros(8, dtype=numpy.float32)[::2], 4, 1.0)
@@ -150,7 +150,7 @@ def test_what_cannot_be_right_is_refused(device: EmulatedDevice, tmp_path: Path)
         kernel.launch(0, 64, x, 4, 1.0)
     with pytest.raises(UsageError, match="scale"):
         load(device, SCALE)
-    with pytest.raises(UsageError, match="is no kernel"):
+    with pytest.raises(UsageError, match="is not a kernel"):
         load(device, 3)
 
 

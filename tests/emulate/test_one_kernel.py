@@ -7,12 +7,14 @@ import hashlib
 import pytest
 
 from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.emulate.assembly.instruction import AssemblyError
+from kernel_pytorch.emulate.assembly.one_kernel import OBJDUMP_VARIABLE
 from kernel_pytorch.emulate.codegen.emission import TranslationError
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import run_program
 from kernel_pytorch.emulate.translate import module_cache, translate_to_c
 from kernel_pytorch.toolchain.disassemble import DisassemblerNotFoundError, find_objdump
-from kernel_pytorch.toolchain.elf import Symbol
+from kernel_pytorch.toolchain.elf import ElfFile, Symbol
 from kernel_pytorch.toolchain.find import find_toolchain
 from kernel_pytorch.toolchain.program import Program
 
@@ -45,7 +47,9 @@ int main() {
 def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     folder = tmp_path_factory.mktemp("kernels")
     (folder / "many.hip").write_text(SOURCE)
-    return build_emulated([folder / "many.hip"], "gfx942", find_toolchain(), folder / "many")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kernel_pytorch.emulate.program._SHORT_ASSEMBLY", 0)  # a library would be longer
+        return build_emulated([folder / "many.hip"], "gfx942", find_toolchain(), folder / "many")
 
 
 def test_only_launched_kernels_are_translated(program: Program) -> None:
@@ -62,11 +66,31 @@ def test_one_kernel_of_the_text_and_of_the_disassembly(program: Program) -> None
     assert translate_to_c(device.code_object, device.assembly, only=name).kernels == (name,)
     with pytest.raises(TranslationError, match="nobody: no kernel of this code object"):
         translate_to_c(device.code_object, device.assembly, only="nobody")
+    assert translate_to_c(device.code_object, only=name).kernels == (name,)
+
+
+def test_our_decoder_and_llvm_objdump_give_the_same_c(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     try:
         find_objdump("gfx942")
     except DisassemblerNotFoundError:
         pytest.skip("no llvm-objdump that knows gfx942")
-    assert translate_to_c(device.code_object, only=name).kernels == (name,)
+    device = program.device[0]
+    ours = translate_to_c(device.code_object)
+    monkeypatch.setenv(OBJDUMP_VARIABLE, "1")
+    assert translate_to_c(device.code_object) == ours
+
+
+def test_unknown_code_is_refused_by_function_and_address(program: Program) -> None:
+    device = program.device[0]
+    elf = ElfFile(device.code_object)
+    text = elf.section(".text")
+    kernel = next(symbol for symbol in elf.symbols() if symbol.name == "_Z3addILi6EEvPf")
+    assert text is not None
+    at = text.offset + kernel.value - text.address
+    broken = device.code_object[:at] + b"\xff" * 4 + device.code_object[at + 4 :]
+    with pytest.raises(AssemblyError, match=rf"_Z3addILi6EEvPf: gfx942 machine code at 0x{kernel.value:x} \(ffffffff"):
+        translate_to_c(broken, only="_Z3addILi6EEvPf")
+    assert translate_to_c(broken, only="_Z3addILi1EEvPf").kernels == ("_Z3addILi1EEvPf",)
 
 
 def test_hand_written_code_has_labels_and_no_sizes() -> None:

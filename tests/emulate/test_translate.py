@@ -12,6 +12,7 @@ import pytest
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.codegen.emission import TranslationError
+from kernel_pytorch.emulate.host_compiler import find_host_compiler
 from kernel_pytorch.emulate.translate import (
     build_flags,
     keep_assembly,
@@ -22,7 +23,6 @@ from kernel_pytorch.emulate.translate import (
     translate_module,
     translate_to_c,
 )
-from kernel_pytorch.toolchain.disassemble import DisassemblerNotFoundError, find_objdump
 from kernel_pytorch.toolchain.find import find_toolchain
 from kernel_pytorch.toolchain.program import DeviceCode, build_device_code_text
 from tests.emulate.wave_launcher import Loaded
@@ -101,6 +101,20 @@ def test_flat_loop_with_a_tail(module: Loaded) -> None:
     module.launch("saxpy", 4, 256, np.int32(1000), np.float32(2), x, y)
     assert (y[:1000] == 2 * x + 1).all()
     assert (y[1000:] == 1).all()
+
+
+def test_a_quick_build_has_a_prelude_that_is_precompiled_when_wanted_again(gfx942: DeviceCode, tmp_path: Path) -> None:
+    symbol = next(name for name in translate_to_c(gfx942.code_object, gfx942.assembly).kernels if "saxpy" in name)
+    is_gcc = find_host_compiler().kind == "gcc"
+    assert build_flags("checked-quick-waits") == {"checked", "quick", "waits"}
+    for number in (1, 2):
+        made = tmp_path / f"{number}.so"
+        found = translate(gfx942.code_object, made, gfx942.assembly, frozenset({"quick"}), only=symbol)
+        assert [file.optimization for file in found.files] == ["-O0", "-O1"]
+        assert len(list(tmp_path.glob("prelude-*.h.gch"))) == (number == 2 and is_gcc)
+        x, y = np.arange(100, dtype=np.float32), np.ones(128, np.float32)
+        Loaded(made).launch("saxpy", 2, 64, np.int32(100), np.float32(2), x, y)
+        assert (y[:100] == 2 * x + 1).all() and (y[100:] == 1).all()
 
 
 def test_reduction_with_barriers(module: Loaded) -> None:
@@ -204,10 +218,6 @@ def test_counted_builds_count(checked: Loaded) -> None:
 
 
 def test_the_disassembly_gives_the_same_module(gfx942: DeviceCode, cache: Path, tmp_path: Path) -> None:
-    try:
-        find_objdump("gfx942")
-    except DisassemblerNotFoundError as problem:
-        pytest.skip(str(problem))
     translate(gfx942.code_object, tmp_path / "dumped.so")
     dumped = Loaded(tmp_path / "dumped.so")
     out = np.zeros(64, np.int32)

@@ -14,6 +14,7 @@ from kernel_pytorch.emulate.single import (
     CLOCK,
     FAULT,
     MESSAGE,
+    RUN,
     SLEEP,
     KptServices,
     KptWave,
@@ -41,6 +42,11 @@ class Kernel(ctypes.Structure):
         ("arg_count", ctypes.c_uint32),
         ("places", ctypes.POINTER(PlaceRow)),
         ("place_count", ctypes.c_uint32),
+        ("missing_waits", ctypes.c_void_p),
+        ("missing_wait_count", ctypes.c_uint32),
+        ("inexact", ctypes.c_void_p),
+        ("inexact_count", ctypes.c_uint32),
+        ("mnemonics", ctypes.c_char_p),
     ]  # fmt: skip
 
 
@@ -124,6 +130,7 @@ class Loaded:
             MESSAGE(lambda *_: None),
             CLOCK(lambda *_: 1),
             SLEEP(lambda *_: None),
+            RUN(lambda *_: 0),  # each lane is shown by itself
         )
 
     @staticmethod

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target, gpu_by_alias
 from kernel_pytorch.core.process import ChildProcess, end_child, start_child
@@ -117,7 +118,7 @@ class EmulatedDevice:
     def load(self, code_object: bytes, kernel: str | None = None, assembly: str | None = None) -> EmulatedKernel:
         """A kernel of a code object built for this GPU: by symbol or C++ name, or the only one.
 
-        `assembly` is the text the code object was made from; without it a disassembler (llvm-objdump) must be here.
+        `assembly` is the text the code object was made from; without it the machine code is decoded.
         """
         found = read_code_object(code_object)
         if base_target(found.target) != self.gpu.target.name:
@@ -259,7 +260,7 @@ def _split(kernel: EmulatedKernel, args: Sequence[Any]) -> tuple[list[Any], list
     if len(args) != len(kernel.parameters):
         wanted = ", ".join(str(parameter) for parameter in kernel.parameters)
         raise TypeError(
-            f"{kernel.resources.name} takes {len(kernel.parameters)} arguments ({wanted}), {len(args)} given"
+            f"{kernel.resources.name} takes {counted(len(kernel.parameters), 'argument')} ({wanted}), {len(args)} given"
         )
     arrays: list[Any] = []
     values: list[tuple[str, Any]] = []
@@ -273,13 +274,13 @@ def _split(kernel: EmulatedKernel, args: Sequence[Any]) -> tuple[list[Any], list
             values.append(("array", (storages[address], value.offset)))
         elif hasattr(value, "__array__") and getattr(value, "ndim", 0) > 0:
             if parameter.kind not in (POINTER, UNKNOWN):
-                raise TypeError(f"{kernel.resources.name}, {parameter}: a value is wanted, got an array")
+                raise TypeError(f"{kernel.resources.name}, {parameter}: expected a value, got an array")
             index = next((i for i, known in enumerate(arrays) if known is value), len(arrays))
             if index == len(arrays):
                 arrays.append(value)
             values.append(("array", (index, 0)))
         elif parameter.kind == POINTER and value is not None:
-            raise TypeError(f"{kernel.resources.name}, {parameter}: an array is wanted, got {type(value).__name__}")
+            raise TypeError(f"{kernel.resources.name}, {parameter}: expected an array, got {type(value).__name__}")
         else:
             values.append(
                 ("value", b"\0" * 8 if value is None else value_bytes(kernel.resources.name, parameter, value))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.json_lines import read_json_lines
+from kernel_pytorch.emulate.codegen.fidelity import fidelity
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,7 @@ class Launch:
     lds_bytes: int
     seconds: float
     counters: Mapping[str, int] = field(default_factory=dict)
+    cpu_seconds: float = 0.0  # of the program's threads, where it was measured
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,11 @@ class Fault:
     def place(self) -> str:
         """`file:line` where the program was built with source lines, the machine instruction otherwise."""
         return f"{self.file}:{self.line}" if self.file else self.instruction
+
+    @property
+    def between_streams(self) -> bool:
+        """Two pieces of work of two streams are at fault, not a thread of a kernel."""
+        return self.kind == "stream-race"
 
     @property
     def thread(self) -> str:
@@ -70,6 +78,19 @@ class HotLine:
 
 
 @dataclass(frozen=True)
+class Fidelity:
+    """How near a run is to the hardware's: the kinds of instructions, and library calls that stand-ins answered."""
+
+    instructions: int = 0  # different mnemonics in the kernels that ran
+    inexact: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # executed ones, by kind: codegen/fidelity.py
+    stand_in_calls: Mapping[str, int] = field(default_factory=dict)  # function -> how often
+
+    @property
+    def exact(self) -> int:
+        return self.instructions - sum(map(len, self.inexact.values()))
+
+
+@dataclass(frozen=True)
 class Events:
     """Everything one run reported, in order."""
 
@@ -78,6 +99,8 @@ class Events:
     buffers: tuple[Buffer, ...] = ()
     hot_lines: tuple[HotLine, ...] = ()
     unsupported: tuple[str, ...] = ()
+    fidelity: Fidelity | None = None  # None: the program did not come to its end
+    operators: Mapping[str, int] = field(default_factory=dict)  # torch's, computed on the CPU: name -> calls
     complete: bool = False  # the runtime said "end": the program did not die in the middle
 
 
@@ -88,7 +111,9 @@ def read_events(path: Path) -> Events:
     buffers: list[Buffer] = []
     hot: list[HotLine] = []
     unsupported: list[str] = []
+    operators: Counter[str] = Counter()
     complete = False
+    near: Fidelity | None = None
     for event in read_json_lines(path) if path.is_file() else ():
         kind = event.get("event")
         if kind == "launch":
@@ -102,9 +127,23 @@ def read_events(path: Path) -> Events:
             hot += [HotLine(name, text, file, int(line), int(count)) for text, file, line, count in event["places"]]
         elif kind == "unsupported":
             unsupported.append(str(event["function"]))
+        elif kind == "fidelity":
+            near = _fidelity(event)
+        elif kind == "torch":
+            operators.update({str(name): int(count) for name, count in event["operators"].items()})
         elif kind == "end":
             complete = True
-    return Events(tuple(launches), tuple(faults), tuple(buffers), tuple(hot), tuple(unsupported), complete)
+    return Events(
+        tuple(launches), tuple(faults), tuple(buffers), tuple(hot), tuple(unsupported), near, dict(operators), complete
+    )
+
+
+def _fidelity(event: Mapping[str, Any]) -> Fidelity:
+    inexact: dict[str, list[str]] = {}
+    for name in event.get("inexact", ()):
+        inexact.setdefault(fidelity(str(name)), []).append(str(name))
+    calls = {str(name): int(count) for name, count in event.get("calls", {}).items()}
+    return Fidelity(int(event.get("mnemonics", 0)), {kind: tuple(names) for kind, names in inexact.items()}, calls)
 
 
 def _launch(event: Mapping[str, Any]) -> Launch:
@@ -115,6 +154,7 @@ def _launch(event: Mapping[str, Any]) -> Launch:
         int(event.get("lds", 0)),
         float(event.get("seconds", 0.0)),
         dict(event.get("counters", {})),
+        float(event.get("cpu_seconds", 0.0)),
     )
 
 

@@ -22,7 +22,7 @@ from kernel_pytorch.emulate.runtime_compile import keep_for_translator
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.compiler_flags import common_flags
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
-from kernel_pytorch.toolchain.other_passes import compile_c
+from kernel_pytorch.toolchain.other_passes import compile_plain
 from kernel_pytorch.toolchain.program import DeviceCode, build_device_code, host_object
 from kernel_pytorch.toolchain.rocm_folder import HIP_VERSION
 from kernel_pytorch.toolchain.stages import bundle, link_program
@@ -131,7 +131,7 @@ def _device(source: Path, found: Words, target: str, toolchain: Toolchain) -> De
 
 def _object(source: Path, found: Words, target: str, toolchain: Toolchain) -> bytes:
     if source.suffix == ".c":
-        return compile_c(source, toolchain, found.options)
+        return compile_plain(source, toolchain, found.options)
     with tempfile.TemporaryDirectory(prefix="kpt-hipcc-") as scratch:
         device = _device(source, found, target, toolchain)
         return host_object(source, device, toolchain, found.options, Path(scratch)).read_bytes()

@@ -43,7 +43,7 @@ class HostCompiler:
     def flags(self, optimization: str) -> tuple[str, ...]:
         """Flags for translated code: vectorised, every rounding where the machine code has one."""
         common = (
-            "-std=gnu11", optimization, "-march=native", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off",
+            "-std=gnu11", *optimization.split(), "-march=native", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off",
             "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
             "-fwrapv", "-fno-semantic-interposition", "-w",
         )  # fmt: skip

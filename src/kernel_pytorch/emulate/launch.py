@@ -123,6 +123,6 @@ def device_code(kernel: Any, gpu: GPU | str, options: CompileOptions | None = No
     if isinstance(getattr(kernel, "binary", None), bytes):
         return _Code(kernel.binary, getattr(kernel, "assembly", None))
     raise UsageError(
-        f"{type(kernel).__name__} is no kernel: give HIP source, a Path, a code object, a CompiledKernel or a "
+        f"{type(kernel).__name__} is not a kernel: give HIP source, a Path, a code object, a CompiledKernel or a "
         "@triton.jit function"
     )

@@ -28,6 +28,7 @@ from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.core.whole_file import unfinished
 from kernel_pytorch.emulate.library_exports import blas_source, missing_source, read_routines
+from kernel_pytorch.emulate.on_call import build_on_call, can_wait, identity
 
 NATIVE = Path(__file__).parent / "native" / "libraries"
 COMMON = ("common/stream.cpp", "common/missing.cpp", "common/host_blas.cpp")
@@ -35,6 +36,15 @@ FLAGS = (
     "-std=c++17", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=default", "-w", "-pthread",
 )  # fmt: skip
 LINK_FLAGS = ("-shared", "-pthread")
+#: What the real libraries of ROCm 7 are linked against. Some programs count on it: they name hipBLAS alone, and call
+#: the runtime. Only programs that were built elsewhere get these entries: ours are loaded without a runtime too.
+NEEDS = {
+    "hipblas": ("rocblas", "rocsolver"), "rocblas": (), "hipsparse": ("rocsparse",), "rocsparse": ("rocblas",),
+    "hipblaslt": ("roctx64",), "hipfft": ("rocfft",), "hiprand": ("rocrand",), "rocrand": (),
+    "hipsolver": ("rocblas", "rocsolver", "rocsparse"), "rocsolver": ("rocblas",), "rccl": ("roctx64", "rocm_smi64"),
+    "MIOpen": ("rocblas", "hipblaslt"), "rocfft": (),
+}  # fmt: skip
+RUNTIME_SONAME = "libamdhip64.so.7"
 _LOCAL_INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -85,32 +95,78 @@ LIBRARIES = (
     Library("roctx64", 4, 0, ("tools/roctx.cpp",), symbols="roctx"),
     Library("rocm_smi64", 7, 2, ("tools/rocm_smi.cpp",), symbols="rocm_smi", before=(1, 6)),
     Library("roctracer64", 4, -1, ("tools/roctracer.cpp",), symbols="roctracer"),
+    Library("rocprofiler-sdk", 1, 17, ("tools/rocprofiler_sdk.cpp",)),
+    # What frameworks ask for below HIP (JAX). There is no driver: each says so, in the way of its own library.
+    Library("hsa-runtime64", 1, 0x1000, ("tools/hsa.cpp",)),
+    Library("amd_smi", 26, 2, ("tools/amd_smi.cpp",)),
+    Library("rocm_sysdeps_drm", 2, -19, ()),
+    Library("rocm_sysdeps_drm_amdgpu", 1, -19, ()),
+    Library("rocm_sysdeps_numa", 1, 0, ("tools/numa.cpp",)),
     Library("rocfft", 0, 1, ("fft/rocfft.cpp", "fft/transform.cpp", "fft/fft.cpp")),
 )  # fmt: skip
 
 
 def library_directory(needed: Sequence[str] | None = None, cache: Path | None = None) -> Path:
     """The directory with the stand-ins named in `needed` (as in -lhipblas, libhipblas.so or a soname), built there
-    if they are not yet; all of them when `needed` is None. Names that are no stand-in's are passed over."""
+    if they are not yet; all of them when `needed` is None. Names that are no stand-in's are passed over.
+
+    Of all of them, one that is not built yet is there as a file that has it built when it is first called."""
     wanted = [library for library in LIBRARIES if needed is None or any(_names(library, name) for name in needed)]
     compiler = host_cxx()
     store = cache or default_cache()
-    built = {library: store / f"{library.name}-{_identity(library, compiler)}" for library in LIBRARIES}
+    built = _places(compiler, store, needed is None)
     directory = store / f"libraries-{hashlib.sha256(repr(sorted(built.values())).encode()).hexdigest()[:16]}"
     directory.mkdir(parents=True, exist_ok=True)
+    waits = needed is None and can_wait()
     for library in wanted:
-        if (directory / f"lib{library.name}.so").exists():
-            continue
-        if not (built[library] / library.soname).exists():
-            with one_builder(built[library]):
-                if not (built[library] / library.soname).exists():
-                    build_library(library, built[library], compiler)
+        if not waits:
+            _stand_in(library, built[library], compiler, needed is None)
+        there = (built[library] / library.soname).exists()
+        target = (built[library] if there else _on_call(compiler, store)) / library.soname
         for name in library.file_names:
+            if (directory / name).is_symlink() and (directory / name).readlink() == target:
+                continue
             # Another process may be doing the same: a rename is atomic, and both results are the same.
             link = unfinished(directory / name)
-            link.symlink_to(built[library] / library.soname)
+            link.symlink_to(target)
             link.replace(directory / name)
     return directory
+
+
+def built_stand_in(name: str, cache: Path | None = None) -> Path:
+    """A stand-in as a program finds it that may want any of them, built where it is not yet."""
+    (library,) = (one for one in LIBRARIES if one.name == name)
+    compiler = host_cxx()
+    folder = _places(compiler, cache or default_cache(), True)[library]
+    _stand_in(library, folder, compiler, True)
+    return folder / library.soname
+
+
+def _places(compiler: Sequence[str], store: Path, with_needs: bool) -> dict[Library, Path]:
+    needs = {library: needed_by(library) if with_needs else () for library in LIBRARIES}
+    return {one: store / f"{one.name}-{_identity(one, compiler, needs[one])}" for one in LIBRARIES}
+
+
+def _stand_in(library: Library, folder: Path, compiler: Sequence[str], with_needs: bool) -> None:
+    if not (folder / library.soname).exists():
+        with one_builder(folder):
+            if not (folder / library.soname).exists():
+                build_library(library, folder, compiler, needed_by(library) if with_needs else ())
+
+
+def _on_call(compiler: Sequence[str], store: Path) -> Path:
+    names = {one.name: (one.soname, needed_by(one), declared_names(one)) for one in LIBRARIES}
+    folder = store / f"on-call-{identity((*compiler, repr(sorted(names.items()))))}"
+    build_on_call(folder, names, compiler, _run)
+    return folder
+
+
+def needed_by(library: Library) -> tuple[str, ...]:
+    """Sonames that the real library is linked against, as far as the emulator has them."""
+    if library.name not in NEEDS:
+        return ()
+    sonames = {one.name: one.soname for one in LIBRARIES}
+    return (RUNTIME_SONAME, *(sonames[name] for name in NEEDS[library.name]))
 
 
 def needed_libraries(executable: Path) -> tuple[str, ...]:
@@ -151,8 +207,8 @@ def host_blas() -> Path | None:
     return next(iter(candidates), None)
 
 
-def build_library(library: Library, directory: Path, compiler: Sequence[str]) -> Path:
-    """Compile and link one stand-in into `directory`; returns its path."""
+def build_library(library: Library, directory: Path, compiler: Sequence[str], needs: Sequence[str] = ()) -> Path:
+    """Compile and link one stand-in into `directory`, with NEEDED entries for `needs`; returns its path."""
     work = unfinished(directory / "build")
     work.mkdir(parents=True, exist_ok=True)
     try:
@@ -173,11 +229,26 @@ def build_library(library: Library, directory: Path, compiler: Sequence[str]) ->
         exports.write_text(f"{{ global: {'; '.join(declared_names(library))}; local: *; }};\n")
         _run([*compiler, *LINK_FLAGS, f"-Wl,-soname,{library.soname}", f"-Wl,--version-script={exports}",
               "-o", str(made),
-              *map(str, objects), "-ldl"])  # fmt: skip
+              *map(str, objects), *_named(needs, compiler, work), "-ldl"])  # fmt: skip
         made.replace(directory / library.soname)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return directory / library.soname
+
+
+def _named(sonames: Sequence[str], compiler: Sequence[str], work: Path) -> list[str]:
+    """Words for the linker that make NEEDED entries: empty libraries of those names are linked."""
+    if not sonames:
+        return []
+    source = work / "nothing.cpp"
+    source.write_text("")
+    words = ["-Wl,--no-as-needed"]
+    for soname in sonames:
+        (work / "needs").mkdir(exist_ok=True)
+        empty = work / "needs" / soname
+        _run([*compiler, *LINK_FLAGS, "-fPIC", f"-Wl,-soname,{soname}", "-o", str(empty), str(source), "-ldl"])
+        words.append(str(empty))
+    return words
 
 
 def generated_sources(library: Library) -> dict[str, str]:
@@ -203,9 +274,9 @@ def _names(library: Library, name: str) -> bool:
     return plain == library.name
 
 
-def _identity(library: Library, compiler: Sequence[str]) -> str:
+def _identity(library: Library, compiler: Sequence[str], needs: Sequence[str]) -> str:
     digest = hashlib.sha256()
-    for part in (*compiler, *FLAGS, *LINK_FLAGS, repr(library), str(host_blas())):
+    for part in (*compiler, *FLAGS, *LINK_FLAGS, repr(library), str(host_blas()), *needs):
         digest.update(part.encode() + b"\0")
     for text in generated_sources(library).values():
         digest.update(_with_includes(NATIVE / "blas", text))

@@ -6,25 +6,49 @@ the translator that are started for it must find this machine's real tools: they
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.python_child import python_module
+from kernel_pytorch.toolchain import rocm_folder as stand_in
 from kernel_pytorch.toolchain.rocm_folder import rocm_folder
 
 _KEPT = "KPT_EMULATE_OUTSIDE"
+_CHOOSE_TOOLCHAIN = ("KPT_TOOLCHAIN", "KPT_ROCM_ROOT", "KPT_HEADERS", "KPT_CXX_HEADERS")
 _ROOTS = ("ROCM_HOME", "ROCM_PATH", "HIP_PATH")
 
 
-def with_rocm(environment: Mapping[str, str], folder: Path, gpu: GPU, devices: int) -> dict[str, str]:
+def with_rocm(environment: Mapping[str, str], gpu: GPU, devices: int) -> dict[str, str]:
     """The environment with a stood-in ROCm first, and the values that this hides."""
-    rocm = rocm_folder(folder, gpu, devices, python_module("kernel_pytorch.emulate.hipcc"))
+    rocm = kept_rocm(gpu, devices)
     hidden = {name: environment.get(name) for name in (*_ROOTS, "PATH")}
     path = os.pathsep.join((str(rocm / "bin"), environment.get("PATH", os.defpath)))
     return {**environment, **dict.fromkeys(_ROOTS, str(rocm)), "PATH": path, _KEPT: json.dumps(hidden)}
+
+
+def kept_rocm(gpu: GPU, devices: int, cache: Path | None = None) -> Path:
+    """The stood-in ROCm for these GPUs, made once: what a program builds names its folder, and stays built."""
+    hipcc = python_module("kernel_pytorch.emulate.hipcc")
+    chosen = {name: value for name, value in os.environ.items() if name in _CHOOSE_TOOLCHAIN}
+    code = Path(stand_in.__file__).read_bytes()
+    identity = hashlib.sha256(repr((gpu, devices, hipcc, sorted(chosen.items()))).encode() + code).hexdigest()[:12]
+    folder = (cache or default_cache()) / f"rocm-{gpu.target.name}-{identity}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".rocm-", dir=folder.parent) as scratch:
+            made = rocm_folder(Path(scratch) / "rocm", gpu, devices, hipcc)
+            try:
+                made.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # another process was not faster: something is wrong
+                    raise
+    return folder
 
 
 def step_outside() -> None:

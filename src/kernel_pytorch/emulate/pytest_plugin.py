@@ -9,10 +9,13 @@ def test_softmax(emulated_gpu):        # a @triton.jit kernel
         library.softmax(x)
 
 @pytest.mark.emulated_gpus("mi300x", "rx9070xt")     # or on GPUs of one's own choice
+
+`pytest --emulated-gpu mi300x` gives the torch of the whole run that GPU as its "cuda" device.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.emulate.events import Events
     from kernel_pytorch.emulate.triton_session import TritonSession
 
+_SESSION: pytest.StashKey[tuple[str, Any]] = pytest.StashKey()
 DEFAULT_GPUS = ("rx7900xtx", "mi300x")
 
 
@@ -48,6 +52,43 @@ class EmulatedGPU:
         from kernel_pytorch.emulate.triton_session import emulated_triton
 
         return emulated_triton(device=self.device)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kernel_pytorch")
+    group.addoption(
+        "--emulated-gpu", metavar="NAME", help='torch\'s "cuda" device is this AMD GPU, emulated on the CPU'
+    )
+    group.addoption("--emulated-gpus", type=int, default=1, metavar="N", help="how many of them there are (1)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Before any conftest or test is imported: they may ask torch about its GPU while they are."""
+    name = early_config.known_args_namespace.emulated_gpu
+    if not name:
+        return
+    from kernel_pytorch.core.errors import UsageError
+    from kernel_pytorch.emulate.run import RunSettings
+    from kernel_pytorch.emulate.torch_session import emulated_gpu as emulated_torch
+
+    settings = RunSettings(devices=early_config.known_args_namespace.emulated_gpus)
+    block = contextlib.ExitStack()
+    try:
+        early_config.stash[_SESSION] = (name, block.enter_context(emulated_torch(name, settings)))
+    except UsageError as problem:
+        raise pytest.UsageError(f"--emulated-gpu {name}: {problem}") from problem
+    early_config.add_cleanup(block.close)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if _SESSION not in config.stash:
+        return
+    name, session = config.stash[_SESSION]
+    calls, launches = sum(session.operators.values()), len(session.launches)
+    terminalreporter.write_line(
+        f"emulated {name}: {calls} ATen operators computed on the CPU, {launches} kernel launches as its machine code"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

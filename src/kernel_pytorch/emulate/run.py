@@ -20,21 +20,32 @@ from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child_bytes
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.python_child import python_module
+from kernel_pytorch.emulate import on_call
+from kernel_pytorch.emulate.compile_server import compile_server
 from kernel_pytorch.emulate.device_properties import write_device_properties
+from kernel_pytorch.emulate.driver_files import with_driver_files
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
 from kernel_pytorch.emulate.outside import with_rocm
 from kernel_pytorch.emulate.runtime_build import runtime_directory
+from kernel_pytorch.emulate.torch_builds import with_torch_builds
+from kernel_pytorch.emulate.torch_device.environment import with_torch_device
 from kernel_pytorch.emulate.translate import module_cache
+
+GDB_COMMANDS = Path(__file__).resolve().parent / "native" / "lanes.gdb"
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How to run. `checked` finds memory faults, `races` data races, `counted` counts what a profiler would."""
+    """How to run. `checked` finds memory faults, `races` data races, `waits` values used before their wait, `counted`
+    counts what a profiler would, `debug` keeps source lines in translated code for a debugger."""
 
     checked: bool = False
     races: bool = False
     counted: bool = False
+    waits: bool = False
+    debug: bool = False
+    quick: bool = False  # kernels compiled without optimisation
     shuffle_blocks: bool = False
     threads: int | None = None
     watchdog_s: float = 60.0
@@ -44,6 +55,7 @@ class RunSettings:
     cpu_s: float | None = None  # of the program itself, all its threads together; not of translating its kernels
     whole_pages: bool = False  # what a driver gives: an overrun within the last page of a buffer goes unseen
     quiet_faults: bool = False  # the caller shows the faults of the report: the runtime need not say them too
+    real_libraries: Path | None = None  # a folder with the vendor's own rocBLAS and so on; their kernels are emulated
     under: tuple[str, ...] = ()  # a debugger or checker that the program is started with: gdb --args, valgrind
 
     @property
@@ -53,6 +65,9 @@ class RunSettings:
             "checked": self.checked,
             "races": self.races,
             "counted": self.counted,
+            "waits": self.waits,
+            "debug": self.debug,
+            "quick": self.quick,
             "shuffle-blocks": self.shuffle_blocks,
             "whole-pages": self.whole_pages,
             "quiet-faults": self.quiet_faults,
@@ -61,9 +76,15 @@ class RunSettings:
 
     @property
     def build(self) -> str:
-        """Which build of a translated kernel these settings need: plain, checked, counted or checked-counted."""
-        parts = ["checked"] * (self.checked or self.races) + ["counted"] * self.counted
-        return "-".join(parts) or "plain"
+        """Which build of a translated kernel these settings need: plain, or some of the translator's FLAGS."""
+        wanted = {
+            "checked": self.checked or self.races,
+            "counted": self.counted,
+            "debug": self.debug,
+            "quick": self.quick,
+            "waits": self.waits,
+        }
+        return "-".join(name for name, on in wanted.items() if on) or "plain"
 
 
 @dataclass(frozen=True)
@@ -86,7 +107,7 @@ def run_program(
     executable: Path,
     arguments: Sequence[str],
     gpu: GPU,
-    settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
+    settings: RunSettings = RunSettings(),
     directory: Path | None = None,
     echo: bool = False,
     loads_anything: bool = False,
@@ -103,7 +124,9 @@ def run_program(
         environment = emulation_environment(gpu, settings, Path(scratch), report, libraries)
         started = time.monotonic()
         # Its own name, not where a link leads: a virtual environment's python is a link.
-        code, out, err = run_command([str(executable.absolute()), *arguments], environment, settings, directory, echo)
+        command = [str(executable.absolute()), *arguments]
+        with compile_server(Path(scratch)) as server:
+            code, out, err = run_command(command, {**environment, **server}, settings, directory, echo)
         return Outcome(gpu.name, code, out, err, time.monotonic() - started, read_events(report))
 
 
@@ -118,10 +141,16 @@ def emulation_environment(
     properties = scratch / "gpu.json"
     write_device_properties(gpu, properties, devices=settings.devices)
     # Ours first: a ROCm of this machine must not be picked up by a program that is meant to be emulated.
-    search = [str(runtime_directory()), str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
-    outside = (
-        dict(os.environ) if libraries is not None else with_rocm(os.environ, scratch / "rocm", gpu, settings.devices)
-    )
+    runtime = runtime_directory()
+    real = "" if settings.real_libraries is None else str(settings.real_libraries.absolute())
+    search = [str(runtime), real, str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
+    outside = dict(os.environ)
+    if libraries is None:
+        with_builds = with_torch_builds(with_rocm(os.environ, gpu, settings.devices), gpu)
+        outside = with_torch_device(with_builds, gpu, runtime)
+        outside = with_driver_files(outside, gpu, settings.devices, scratch / "driver")
+        # After the others: torch's libraries for extensions, once something has been built against them.
+        search.insert(3, f"{outside['ROCM_HOME']}/lib")
     environment = {
         **outside,
         "LD_LIBRARY_PATH": ":".join(part for part in search if part),
@@ -129,6 +158,7 @@ def emulation_environment(
         "KPT_EMULATE_CACHE": str(module_cache()),
         "KPT_EMULATE_TRANSLATE": " ".join(python_module("kernel_pytorch.emulate.translate")),
         "KPT_EMULATE_COMPILE": " ".join(python_module("kernel_pytorch.emulate.runtime_compile")),
+        on_call.COMMAND: on_call.command_words(),
         "KPT_EMULATE_FLAGS": settings.flags,
         "KPT_EMULATE_WATCHDOG_S": f"{settings.watchdog_s:g}",
     }
@@ -149,7 +179,7 @@ def run_command(
     pipe = None if echo else subprocess.PIPE
     try:
         done = run_child_bytes(
-            [*settings.under, *command],
+            [*under_words(settings.under), *command],
             timeout_s=settings.timeout_s,
             env=environment,
             cwd=directory,
@@ -165,6 +195,16 @@ def run_command(
         raise UsageError(f"{command[0]}: cannot be started ({problem.strerror})") from problem
     stopped = settings.cpu_s is not None and done.returncode == -signal.SIGXCPU
     return None if stopped else done.returncode, _text(done.stdout), _text(done.stderr)
+
+
+def is_gdb(under: Sequence[str]) -> bool:
+    """Whether a program is started under gdb, for which kernels keep their source lines."""
+    return bool(under) and Path(under[0]).name.startswith("gdb")
+
+
+def under_words(under: Sequence[str]) -> list[str]:
+    """The command a program is started under; gdb learns commands for waves and lanes first."""
+    return [under[0], "-x", str(GDB_COMMANDS), *under[1:]] if is_gdb(under) else list(under)
 
 
 def _text(data: bytes | None) -> str:

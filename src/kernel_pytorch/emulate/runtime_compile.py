@@ -10,12 +10,14 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.kept_assembly import keep_assembly
 from kernel_pytorch.emulate.outside import step_outside
-from kernel_pytorch.emulate.translate import keep_assembly
+from kernel_pytorch.emulate.runtime_headers import HEADER, leading_header
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.elf import ElfError
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
@@ -25,7 +27,7 @@ _NAME_VARIABLE = re.compile(
     r"^__kpt_name_(\d+):\n(?:\s+\.(?:cfi|loc).*\n)*\s+\.(?:quad|long|xword)\s+([^\s@]+)", re.MULTILINE
 )
 # What hiprtc brings without an #include.
-_PROLOGUE = "#include <hip/hip_runtime.h>\n#line 1\n"
+_PROLOGUE = f"#include <{HEADER}>\n#line 1\n"
 _UNKNOWN_TO_CLANG = ("--gpu-architecture", "-arch", "--offload-arch", "-default-device", "--std", "-std")
 
 
@@ -33,7 +35,9 @@ def compile_options(options: list[str], directory: Path) -> tuple[CompileOptions
     """hiprtc's options as the toolchain takes them, and the target one of them names."""
     optimization, std, target = "-O3", "c++17", None
     extra: list[str] = []
-    for option in options:
+    folders = [directory]
+    words = iter(options)
+    for option in words:
         name, _, value = option.partition("=")
         if re.fullmatch(r"-O[0-3s]|-Ofast", option):
             optimization = option
@@ -41,9 +45,11 @@ def compile_options(options: list[str], directory: Path) -> tuple[CompileOptions
             std = value
         elif name in ("--gpu-architecture", "--offload-arch", "-arch"):
             target = value
+        elif option.startswith("-I"):  # relative to where the program runs, which is not where the compiler does
+            folders.append(Path(option[2:].strip() or next(words, ".")))
         elif name not in _UNKNOWN_TO_CLANG:
             extra.append(option)
-    return CompileOptions(optimization, include_dirs=(directory,), extra=tuple(extra), std=std), target
+    return CompileOptions(optimization, include_dirs=tuple(folders), extra=tuple(extra), std=std), target
 
 
 def compile_source(source: Path, gpu: Path, name: str, options: list[str]) -> DeviceCode:
@@ -55,7 +61,9 @@ def compile_source(source: Path, gpu: Path, name: str, options: list[str]) -> De
         raise UsageError(f"the program asks for {asked}; the emulated GPU is a {target}")
     text = _PROLOGUE + source.read_text()
     plain = re.sub(r"[^\w.+-]", "_", Path(name).name) or "program.hip"
-    return build_device_code_text(text, target, find_toolchain(), chosen, plain)
+    toolchain = find_toolchain()
+    chosen = replace(chosen, leading=leading_header(chosen.extra, source.parent, toolchain))
+    return build_device_code_text(text, target, toolchain, chosen, plain)
 
 
 def keep_for_translator(made: DeviceCode) -> None:

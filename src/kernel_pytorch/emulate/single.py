@@ -42,12 +42,24 @@ ACCESS = ctypes.CFUNCTYPE(
 MESSAGE = ctypes.CFUNCTYPE(None, ctypes.POINTER(KptWave), ctypes.c_uint32, ctypes.c_uint32)
 CLOCK = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.POINTER(KptWave), ctypes.c_int)
 SLEEP = ctypes.CFUNCTYPE(None, ctypes.POINTER(KptWave), ctypes.c_uint32)
+RUN = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.POINTER(KptWave),
+    ctypes.c_uint32,
+    ctypes.c_uint32,
+    ctypes.c_uint64,
+    ctypes.c_uint32,
+    ctypes.c_uint32,
+)
 KptServices._fields_ = [
     ("fault", FAULT),
     ("access", ACCESS),
     ("message", MESSAGE),
     ("clock", CLOCK),
     ("sleep", SLEEP),
+    ("run", RUN),
+    ("lds_used", ctypes.c_void_p),  # of builds that follow waits: no kernel here is one
+    ("vector_wait", ctypes.c_void_p),
 ]
 KptWave._fields_ = [
     ("s", ctypes.c_uint32 * SGPRS),
@@ -69,6 +81,8 @@ KptWave._fields_ = [
     ("services", ctypes.POINTER(KptServices)),
     ("counters", ctypes.c_void_p),
     ("owner", ctypes.c_void_p),
+    ("issued", ctypes.c_uint64),
+    ("loads_lds", ctypes.c_uint32),
 ]
 
 
@@ -132,6 +146,7 @@ class Snippets:
             MESSAGE(lambda *_: None),
             CLOCK(lambda *_: 0),
             SLEEP(lambda *_: None),
+            RUN(lambda *_: 1),
         )
         held = KptWave()
         ctypes.memmove(held.s, state.s.ctypes.data, 4 * SGPRS)
@@ -177,7 +192,7 @@ def build_snippets(
         directory.mkdir(parents=True, exist_ok=True)
         sources = []
         for file in files:
-            (directory / file.name).write_text(file.text)
+            (directory / file.name).write_text(file.whole)
             sources.append((directory / file.name, file.optimization))
         library = directory / "snippets.so"
         defines = ["KPT_CHECK"] if checked else []

@@ -7,11 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from kernel_pytorch.core.counted import counted
+from kernel_pytorch.emulate.codegen.fidelity import KINDS
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import Outcome
 from kernel_pytorch.toolchain.kernel_symbols import readable_name
 
 _SHOWN = 20
+_SHOWN_CALLS = 6
 
 
 def fault_lines(events: Events) -> Iterator[str]:
@@ -23,6 +25,8 @@ def fault_lines(events: Events) -> Iterator[str]:
         if not place:
             # No instruction is at fault: the launch itself was refused, or no wave went on.
             yield f"{kind}{times} in {readable_name(kernel)}"
+        elif first.between_streams:
+            yield f"{kind}{times}: {readable_name(kernel)} at {place}"
         else:
             yield f"{kind}{times} in {readable_name(kernel)} at {place}: {first.thread}"
             yield f"    {first.instruction}" if first.file else "    (build from source for source lines)"
@@ -31,6 +35,27 @@ def fault_lines(events: Events) -> Iterator[str]:
                 yield f"    {text}"
     if len(groups) > _SHOWN:
         yield f"... and {len(groups) - _SHOWN} more places"
+
+
+def fidelity_lines(events: Events) -> Iterator[str]:
+    """How near the run is to the hardware's: what was exact, what may differ in the last places, what stood in."""
+    near = events.fidelity
+    if near is None or not (near.instructions or near.stand_in_calls):
+        return
+    different = sum(map(len, near.inexact.values()))
+    total = counted(near.instructions, "kind of instruction", "kinds of instructions")
+    if near.instructions:
+        yield f"fidelity: {total} in the kernels that ran, {near.exact} exact" + ("" if different else ", none inexact")
+    else:
+        yield "fidelity: no kernel ran"
+    for kind, names in near.inexact.items():
+        yield f"  {len(names)} {KINDS.get(kind, kind)}: {', '.join(names)}"
+    if near.stand_in_calls:
+        whole = counted(sum(near.stand_in_calls.values()), "library call")
+        most = sorted(near.stand_in_calls.items(), key=lambda one: -one[1])
+        shown = ", ".join(f"{name} {count}" for name, count in most[:_SHOWN_CALLS])
+        rest = f", and {len(most) - _SHOWN_CALLS} more functions" if len(most) > _SHOWN_CALLS else ""
+        yield f"  {whole} computed by stand-ins, not by the vendor's kernels: {shown}{rest}"
 
 
 def profile_lines(events: Events) -> Iterator[str]:
@@ -66,6 +91,19 @@ def _counts(counts: Counter[str]) -> Iterator[str]:
     if counts["lds_accesses"]:
         extra = counts["lds_conflict_cycles"]
         yield f"  LDS: {counts['lds_accesses']} accesses, {extra} extra cycles by bank conflicts"
+
+
+def torch_lines(events: Events) -> Iterator[str]:
+    """What torch did on its emulated GPU, where the program used torch."""
+    if events.operators:
+        calls = sum(events.operators.values())
+        most = sorted(events.operators.items(), key=lambda item: -item[1])[:5]
+        named = ", ".join(f"{name.removeprefix('aten::')} {count}" for name, count in most)
+        kinds = counted(len(events.operators), "kind")
+        yield (
+            f"torch: {counted(calls, 'ATen operator')} computed on the CPU ({kinds}: {named}); "
+            f"{counted(len(events.launches), 'kernel launch', 'kernel launches')} ran as the GPU's machine code"
+        )
 
 
 def ending(outcome: Outcome) -> str:

@@ -1,7 +1,8 @@
 """From a code object to a shared library of translated kernels.
 
 `python -m kernel_pytorch.emulate.translate CODE_OBJECT OUT_SO [FLAGS [KERNEL]]` does it for a file; FLAGS is a comma
-list of `checked` and `counted`, or `plain`; KERNEL is the symbol of the only kernel to translate.
+list of `checked`, `counted`, `debug`, `quick` and `waits`, or `plain`; KERNEL is the symbol of the only kernel to
+translate.
 """
 
 from __future__ import annotations
@@ -20,16 +21,14 @@ from pathlib import Path
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.whole_file import whole_file, write_whole
+from kernel_pytorch.core.whole_file import whole_file
 from kernel_pytorch.emulate.assembly.compiler_text import read_compiler_text
-from kernel_pytorch.emulate.assembly.disassembly import disassembly
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError, Function, HardwareRegister, Instruction, Listing
-from kernel_pytorch.emulate.assembly.objdump_text import read_objdump_text
-from kernel_pytorch.emulate.assembly.one_kernel import one_kernel
+from kernel_pytorch.emulate.assembly.one_kernel import code_listing
 from kernel_pytorch.emulate.codegen.emission import KernelShape, TranslationError
 from kernel_pytorch.emulate.codegen.flow import lay_out, reachable
 from kernel_pytorch.emulate.codegen.kernel import kernel_code
-from kernel_pytorch.emulate.codegen.module import NATIVE, CFile, TranslatedKernel, module_files
+from kernel_pytorch.emulate.codegen.module import NATIVE, CFile, Remark, TranslatedKernel, module_files
 from kernel_pytorch.emulate.codegen.symbols import Symbols
 from kernel_pytorch.emulate.host_compiler import (
     HostCompiler,
@@ -38,11 +37,15 @@ from kernel_pytorch.emulate.host_compiler import (
     host_identity,
 )
 from kernel_pytorch.emulate.isa.table import family
+from kernel_pytorch.emulate.kept_assembly import keep_assembly, kept_assembly
 from kernel_pytorch.emulate.outside import step_outside
+from kernel_pytorch.emulate.prelude import with_prelude
+from kernel_pytorch.emulate.waits.lds_loads import loads_lds, wait_notes
+from kernel_pytorch.emulate.waits.remarks import missing_wait_remarks
 from kernel_pytorch.toolchain.code_object import CodeObject, KernelResources, read_code_object
 from kernel_pytorch.toolchain.elf import ElfFile
 
-FLAGS = ("checked", "counted")
+FLAGS = ("checked", "counted", "debug", "quick", "waits")
 # Of the runtime: they ask nothing of the code.
 _RUNTIME_FLAGS = ("races", "shuffle-blocks", "unwritten", "whole-pages", "quiet-faults")
 _SECTION_RELOCATIONS = 4
@@ -56,11 +59,12 @@ class Translation:
     files: tuple[CFile, ...]
     kernels: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]  # kernel, why; only where the caller lets single kernels fail
+    missing_waits: tuple[tuple[str, Remark], ...] = ()  # kernel, what; with the flag `waits`
 
 
 def build_flags(text: str) -> frozenset[str]:
     """The flags that change translated code, out of a comma list."""
-    found = {part for part in re.split(r",|-(?=counted)", text) if part and part != "plain"}
+    found = {part for part in re.split(r",|-(?=counted|debug|quick|waits)", text) if part and part != "plain"}
     unknown = found - set(FLAGS) - set(_RUNTIME_FLAGS)
     if unknown:
         raise UsageError(f"unknown flag {sorted(unknown)[0]!r}: expected {', '.join((*FLAGS, *_RUNTIME_FLAGS))}")
@@ -74,8 +78,11 @@ def table_version() -> str:
     """A hash of everything that decides what translated code looks like: the package's Python and C files."""
     digest = hashlib.sha256()
     here = Path(__file__).resolve().parent
-    files = [*here.glob("isa/*.py"), *here.glob("codegen/*.py"), *here.glob("assembly/*.py"), *here.glob("native/*.h")]
-    for path in sorted([*files, here / "translate.py", here / "host_compiler.py"]):
+    folders = ("isa/*.py", "codegen/*.py", "assembly/*.py", "waits/*.py", "native/*.h")
+    files = [path for folder in folders for path in here.glob(folder)]
+    decoder = here.parent / "toolchain" / "machine_code"
+    files += [*decoder.glob("*.py"), *decoder.glob("data/*.csv")]
+    for path in sorted([*files, *(here / name for name in ("translate.py", "host_compiler.py", "prelude.py"))]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -95,7 +102,7 @@ def translate_to_c(
 ) -> Translation:
     """The C of every kernel of a code object, or of `only` one of them.
 
-    `assembly` is the compiler's text of the same module; without it the code object is disassembled. With `strict`
+    `assembly` is the compiler's text of the same module; without it the machine code is decoded. With `strict`
     the first kernel that cannot be translated raises TranslationError; otherwise such kernels are left out.
     """
     described = read_code_object(code_object)
@@ -125,7 +132,7 @@ def translate(
         sources = []
         for file in found.files:
             path = directory / file.name
-            path.write_text(file.text)
+            path.write_text(with_prelude(file, compiler, defines, destination.parent))
             sources.append((path, file.optimization))
         with whole_file(destination) as built:
             build_shared_library(compiler, sources, NATIVE, built, defines, os.cpu_count() or 1)
@@ -140,7 +147,7 @@ def module_cache() -> Path:
 def translate_module(code_object: bytes, assembly: str | None, build: str = "plain", cache: Path | None = None) -> Path:
     """The translated module of a code object in the cache, built if it is not there.
 
-    `build` is "plain", "checked", "counted" or "checked-counted". Two processes may do this at once: each builds, the
+    `build` is "plain" or some of FLAGS, apart by "-". Two processes may do this at once: each builds, the
     last rename wins, both are whole.
     """
     flags = build_flags(build)
@@ -149,19 +156,12 @@ def translate_module(code_object: bytes, assembly: str | None, build: str = "pla
     if path.is_file():
         return path
     if assembly is None:
-        kept = store / f"{hashlib.sha256(code_object).hexdigest()}.s"
+        kept = kept_assembly(code_object, store)
         assembly = kept.read_text() if kept.is_file() else None
     else:
         keep_assembly(code_object, assembly, store)
     translate(code_object, path, assembly, flags)
     return path
-
-
-def keep_assembly(code_object: bytes, assembly: str, cache: Path) -> None:
-    """Store the compiler's text of a code object, so that it can be translated later without a disassembler."""
-    cache.mkdir(parents=True, exist_ok=True)
-    path = cache / f"{hashlib.sha256(code_object).hexdigest()}.s"
-    write_whole(path, assembly)
 
 
 def _listing(
@@ -172,11 +172,7 @@ def _listing(
         raise TranslationError(f"{only}: no kernel of this code object")
     if assembly is not None:
         return read_compiler_text(assembly)
-    if only is not None:
-        return one_kernel(code_object, elf, described.target, only, kernels)
-    sizes = {symbol.name: symbol.size for symbol in elf.symbols()}
-    symbols = {symbol.name: symbol.value for symbol in elf.symbols() if symbol.section}
-    return read_objdump_text(disassembly(code_object, described.target), sizes, symbols)
+    return code_listing(code_object, elf, described.target, kernels, only)
 
 
 class _Translator:
@@ -209,9 +205,11 @@ class _Translator:
         data = list(self.symbols.declarations.values())
         files = module_files(
             self.described.target, self.generation, made, build, data, " ".join(self.symbols.attach.values()),
-            self.symbols.extern_declarations(),
+            self.symbols.extern_declarations(), quick="quick" in self.flags,
         )  # fmt: skip
-        return Translation(self.described.target, files, tuple(k.resources.symbol for k in made), tuple(refused))
+        remarks = tuple((one.resources.symbol, remark) for one in made for remark in one.missing_waits)
+        symbols = tuple(one.resources.symbol for one in made)
+        return Translation(self.described.target, files, symbols, tuple(refused), remarks)
 
     def _kernel(self, number: int, kernel: KernelResources) -> TranslatedKernel:
         function = self.listing.functions.get(kernel.symbol)
@@ -222,6 +220,8 @@ class _Translator:
         rsrc = _descriptor_words(self.elf, kernel.symbol)
         mode = rsrc[0] >> 12 & 0xFF
         changes = any(_changes_mode(one) for one in flow.instructions)
+        follows_lds = "waits" in self.flags and loads_lds(flow, self.described.target)
+        notes = wait_notes(flow, self.described.target) if follows_lds else {}
         shape = KernelShape(
             target=self.described.target,
             generation=self.generation,
@@ -232,9 +232,12 @@ class _Translator:
             flush_f16_f64=(mode >> 6 & 3) != 3,
             mode_changes=changes,
             has_addresses=self.has_addresses,
+            debug="debug" in self.flags,
+            follows_lds=follows_lds,
         )
-        code = kernel_code(f"kpt_kernel_{number}", kernel.symbol, flow, shape, self.symbols.value)
-        return TranslatedKernel(kernel, code, kernel.wave_size, rsrc)
+        code = kernel_code(f"kpt_kernel_{number}", kernel.symbol, flow, shape, self.symbols.value, notes=notes)
+        remarks = missing_wait_remarks(flow, self.described.target, kernel.wave_size) if "waits" in self.flags else ()
+        return TranslatedKernel(kernel, code, kernel.wave_size, rsrc, remarks)
 
     def _address(self, function: Function) -> int:
         if function.address is not None:
@@ -286,7 +289,7 @@ def main(arguments: list[str]) -> int:
     try:
         payload = source.read_bytes()
         flags = build_flags(arguments[2] if len(arguments) > 2 else "")
-        kept = destination.parent / f"{hashlib.sha256(payload).hexdigest()}.s"
+        kept = kept_assembly(payload, destination.parent)
         assembly = kept.read_text() if kept.is_file() else None
         translate(payload, destination, assembly, flags, only=arguments[3] if len(arguments) > 3 else None)
     except (OSError, ValueError, RuntimeError) as error:

@@ -138,6 +138,6 @@ def _type(name: str, value: Any) -> str:
         return "fp32"
     dtype = str(getattr(value, "dtype", "")).removeprefix("torch.")
     if dtype not in _NUMPY_TYPES:
-        raise UsageError(f"{name}: {type(value).__name__} {dtype} is no Triton argument")
+        raise UsageError(f"{name}: {type(value).__name__} {dtype} cannot be a Triton argument")
     is_memory = getattr(value, "ndim", 0) > 0 or hasattr(value, "untyped_storage")
     return f"*{_NUMPY_TYPES[dtype]}" if is_memory else _NUMPY_TYPES[dtype]

@@ -23,6 +23,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernel
 from kernel_pytorch.emulate.events import Events
+from kernel_pytorch.emulate.first_configuration import run_first_that_fits
 from kernel_pytorch.emulate.run import RunSettings
 from kernel_pytorch.emulate.triton_launch import kernel_memory
 
@@ -66,7 +67,7 @@ def emulated_triton(
         opened = device if device is not None else stack.enter_context(EmulatedDevice(gpu, settings))
         session = TritonSession(opened)
         stack.enter_context(mock.patch.object(driver, "_active", _Driver(session)))
-        stack.enter_context(mock.patch.object(Autotuner, "run", _first_that_fits))
+        stack.enter_context(mock.patch.object(Autotuner, "run", run_first_that_fits))
         _answer_for_torch(stack, opened.gpu)
         yield session
 
@@ -171,25 +172,6 @@ def _flat(signature: Any, args: Any) -> list[Any]:
         elif kind != "constexpr":
             values.append(value)
     return values
-
-
-def _first_that_fits(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """In place of Autotuner.run."""
-    from triton.runtime.errors import OutOfResources
-
-    self.nargs = dict(zip(self.arg_names, args, strict=False))
-    refused: Exception | None = None
-    for config in self.prune_configs(kwargs) if len(self.configs) > 1 else self.configs:
-        self.best_config = config  # wrappers read it after the launch
-        full = {**self.nargs, **kwargs, **config.all_kwargs()}
-        if config.pre_hook is not None:
-            config.pre_hook(full)
-        self.pre_hook(full, reset_only=True)
-        try:
-            return self.fn.run(*args, **kwargs, **config.all_kwargs())
-        except OutOfResources as error:
-            refused = error
-    raise refused or UsageError(f"{self.base_fn.__name__}: no configuration to run")
 
 
 def _answer_for_torch(stack: contextlib.ExitStack, gpu: GPU) -> None:

@@ -74,6 +74,13 @@ def test_a_dual_instruction_has_two_halves() -> None:
     assert pair.dual.mnemonic == "v_add_f32"
 
 
+def test_inline_assembly_may_leave_a_comma_out() -> None:
+    with_comma = parse_instruction("global_load_dwordx4 v[2:5], v[2:3], off sc1")
+    without = parse_instruction("global_load_dwordx4 v[2:5], v[2:3] off sc1")
+    assert (without.operands, without.modifiers) == (with_comma.operands, with_comma.modifiers)
+    assert list(parse_instruction("global_store_dword v[0:1], v2 s[4:5] offset:16").modifiers) == ["offset"]
+
+
 def test_what_orders_execution_is_kept_as_text() -> None:
     one = parse_instruction("s_delay_alu instid0(VALU_DEP_1) | instskip(NEXT) | instid1(VALU_DEP_2)")
     assert one.mnemonic == "s_delay_alu"

@@ -209,3 +209,26 @@ def test_what_is_not_known_is_refused_by_name(text: str, named: str) -> None:
         build_snippets([text], "gfx942", 64)
     assert named in str(caught.value)
     assert "kpt_snippet_0" in str(caught.value)
+
+
+def test_a_constant_of_mixed_precision_is_a_half_where_its_source_is_one() -> None:
+    """As LLVM writes them: halves by default of op_sel_hi, single precision where it says 0."""
+    programs = [
+        "v_fma_mix_f32 v1, v0, 1.0, v2 op_sel_hi:[1,1,0]",
+        "v_fma_mix_f32 v1, v0, v2, 0.5 op_sel_hi:[1,0,1]",
+        "v_fma_mix_f32 v1, v0, -v2, -0.5 op_sel_hi:[1,0,1]",
+        "v_fma_mixlo_f16 v1, v0, 2.0, 1.0 op_sel_hi:[1,1,1]",
+        "v_fma_mix_f32 v1, v0, 4.0, v2 op_sel_hi:[1,0,0]",
+    ]
+    half, single = np.arange(32).astype(np.float16) / 8, np.linspace(-3, 3, 32).astype(np.float32)
+    wide = half.astype(np.float32)
+    wanted = [wide + single, wide * single + 0.5, wide * -single - 0.5, wide * 2 + 1, wide * 4 + single]
+    for target, wave in (("gfx942", 64), ("gfx1100", 32)):
+        snippets = build_snippets(programs, target, wave)
+        for index, numbers in enumerate(wanted):
+            state = blank_state(wave)
+            state.v[0][:32], state.v[2][:32] = half.view(np.uint16), single.view(np.uint32)
+            snippets.run(index, state)
+            bits = state.v[1][:32]
+            found = bits.astype(np.uint16).view(np.float16) if "mixlo" in programs[index] else bits.view(np.float32)
+            np.testing.assert_allclose(found, numbers, rtol=1e-6, err_msg=f"{target}: {programs[index]}")

@@ -85,11 +85,19 @@ class Start:
                 self.v[SOURCES[position], lane] = value & 0xFFFFFFFF
                 if kind in WIDE:
                     self.v[SOURCES[position] + 1, lane] = value >> 32
-            value = whole_register(kind, rng)
+            value = self._scalar(position, kind, rng)
             self.state[SCALARS[position]] = value & 0xFFFFFFFF
             if kind in WIDE:
                 self.state[SCALARS[position] + 1] = value >> 32
         assert MASK_SOURCE < 128
+
+    def _scalar(self, position: int, kind: str, rng: random.Random) -> int:
+        """A scalar operand. There is one of it where a vector operand has a lane for each edge: it is often equal."""
+        if not position:
+            return whole_register(kind, rng)
+        first = int(self.state[SCALARS[0]]) | int(self.state[SCALARS[0] + 1]) << 32
+        first &= (1 << (64 if kind in WIDE else 32)) - 1
+        return first if rng.random() < 0.3 else whole_register(kind, rng, first)
 
     def wave(self, program: Program) -> Wave:
         """The same start for the model."""

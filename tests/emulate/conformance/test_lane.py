@@ -34,6 +34,6 @@ def check(rows: list[Row], target: str, wave: int, as_shipped: bool) -> list[str
 @pytest.mark.parametrize(("target", "wave"), GROUPS)
 def test_lane_rows_agree_with_the_model(target: str, wave: int) -> None:
     rows = [row for row, its_target, its_wave in CASES if (its_target, its_wave) == (target, wave)]
-    shipped = rows[::6] if target == "gfx942" else []
+    shipped = rows[::12] if target == "gfx942" else []
     found = check(shipped, target, wave, True) + check([row for row in rows if row not in shipped], target, wave, False)
     assert not found, f"{len(found)} differences:\n" + "\n".join(found[:40])

@@ -36,3 +36,8 @@ def test_every_library_through_its_header(rocm_headers: Path, tmp_path: Path) ->
     outcome = run_program(program.executable, [], gpu_by_alias("mi300x"), RunSettings(timeout_s=120))
     assert outcome.exit_code == 0, outcome.stdout + outcome.stderr
     assert outcome.stdout == "0 failed\n"
+    near = outcome.events.fidelity
+    assert near is not None
+    calls = near.stand_in_calls
+    assert {"hipblasSgemm", "rocblas_sgemm"} & set(calls) and all(count > 0 for count in calls.values())
+    assert {name[:7] for name in calls} >= {"hipblas", "hiprand", "hipspar"}, calls

@@ -163,3 +163,21 @@ def test_errors(hiprand: ctypes.CDLL) -> None:
     assert call(hiprand, "hiprandGenerateUniform", None, None, 1) == 101
     assert call(hiprand, "hiprandGeneratePoisson", Generator(hiprand, PHILOX).handle, None, 0, -1.0) == 104
     assert call(hiprand, "hiprandSetGeneratorOrdering", Generator(hiprand, PHILOX).handle, 7) == 104
+
+
+def test_direction_vectors_make_the_generators_sobol_numbers(hiprand: ctypes.CDLL) -> None:
+    dimensions, count = 21, 64
+    place = ctypes.c_void_p()
+    assert call(hiprand, "hiprandGetDirectionVectors32", ctypes.byref(place), 101) == 0
+    vectors = np.ctypeslib.as_array(ctypes.cast(place, ctypes.POINTER(ctypes.c_uint32)), (dimensions, 32))
+    generator = Generator(hiprand, SOBOL)
+    assert call(hiprand, "hiprandSetQuasiRandomGeneratorDimensions", generator.handle, dimensions) == 0
+    numbers = generator("", dimensions * count, np.uint32).reshape(dimensions, count)
+    for index in range(count):
+        bits = [bit for bit in range(32) if (index ^ index >> 1) >> bit & 1]
+        assert (numbers[:, index] == np.bitwise_xor.reduce(vectors[:, bits], axis=1)).all()
+    assert call(hiprand, "hiprandGetDirectionVectors64", ctypes.byref(place), 103) == 0
+    wide = np.ctypeslib.as_array(ctypes.cast(place, ctypes.POINTER(ctypes.c_uint64)), (dimensions, 64))
+    assert (wide[:, :32] >> np.uint64(32) == vectors).all()
+    assert (wide & (np.uint64(1) << np.arange(63, -1, -1, dtype=np.uint64)) != 0).all()  # each vector's own bit
+    assert call(hiprand, "hiprandGetDirectionVectors64", ctypes.byref(place), 101) == 104

@@ -129,7 +129,7 @@ def test_one_thread_per_rank(rccl: ctypes.CDLL) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=120)
     # The mean of (1, 2, 3) times the running value doubles it every round.
     for rank in range(ranks):
         np.testing.assert_allclose(results[rank], 2.0**rounds * (rank + 1), rtol=1e-9)

@@ -13,6 +13,9 @@ import pytest
 from kernel_pytorch.emulate.libraries import LIBRARIES, NATIVE, Library, declared_names, generated_sources, host_cxx
 
 DEFINITION = re.compile(r"^[ \t]*(?:const char \*|[\w:]+ )(\w+)\(([^{};]*)\)\s*\{", re.MULTILINE)
+# No package of Debian's has their headers, or a few functions of many are wanted: their lists are written by hand.
+WITHOUT_HEADERS = ("roctracer64", "rocprofiler-sdk", "hsa-runtime64", "amd_smi", "rocm_sysdeps_drm",
+                   "rocm_sysdeps_drm_amdgpu", "rocm_sysdeps_numa")  # fmt: skip
 WIDE = re.compile(r"\b(int64_t|uint64_t|size_t|Int|long long)\b")
 
 
@@ -60,7 +63,7 @@ def defined_letters(library: Library) -> dict[str, str]:
 def test_parameters_agree_with_the_headers(library: Library) -> None:
     declared, defined = declared_letters(library), defined_letters(library)
     ours = {name: found for name, found in defined.items() if name in declared}
-    assert len(ours) > 3
+    assert len(ours) > (1 if library.name in WITHOUT_HEADERS else 3) or not library.sources
     wrong = {name: (declared[name], found) for name, found in ours.items() if found != declared[name]}
     assert wrong == {}
 
@@ -68,7 +71,7 @@ def test_parameters_agree_with_the_headers(library: Library) -> None:
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
 def test_no_name_that_the_headers_do_not_have(library: Library) -> None:
     # rocSPARSE's stand-in is put on top of hipSPARSE's functions, which its export map keeps inside.
-    prefix = re.compile("rocsparse" if library.name == "rocsparse" else "hip|roc|rsmi|nccl|miopen")
+    prefix = re.compile("rocsparse" if library.name == "rocsparse" else "hip|hsa|roc|rsmi|amdsmi|nccl|miopen|numa")
     invented = {name for name in defined_letters(library) if prefix.match(name)} - set(declared_names(library))
     assert invented == set()
 
@@ -79,6 +82,6 @@ def test_symbol_lists_are_what_the_headers_declare(rocm_headers: Path, tmp_path:
     subprocess.run([sys.executable, str(script), str(rocm_headers), "--out", str(tmp_path)], check=True)
     for library in LIBRARIES:
         name = f"{library.symbols or library.name}.txt"
-        if library.name == "roctracer64":
-            continue  # no package of Debian's has roctracer.h: its list is written by hand
+        if library.name in WITHOUT_HEADERS:
+            continue
         assert (tmp_path / name).read_text() == (NATIVE / "symbols" / name).read_text()

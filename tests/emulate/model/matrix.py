@@ -111,11 +111,13 @@ def accumulate(name: str) -> Multiply:
 NAME = re.compile(r"v_(s?)mfmac?_(?:scale_)?(f32|i32|f64)_(\d+)x(\d+)x(\d+)(?:_(\d+)b)?_?(\w+)")
 
 
-def parse_mfma(mnemonic: str) -> tuple[bool, str, Shape, str, str]:
+def parse_mfma(mnemonic: str, target: str) -> tuple[bool, str, Shape, str, str]:
     m = NAME.fullmatch(mnemonic)
     assert m, mnemonic
     rows, columns, depth = int(m[3]), int(m[4]), int(m[5])
     kinds = m[7]
+    if kinds == "bf16" and not mnemonic.endswith("_bf16") and target in ("gfx942", "gfx950"):
+        kinds = "bf16_1k"  # what gfx90a calls so; gfx908's own, of half the depth, are gone
     per_lane_rows = 64 // rows
     if m[6]:
         blocks = int(m[6])
@@ -155,7 +157,7 @@ def scale_factor(wave: Wave, instruction: Instruction, position: int, lane: int)
 
 
 def mfma(wave: Wave, instruction: Instruction) -> None:
-    _, result, shape, left, right = parse_mfma(instruction.mnemonic)
+    _, result, shape, left, right = parse_mfma(instruction.mnemonic, wave.target)
     d, a, b, c = instruction.operands[:4]
     cbsz, abid, blgp = (instruction.number(x) for x in ("cbsz", "abid", "blgp"))
     if left == "f8f6f4":
@@ -204,7 +206,7 @@ def sparse_columns(index: int, count: int) -> list[int]:
 
 def smfmac(wave: Wave, instruction: Instruction) -> None:
     """A is stored at half size: of every four elements two, with their places in the index register."""
-    _, result, shape, left, right = parse_mfma(instruction.mnemonic)
+    _, result, shape, left, right = parse_mfma(instruction.mnemonic, wave.target)
     d, a, b, indices = instruction.operands[:4]
     first, second, multiply = source_element(wave, left), source_element(wave, right), accumulate(result)
     stored = shape.k * shape.m // 128  # elements of A per lane
@@ -260,6 +262,18 @@ OLD_NAMES = [
     "v_mfma_f32_16x16x16bf16_1k",
     "v_mfma_f64_16x16x4f64",
     "v_mfma_f64_4x4x4f64",
+    "v_mfma_f32_16x16x4bf16",
+    "v_mfma_f32_4x4x4bf16",
+    "v_mfma_f32_32x32x8bf16",
+    "v_mfma_f32_16x16x16bf16",
+    "v_mfma_f32_16x16x8xf32",
+    "v_mfma_f32_32x32x4xf32",
+    "v_mfma_f32_16x16x32f16",
+    "v_mfma_f32_16x16x32bf16",
+    "v_mfma_f32_32x32x16f16",
+    "v_mfma_f32_32x32x16bf16",
+    "v_mfma_i32_16x16x64i8",
+    "v_mfma_i32_32x32x32i8",
 ]
 NEW_NAMES = [
     "v_mfma_f32_32x32x1_2b_f32",

@@ -14,7 +14,7 @@ from kernel_pytorch.emulate import runtime_build
 
 
 def test_each_thread_builds_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    both_build = Barrier(2, timeout=30)
+    both_build = Barrier(2, timeout=120)
     folders: set[Path] = set()
     changing = Lock()
 
@@ -38,7 +38,7 @@ def test_each_thread_builds_in_a_folder_of_its_own(tmp_path: Path, monkeypatch: 
 
 
 def test_names_differ_between_threads_and_stay_in_the_folder(tmp_path: Path) -> None:
-    together = Barrier(3, timeout=30)
+    together = Barrier(3, timeout=120)
 
     def name(_: int) -> Path:
         together.wait()

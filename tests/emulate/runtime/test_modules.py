@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
+import subprocess
 import zlib
 from pathlib import Path
 
 import pytest
 
 from tests.emulate.runtime.code_objects import bundle, code_object
-from tests.emulate.runtime.conftest import Run
+from tests.emulate.runtime.conftest import HERE, NATIVE, Run
 
 
 def test_variables_and_relocations(run: Run) -> None:
@@ -37,6 +39,27 @@ def test_variables_and_relocations(run: Run) -> None:
             assert call("hipModuleUnload", one) == INVALID_HANDLE
         assert call("hipModuleGetGlobal", ctypes.byref(other), None, module(), b"nothing") == NOT_FOUND
         """
+    )
+    assert ran.code == 0, ran.err
+
+
+def test_second_copies_of_different_modules_stay_apart(run: Run, host_cc: str, tmp_path: Path) -> None:
+    # A copy is loaded from an open file. The next copy's file has the same number, and so had the same name.
+    text = (HERE / "kernels.c").read_text()
+    for name in ("add", "sum"):
+        elf = code_object((name,), salt=name.encode())
+        (tmp_path / name).write_bytes(elf)
+        (tmp_path / f"{name}.c").write_text(text.replace('KERNEL("add"', f'KERNEL("{name}"'))
+        made = tmp_path / f"{hashlib.sha256(elf).hexdigest()}-gfx942-plain.so"
+        words = [host_cc, "-O0", "-shared", "-fPIC", f"-I{NATIVE}", "-DWAVE=64", '-DTARGET="gfx942"', "-o", str(made)]
+        subprocess.run([*words, str(tmp_path / f"{name}.c")], check=True)
+    ran = run(
+        f"""
+        for name in ("add", "sum"):
+            copies = [function(module("{tmp_path}/" + name), name) for _ in range(3)]
+            assert len({{one.value for one in copies}}) == 3
+        """,
+        env={"KPT_EMULATE_CACHE": str(tmp_path)},
     )
     assert ran.code == 0, ran.err
 

@@ -14,10 +14,20 @@ from tests.emulate.runtime.conftest import Run
 
 
 def test_options_are_those_of_the_toolchain(tmp_path: Path) -> None:
-    given = ["-O1", "--std=c++20", "--gpu-architecture=gfx942:xnack-", "-DN=4", "-default-device", "-I/somewhere"]
+    given = [
+        "-O1",
+        "--std=c++20",
+        "--gpu-architecture=gfx942:xnack-",
+        "-DN=4",
+        "-default-device",
+        "-I/somewhere",
+        "-I",
+        "near",
+    ]
     options, target = compile_options(given, tmp_path)
     assert (options.optimization, options.std, target) == ("-O1", "c++20", "gfx942:xnack-")
-    assert options.extra == ("-DN=4", "-I/somewhere") and options.include_dirs == (tmp_path,)
+    # Folders are the program's: the compiler runs elsewhere, and is given them as absolute paths.
+    assert options.extra == ("-DN=4",) and options.include_dirs == (tmp_path, Path("/somewhere"), Path("near"))
 
 
 def test_names_come_from_the_assembly() -> None:

@@ -19,6 +19,10 @@ from kernel_pytorch.emulate.assembly.instruction_text import parse_instruction
 _SYMBOL_LABEL = re.compile(r'("[^"]+"|[\w.$@]+):')
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
 _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
+#: The places in the compiler's comment behind .loc: the instruction's own first, then where that was inlined.
+_FRAME = re.compile(r"([^\s\[\]]+):(\d+):\d+")
+#: Headers of a compiler, a C++ library, HIP or one of its libraries, wherever they are installed.
+_LIBRARY = re.compile(r"(^|/)(usr/include|opt/rocm[^/]*|lib/clang|amd_detail|site-packages|toolchain/include)/")
 _SET = re.compile(r"\.set\s+([\w.$]+),\s*(-?\d+)\Z")
 _SIZES = {".byte": 1, ".short": 2, ".hword": 2, ".2byte": 2, ".long": 4, ".4byte": 4, ".quad": 8, ".8byte": 8}
 
@@ -60,6 +64,8 @@ def read_compiler_text(text: str) -> Listing:
             continue
         try:
             _line(reader, stripped)
+            if "@[" in line and stripped.startswith(".loc"):
+                reader.place = _outside_libraries(reader, line) or reader.place
         except AssemblyError as error:
             raise AssemblyError(f"line {number}: {error}") from None
     return Listing(
@@ -70,6 +76,15 @@ def read_compiler_text(text: str) -> Listing:
         },
         reader.values,
     )
+
+
+def _outside_libraries(reader: _Reader, line: str) -> OperandPlace | None:
+    """Where code of a library's header was inlined into the program's own: that line is the one to name."""
+    for name, number in _FRAME.findall(line.partition(";")[2]):
+        if not _LIBRARY.search(name):
+            named = next((file for file in reader.files.values() if file == name or file.endswith(f"/{name}")), name)
+            return OperandPlace(named, int(number))
+    return None
 
 
 def _without_comment(line: str) -> str:
@@ -126,9 +141,8 @@ def _directive(reader: _Reader, text: str) -> None:
     elif name == ".file":
         match = _FILE.match(f".file {rest}")
         if match:
-            reader.files[match[1]] = (
-                f"{match[2]}/{match[3]}" if match[3] and not match[3].startswith("/") else (match[3] or match[2])
-            )
+            joined = f"{match[2]}/{match[3]}" if match[3] and not match[3].startswith("/") else (match[3] or match[2])
+            reader.files[match[1]] = joined.removeprefix("./")
     elif name == ".set":
         match = _SET.match(f".set {rest}")
         if match:

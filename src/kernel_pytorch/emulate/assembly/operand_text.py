@@ -27,7 +27,7 @@ from kernel_pytorch.emulate.assembly.instruction import (
 _FLAGS = frozenset(
     {
         "clamp", "glc", "slc", "dlc", "sc0", "sc1", "nt", "offen", "idxen", "lds", "gds", "done", "early",
-        "bound_ctrl", "fi", "matrix_a_reuse", "matrix_b_reuse", "scale_offset", "nv", "off"
+        "bound_ctrl", "fi", "matrix_a_reuse", "matrix_b_reuse", "scale_offset", "nv"
     }
 )  # fmt: skip
 _VALUED = frozenset(
@@ -75,7 +75,10 @@ _LIST = re.compile(r"\[([-\d,\s]*)\]\Z")
 
 
 def split_operands(text: str) -> tuple[list[str], list[str]]:
-    """Operand texts and modifier texts: operands are apart by commas, modifiers follow the last one after a space."""
+    """Operand texts and modifier texts: operands are apart by commas, modifiers follow the last one after a space.
+
+    Inline assembly may leave the comma out (`v[2:3] off sc1`), which LLVM takes.
+    """
     pieces: list[str] = []
     depth = 0
     start = 0
@@ -93,19 +96,24 @@ def split_operands(text: str) -> tuple[list[str], list[str]]:
     words = _words(last)
     if not words:
         return pieces, []
-    modifiers = words[1:]
     if _is_modifier(words[0]):
-        modifiers = words
-    else:
-        pieces.append(words[0])
-    return pieces, modifiers
+        return pieces, words
+    count = 1
+    while count < len(words) and _is_operand(words[count]):
+        count += 1
+    return [*pieces, *words[:count]], words[count:]
+
+
+def _is_operand(word: str) -> bool:
+    """Whether a word after an operand is one too, and no modifier."""
+    return word == "off" or bool(_SINGLE.match(word) or _RANGE.match(word))
 
 
 def _is_modifier(word: str) -> bool:
     name = word.partition(":")[0]
     if ":" in word and "[" not in name:
         return name in _VALUED
-    return (name in _FLAGS or name in _DPP_FLAGS) and name != "off"
+    return name in _FLAGS or name in _DPP_FLAGS
 
 
 def _words(text: str) -> list[str]:

@@ -27,6 +27,8 @@ class KernelShape:
     flush_f16_f64: bool
     mode_changes: bool  # the code writes MODE: rounding and denormals are looked up as it runs
     has_addresses: bool  # the text came from llvm-objdump: instructions know where they are
+    debug: bool = False  # for a debugger: every instruction by itself, at its source line
+    follows_lds: bool = False  # the runtime is told of waits and of what may still be loaded straight into LDS
 
 
 @dataclass
@@ -35,6 +37,7 @@ class Emission:
 
     shape: KernelShape
     kernel: str
+    name: str  # of the C function
     symbol_value: Callable[[SymbolPart, int], str]  # C of the distance from the image's base
     code_address: Callable[[int], int]  # instruction number -> address from the image's base
     lines: list[str] = field(default_factory=list)
@@ -51,6 +54,7 @@ class Emission:
     lane_written: frozenset[int] = frozenset()  # vector registers that v_writelane writes
     inlined: frozenset[int] | None = None  # instructions whose runs stay in the kernel; None: all
     helpers: dict[str, str] = field(default_factory=dict)  # functions of runs that do not
+    inexact: list[str] = field(default_factory=list)  # mnemonics that may differ from hardware, each once
     position: int = 0  # where the program stands, for what is still needed: before this instruction
     liveness: Liveness | None = None  # None: everything is needed
 
@@ -69,6 +73,12 @@ class Emission:
             raise self.error(f"there is no scalar register {index}")
         self.used_sgprs.add(index)
         return f"s{index}"
+
+    def ran(self, mnemonic: str) -> str:
+        """The C of the flag that says this inexact instruction was executed."""
+        if mnemonic not in self.inexact:
+            self.inexact.append(mnemonic)
+        return f"{self.name}_ran[{self.inexact.index(mnemonic)}]"
 
     def resume(self, label: str) -> int:
         """The number under which the kernel goes on at `label`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ _GETPC = frozenset({"s_getpc_b64", "s_get_pc_i64"})
 _LOW_SUMS = frozenset({"s_add_u32", "s_add_co_u32"})
 _HIGH_SUMS = frozenset({"s_addc_u32", "s_add_co_ci_u32"})
 _JUMPS = frozenset({"s_setpc_b64", "s_set_pc_i64", *_CALLS})
+_ENDS = frozenset({"s_endpgm", "s_endpgm_saved"})
 
 
 @dataclass(frozen=True)
@@ -126,3 +128,33 @@ def lay_out(functions: tuple[Function, ...], addresses_of: Mapping[str, int]) ->
     targets |= set(entries.values())
     targets |= {at for at in labels.values() if at in targets}
     return Flow(functions, tuple(starts), tuple(instructions), labels, frozenset(targets), entries, tuple(addresses))
+
+
+def blocks_of(flow: Flow) -> list[tuple[int, int]]:
+    """The basic blocks as half-open ranges. A block ends behind a branch and before a target."""
+    cuts = {0, len(flow.instructions), *flow.targets, *flow.starts}
+    for at, one in enumerate(flow.instructions):
+        if one.mnemonic.startswith(("s_branch", "s_cbranch", "s_call")) or one.mnemonic in _ENDS | _JUMPS:
+            cuts.add(at + 1)
+    ordered = sorted(cut for cut in cuts if cut <= len(flow.instructions))
+    return [(a, b) for a, b in itertools.pairwise(ordered) if a < b]
+
+
+def following(flow: Flow, blocks: list[tuple[int, int]]) -> list[list[int]]:
+    """The numbers of the blocks that may run after each block."""
+    numbers = {start: number for number, (start, _) in enumerate(blocks)}
+    found: list[list[int]] = []
+    for _, end in blocks:
+        last = flow.instructions[end - 1]
+        name = last.mnemonic
+        targets: list[int] = []
+        if name.startswith(("s_branch", "s_cbranch", "s_call")):
+            operand = last.operands[-1] if last.operands else None
+            if isinstance(operand, Label) and operand.name in flow.labels:
+                targets.append(flow.labels[operand.name])
+        if name in _JUMPS:
+            targets += list(flow.entries.values())
+        elif name not in _ENDS and not name.startswith(("s_branch", "s_call")):
+            targets.append(end)
+        found.append([numbers[target] for target in targets if target in numbers])
+    return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kernel_pytorch.emulate.assembly.instruction import Instruction, OperandPlace, Register, SymbolPart
 from kernel_pytorch.emulate.codegen.control_code import emit_control
 from kernel_pytorch.emulate.codegen.effects import Effects, effects
 from kernel_pytorch.emulate.codegen.emission import Emission, KernelShape
+from kernel_pytorch.emulate.codegen.fidelity import fidelity
 from kernel_pytorch.emulate.codegen.flow import Flow
 from kernel_pytorch.emulate.codegen.flush import flush
 from kernel_pytorch.emulate.codegen.lane_code import emit_lane
@@ -17,6 +19,7 @@ from kernel_pytorch.emulate.codegen.lookup import row_for
 from kernel_pytorch.emulate.codegen.memory_code import emit_memory
 from kernel_pytorch.emulate.codegen.outline import inlined_instructions
 from kernel_pytorch.emulate.codegen.scalar_code import emit_scalar
+from kernel_pytorch.emulate.codegen.source_lines import SourceLines
 from kernel_pytorch.emulate.codegen.wave_code import emit_wave
 from kernel_pytorch.emulate.isa.row import Row
 
@@ -34,19 +37,30 @@ class KernelCode:
     vgprs: int
     agprs: int
     instructions: int
+    debug: bool
+    inexact: tuple[str, ...]  # mnemonics whose results may differ from the hardware's, in the order of their flags
+    mnemonics: tuple[str, ...]  # all of them, each once
+    follows_lds: bool = False
 
 
 def kernel_code(
-    name: str, symbol: str, flow: Flow, shape: KernelShape, symbol_value: SymbolValue, keep_all: bool = False
+    name: str,
+    symbol: str,
+    flow: Flow,
+    shape: KernelShape,
+    symbol_value: SymbolValue,
+    keep_all: bool = False,
+    notes: Mapping[int, str] = MappingProxyType({}),
 ) -> KernelCode:
     """The C function `name` for the kernel `symbol`. Raises TranslationError for what the table does not know.
 
     With `keep_all` every register has its architectural value whenever the function returns; otherwise only those that
-    are read again.
+    are read again. `notes` is C that stands in front of single instructions; it changes no register.
     """
     em = Emission(
         shape,
         symbol,
+        name,
         lambda part, index: symbol_value(part, index, flow),
         lambda number: flow.addresses[number] if number < len(flow.addresses) else flow.addresses[-1] + 4,
     )
@@ -57,10 +71,10 @@ def kernel_code(
         for operand in one.operands[:1]
         if one.mnemonic == "v_writelane_b32" and isinstance(operand, Register)
     )
-    if not keep_all:
+    if not keep_all and not shape.debug:
         em.liveness = analyse(flow, [_effects(parts, shape.wave) for parts in rows])
-    em.inlined = inlined_instructions(flow)
-    _body(em, flow, [parts[0][1] for parts in rows])
+    em.inlined = None if shape.debug else inlined_instructions(flow)
+    _body(em, flow, [parts[0][1] for parts in rows], notes)
     cases = [f"case {number}: goto {label};" for number, label in enumerate(em.resumes, 1)]
     found_by_address: list[str] = []
     if em.dispatches:
@@ -69,6 +83,7 @@ def kernel_code(
         found_by_address = _dispatch(flow, again)
     used = sorted(em.used_sgprs)
     lines = [
+        f"extern uint8_t {name}_ran[];",
         *_opening(name, shape, used),
         "switch (w->resume) {",
         *cases,
@@ -79,7 +94,10 @@ def kernel_code(
         *_closing(used),
     ]
     vgprs, agprs = _registers(flow)
-    return KernelCode(name, "\n".join(lines), em.helpers, tuple(em.places), vgprs, agprs, len(flow.instructions))
+    return KernelCode(
+        name, "\n".join(lines), em.helpers, tuple(em.places), vgprs, agprs, len(flow.instructions), shape.debug,
+        tuple(em.inexact), tuple(sorted({one.mnemonic for one in _every(flow)})), shape.follows_lds,
+    )  # fmt: skip
 
 
 def _opening(name: str, shape: KernelShape, used_sgprs: list[int]) -> list[str]:
@@ -130,7 +148,8 @@ def _effects(parts: list[tuple[Instruction, Row]], wave: int) -> tuple[Effects, 
     return tuple(effects(instruction, row, wave) for instruction, row in parts)
 
 
-def _body(em: Emission, flow: Flow, rows: list[Row]) -> None:
+def _body(em: Emission, flow: Flow, rows: list[Row], notes: Mapping[int, str]) -> None:
+    source = SourceLines()
     for index, instruction in enumerate(flow.instructions):
         em.position = index
         if index in flow.targets:
@@ -139,12 +158,24 @@ def _body(em: Emission, flow: Flow, rows: list[Row]) -> None:
         em.index = index
         em.instruction = instruction
         row = rows[index]
+        begun = len(em.lines)
+        if index in notes:
+            em.put(notes[index])
+        if em.shape.debug:
+            em.put(f"w->at = {em.place()}u;")
+        for one in (instruction, instruction.dual):
+            if one is not None and fidelity(one.mnemonic) != "exact":
+                em.put(f"KPT_RAN({em.ran(one.mnemonic)}, ex);")
         if em.shape.counted:
             _count(em, row)
         if row.kind == "control":
             emit_control(em, instruction, row, flow)
         else:
             _EMIT[row.kind](em, instruction, row)
+        if em.shape.debug:
+            em.position = index + 1
+            flush(em)
+            source.mark(em.lines, begun, instruction.place)
     em.position = len(flow.instructions)
     flush(em)
 
@@ -173,11 +204,18 @@ def _control_class(row: Row) -> str:
 _EMIT = {"lane": emit_lane, "scalar": emit_scalar, "wave": emit_wave, "memory": emit_memory}
 
 
+def _every(flow: Flow) -> Iterator[Instruction]:
+    """The instructions, and both of a v_dual pair."""
+    for instruction in flow.instructions:
+        yield instruction
+        if instruction.dual is not None:
+            yield instruction.dual
+
+
 def _registers(flow: Flow) -> tuple[int, int]:
     highest = {"v": 0, "a": 0}
-    for instruction in flow.instructions:
-        for one in (instruction, instruction.dual):
-            for operand in one.operands if one is not None else ():
-                if isinstance(operand, Register) and operand.file in highest:
-                    highest[operand.file] = max(highest[operand.file], operand.index + operand.count)
+    for instruction in _every(flow):
+        for operand in instruction.operands:
+            if isinstance(operand, Register) and operand.file in highest:
+                highest[operand.file] = max(highest[operand.file], operand.index + operand.count)
     return highest["v"], highest["a"]

@@ -13,6 +13,7 @@ from kernel_pytorch.emulate.codegen.lookup import row_for
 from kernel_pytorch.emulate.codegen.operands import (
     capture,
     constant,
+    constant_bits,
     is_wide,
     raw_scalar,
     result_bits,
@@ -183,6 +184,10 @@ def _evaluate(
     op_sel = instruction.modifiers.get("op_sel", ())
     selected = op_sel if isinstance(op_sel, tuple) and "op_sel" not in row.modifiers else ()
     own = "{neg}" in row.body
+    if "kpt_fma_mix" in row.body:
+        sources = _mixed_constants(instruction, sources)
+    elif ("kpt_dot2" in row.body or "kpt_low_f16" in row.body) and any(isinstance(one, Decimal) for one in sources[:2]):
+        raise em.error("a floating-point constant in place of two halves is not known for this instruction")
     names = []
     declarations = []
     for position, (operand, kind) in enumerate(zip(sources, row.sources, strict=True)):
@@ -223,6 +228,18 @@ def _evaluate(
         found.append(LaneResult(result, plain, name))
     run.body.append(f"{{ {' '.join(declarations)} {' '.join(names)} {text} {' '.join(stores)} }}")
     return found
+
+
+def _mixed_constants(instruction: Instruction, sources: list[Operand]) -> list[Operand]:
+    """v_fma_mix: a constant such as 1.0 is a half where op_sel_hi says that its source is one."""
+    halves = instruction.modifiers.get("op_sel_hi", ())
+    halves = halves if isinstance(halves, tuple) else ()
+    return [
+        Number(constant_bits(operand, "f16"), operand.neg, operand.abs)
+        if isinstance(operand, Decimal) and position < len(halves) and halves[position]
+        else operand
+        for position, operand in enumerate(sources)
+    ]
 
 
 def _clamp_is_idle(row: Row) -> bool:

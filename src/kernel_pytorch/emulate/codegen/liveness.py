@@ -9,17 +9,13 @@ Sets of registers are bits of Python integers: kernels have thousands of instruc
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from kernel_pytorch.emulate.assembly.instruction import Label
 from kernel_pytorch.emulate.codegen.effects import Effects
-from kernel_pytorch.emulate.codegen.flow import Flow
+from kernel_pytorch.emulate.codegen.flow import Flow, blocks_of, following
 from kernel_pytorch.emulate.codegen.lane_run import RegisterKey
 
-_ENDS = frozenset({"s_endpgm", "s_endpgm_saved"})
-_JUMPS_BY_REGISTER = frozenset({"s_setpc_b64", "s_swappc_b64", "s_set_pc_i64", "s_swap_pc_i64"})
 _FIRST_AGPR = 1024
 
 
@@ -56,11 +52,11 @@ def analyse(flow: Flow, effects: Sequence[tuple[Effects, ...]]) -> Liveness | No
     if any(one.unknowable for parts in effects for one in parts):
         return None
     steps = [_bits_of(parts) for parts in effects]
-    blocks = _blocks(flow)
-    following = _following(flow, blocks)
+    blocks = blocks_of(flow)
+    after = following(flow, blocks)
     exposed = [_vectors(steps, start, end, 0)[0] for start, end in blocks]
-    vectors_out = _vectors_out(following, exposed)
-    scalars_out = _scalars_out(blocks, following, steps)
+    vectors_out = _vectors_out(after, exposed)
+    scalars_out = _scalars_out(blocks, after, steps)
     vectors = [0] * (len(steps) + 1)
     scalars = [0] * (len(steps) + 1)
     for number, (start, end) in enumerate(blocks):
@@ -98,36 +94,6 @@ def _bits_of(parts: tuple[Effects, ...]) -> _RegisterBits:
     )
 
 
-def _blocks(flow: Flow) -> list[tuple[int, int]]:
-    """Half-open ranges. A block ends behind a branch and before a target."""
-    cuts = {0, len(flow.instructions), *flow.targets, *flow.starts}
-    for at, one in enumerate(flow.instructions):
-        if one.mnemonic.startswith(("s_branch", "s_cbranch", "s_call")) or one.mnemonic in _ENDS | _JUMPS_BY_REGISTER:
-            cuts.add(at + 1)
-    ordered = sorted(cut for cut in cuts if cut <= len(flow.instructions))
-    return [(a, b) for a, b in itertools.pairwise(ordered) if a < b]
-
-
-def _following(flow: Flow, blocks: list[tuple[int, int]]) -> list[list[int]]:
-    """The numbers of the blocks that may run after each block."""
-    numbers = {start: number for number, (start, _) in enumerate(blocks)}
-    found: list[list[int]] = []
-    for _, end in blocks:
-        last = flow.instructions[end - 1]
-        name = last.mnemonic
-        targets: list[int] = []
-        if name.startswith(("s_branch", "s_cbranch", "s_call")):
-            operand = last.operands[-1] if last.operands else None
-            if isinstance(operand, Label) and operand.name in flow.labels:
-                targets.append(flow.labels[operand.name])
-        if name in _JUMPS_BY_REGISTER:
-            targets += list(flow.entries.values())
-        elif name not in _ENDS and not name.startswith(("s_branch", "s_call")):
-            targets.append(end)
-        found.append([numbers[target] for target in targets if target in numbers])
-    return found
-
-
 def _vectors(steps: Sequence[_RegisterBits], start: int, end: int, out: int) -> list[int]:
     """The vector registers needed before each instruction of a block, given those needed behind it."""
     hard, soft = out, 0  # soft: needed only in lanes that are on from here to the use
@@ -144,15 +110,15 @@ def _vectors(steps: Sequence[_RegisterBits], start: int, end: int, out: int) -> 
     return found
 
 
-def _vectors_out(following: list[list[int]], exposed: list[int]) -> list[int]:
+def _vectors_out(after: list[list[int]], exposed: list[int]) -> list[int]:
     """Needed behind a block: what any block that can be reached reads before writing it."""
-    out = [0] * len(following)
+    out = [0] * len(after)
     changed = True
     while changed:
         changed = False
-        for number in range(len(following) - 1, -1, -1):
+        for number in range(len(after) - 1, -1, -1):
             fresh = out[number]
-            for one in following[number]:
+            for one in after[number]:
                 fresh |= out[one] | exposed[one]
             if fresh != out[number]:
                 out[number] = fresh
@@ -169,9 +135,7 @@ def _scalars(steps: Sequence[_RegisterBits], start: int, end: int, out: int) -> 
     return found
 
 
-def _scalars_out(
-    blocks: list[tuple[int, int]], following: list[list[int]], steps: Sequence[_RegisterBits]
-) -> list[int]:
+def _scalars_out(blocks: list[tuple[int, int]], after: list[list[int]], steps: Sequence[_RegisterBits]) -> list[int]:
     out = [0] * len(blocks)
     into = [_scalars(steps, start, end, 0)[0] for start, end in blocks]
     changed = True
@@ -179,7 +143,7 @@ def _scalars_out(
         changed = False
         for number in range(len(blocks) - 1, -1, -1):
             fresh = 0
-            for one in following[number]:
+            for one in after[number]:
                 fresh |= into[one]
             if fresh != out[number]:
                 out[number] = fresh

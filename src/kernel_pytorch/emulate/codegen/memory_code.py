@@ -137,7 +137,8 @@ def _load_to_lds(em: Emission, instruction: Instruction, kind: str, load: str, a
     em.put(
         f"for (uint32_t l = 0; l < WAVE; l++) place[l] = {em.sgpr(124)} + {_offset(instruction)}u + l * {4 * words}u;"
     )
-    em.put(f"kpt_store_W{words}_LDS(w, data, (KptAddress){{place, 0, 0}}, ex); }}")
+    store = f"kpt_store_W{words}_LDS(w, data, (KptAddress){{place, 0, 0}}, ex);"
+    em.put(f"w->loads_lds = 1; {store} w->loads_lds = 0; }}" if em.shape.follows_lds else f"{store} }}")
 
 
 def _lds(em: Emission, instruction: Instruction, row: Row) -> None:

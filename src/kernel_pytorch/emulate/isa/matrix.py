@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernel_pytorch.core import hardware
 from kernel_pytorch.emulate.isa.row import Row, wave
 from kernel_pytorch.emulate.isa.small_floats import FNUZ_TARGETS
 
@@ -29,6 +30,10 @@ def _mfma(
     )
 
 
+# Families whose assembler has names with the number of blocks: those with products of 8-bit floats.
+_NEW_NAMES = tuple(one.name for one in hardware.targets("amd") if one.matrix == "mfma" and one.fp8_format)
+
+
 def _names(m: int, depth: int, kinds: str, blocks: int) -> str:
     """The name of gfx942 and later, and the one gfx90a's assembler uses."""
     result = "i32" if kinds == "i8" else "f32"
@@ -41,24 +46,27 @@ def _dense() -> tuple[Row, ...]:
     for m, depth, blocks in ((32, 1, 2), (16, 1, 4), (4, 1, 16), (32, 2, 1), (16, 4, 1)):
         rows += _mfma(m, depth, "f32", blocks, _names(m, depth, "f32", blocks))
     for m, depth in ((16, 8), (32, 4)):
-        rows += _mfma(m, depth, "xf32", 1, f"v_mfma_f32_{m}x{m}x{depth}_xf32")
+        rows += _mfma(m, depth, "xf32", 1, f"v_mfma_f32_{m}x{m}x{depth}_xf32|v_mfma_f32_{m}x{m}x{depth}xf32")
     for m, depth, blocks in ((32, 4, 2), (16, 4, 4), (4, 4, 16), (32, 8, 1), (16, 16, 1)):
         for kind, old in (("f16", "f16"), ("bf16", "bf16_1k")):
             several = f"_{blocks}b" if blocks > 1 else ""
             rows += _mfma(m, depth, kind, blocks, f"v_mfma_f32_{m}x{m}x{depth}{old}", "_flushed", ("gfx90a",))
             names = f"v_mfma_f32_{m}x{m}x{depth}{several}_{kind}|v_mfma_f32_{m}x{m}x{depth}{old}"
             rows += _mfma(m, depth, kind, blocks, names)
+        # A second spelling; on gfx90a two of these names are other instructions.
+        rows += _mfma(m, depth, "bf16", blocks, f"v_mfma_f32_{m}x{m}x{depth}bf16", families=_NEW_NAMES)
     for m, depth, blocks in ((32, 2, 2), (16, 2, 4), (4, 2, 16), (32, 4, 1), (16, 8, 1)):
         rows += _mfma(m, depth, "bf16", blocks, f"v_mfma_f32_{m}x{m}x{depth}bf16", "_flushed", ("gfx90a",))
+        rows += _mfma(m, depth, "bf16", blocks, f"v_mfma_f32_{m}x{m}x{depth}bf16", families=("gfx908",))
     for kind in ("f16", "bf16"):
         for m, depth in ((16, 32), (32, 16)):
-            rows += _mfma(m, depth, kind, 1, f"v_mfma_f32_{m}x{m}x{depth}_{kind}")
+            rows += _mfma(m, depth, kind, 1, _names(m, depth, kind, 1))
     for m, depth, blocks in ((32, 4, 2), (16, 4, 4), (4, 4, 16), (32, 16, 1), (16, 32, 1)):
         rows += _mfma(m, depth, "i8", blocks, _names(m, depth, "i8", blocks))
     for m, depth in ((32, 8), (16, 16)):  # gfx90a only
         rows += _mfma(m, depth, "i8", 1, f"v_mfma_i32_{m}x{m}x{depth}i8")
     for m, depth in ((16, 64), (32, 32)):
-        rows += _mfma(m, depth, "i8", 1, f"v_mfma_i32_{m}x{m}x{depth}_i8")
+        rows += _mfma(m, depth, "i8", 1, _names(m, depth, "i8", 1))
     for left in ("fp8", "bf8"):
         for right in ("fp8", "bf8"):
             for m, depth in ((16, 32), (32, 16)):

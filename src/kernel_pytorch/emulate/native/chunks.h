@@ -36,17 +36,23 @@ KPT_INLINE int kpt_lanes_lie(KptAddress a, uint32_t at, uint32_t on, uint32_t si
 }
 /* Where lane `at`'s bytes would be, when all that the lanes touch is in one piece of one memory, else NULL. */
 KPT_INLINE uint8_t *kpt_chunk_bytes(KptWave *w, KptAddress a, uint32_t at, uint32_t on, uint32_t size, int how,
-                                    const int space) {
+                                    uint32_t access, const int space) {
     const uint32_t first = (uint32_t)__builtin_ctz(on), last = 31u - (uint32_t)__builtin_clz(on);
     const uint32_t before = how == KPT_SAME ? 0u : first * size;
     const uint32_t all = how == KPT_SAME ? size : (last - first + 1) * size;
     uint64_t place = kpt_lane_address(a, at + first);
+    const uint32_t lanes = how == KPT_SAME ? 1u : last - first + 1;
+#ifdef KPT_CHECK
+    if (how != KPT_SAME && on >> first != (1u << lanes) - 1) return 0; /* lanes that are off lie between */
+#endif
     if (space == KPT_LDS) {
         place = (uint32_t)place;
-        return place + all <= w->lds_bytes ? (uint8_t *)((uintptr_t)w->lds + (uintptr_t)place - before) : 0;
+        if (place + all > w->lds_bytes || !kpt_run_is_good(w, at + first, lanes, place, size, access | KPT_IN_LDS))
+            return 0;
+        return (uint8_t *)((uintptr_t)w->lds + (uintptr_t)place - before);
     }
     if (space == KPT_FLAT && place >> 48) return 0;
-    return (uint8_t *)(uintptr_t)(place - before);
+    return kpt_run_is_good(w, at + first, lanes, place, size, access) ? (uint8_t *)(uintptr_t)(place - before) : 0;
 }
 /* Words that lie one behind the other, in memory or in a register. */
 KPT_INLINE void kpt_move_words(void *to, const void *from, uint32_t on) {
@@ -63,15 +69,21 @@ KPT_INLINE void kpt_load_chunk(KptWave *w, uint32_t *d, KptAddress a, uint32_t a
     const int words = kind - KPT_W1 + 1;
     const int how = on & (on - 1) ? kpt_lanes_lie(a, at, on, size) : KPT_APART;
     const int whole = words == 1 || how == KPT_SAME || on == (1u << KPT_CHUNK) - 1;
-    const uint8_t *from = how != KPT_APART && whole ? kpt_chunk_bytes(w, a, at, on, size, how, space) : 0;
+    const uint8_t *from = how != KPT_APART && whole ? kpt_chunk_bytes(w, a, at, on, size, how, KPT_READ, space) : 0;
     if (!from) {
         KPT_EACH_LANE(l, (uint64_t)on << at)
         kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, space), kind);
     } else if (how == KPT_SAME) {
+        uint32_t read[4]; /* two words at once: see kpt_is_whole */
+        if (kpt_is_whole(from, kind)) {
+            const uint64_t both = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_RELAXED);
+            read[0] = (uint32_t)both, read[1] = (uint32_t)(both >> 32);
+        } else {
+            memcpy(read, from, size);
+        }
         for (int k = 0; k < words; k++) {
-            uint32_t word, copies[KPT_CHUNK];
-            memcpy(&word, from + 4 * k, 4);
-            for (uint32_t l = 0; l < KPT_CHUNK; l++) copies[l] = word;
+            uint32_t copies[KPT_CHUNK];
+            for (uint32_t l = 0; l < KPT_CHUNK; l++) copies[l] = read[k];
             kpt_move_words(d + k * WAVE + at, copies, on);
         }
     } else if (words == 1) {
@@ -90,7 +102,7 @@ KPT_INLINE void kpt_store_chunk(KptWave *w, const uint32_t *s, KptAddress a, uin
     const int words = kind - KPT_W1 + 1;
     const int behind = (on & (on - 1)) && kpt_lanes_lie(a, at, on, size) == KPT_BEHIND;
     const int whole = words == 1 || on == (1u << KPT_CHUNK) - 1;
-    uint8_t *to = behind && whole ? kpt_chunk_bytes(w, a, at, on, size, KPT_BEHIND, space) : 0;
+    uint8_t *to = behind && whole ? kpt_chunk_bytes(w, a, at, on, size, KPT_BEHIND, KPT_WRITE, space) : 0;
     if (!to) {
         KPT_EACH_LANE(l, (uint64_t)on << at)
         kpt_take_lane(s, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_WRITE, space), kind);

@@ -3,6 +3,7 @@
 #define KPT_CROSS_LANE_H
 
 #include "lanes.h"
+#include "memory_places.h"
 #include "small_floats.h"
 
 /* A lane takes lane `select` of its own row of 16, or of the row beside it. op_sel bit 0: inactive lanes are read too,
@@ -67,11 +68,8 @@ KPT_OUTLINE void kpt_lds_transposed(KptWave *w, uint32_t *d, const uint32_t *add
     memset(loaded, 0, sizeof loaded);
     for (uint32_t l = 0; l < WAVE; l++) {
         if (!(ex >> l & 1)) continue;
-        const uint64_t from = (uint64_t)address[l] + offset;
-        if (from + bytes > w->lds_bytes)
-            w->services->fault(w, KPT_FAULT_LDS_BOUNDS, l, from, bytes);
-        else
-            memcpy(loaded[l], w->lds + from, bytes);
+        const uint8_t *from = kpt_pointer(w, l, (uint64_t)address[l] + offset, bytes, KPT_READ, KPT_LDS);
+        if (from) memcpy(loaded[l], from, bytes);
     }
     memset(found, 0, sizeof found);
     for (uint32_t l = 0; l < WAVE; l++)

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define KPT_ABI_VERSION 1
+#define KPT_ABI_VERSION 3
 
 /* Upper halves of flat addresses that mean LDS and private memory: no host address has bits 48 and up set. */
 #define KPT_SHARED_APERTURE 0x00010000u
@@ -41,6 +41,7 @@ typedef enum {
     KPT_FAULT_RACE,           /* two unordered accesses, one a write (checked builds) */
     KPT_FAULT_BARRIER,        /* some waves ended while others wait at a barrier */
     KPT_FAULT_READ_ONLY,      /* a write to memory the device may only read */
+    KPT_FAULT_WAIT,           /* LDS used while a load straight into it may be under way (builds with KPT_WAITS) */
 } KptFaultKind;
 
 /* How memory is touched, for the access hook. */
@@ -59,6 +60,12 @@ typedef struct KptServices {
     /* s_memtime / s_memrealtime / s_getreg SHADER_CYCLES */
     uint64_t (*clock)(KptWave *wave, int realtime);
     void (*sleep)(KptWave *wave, uint32_t units);
+    /* As `access`, for `lanes` lanes from `lane` on, each `bytes` wide, one behind the other. 0: something is wrong with
+     * one of them, nothing was noted, and each has to be shown by itself. */
+    int (*run)(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags);
+    /* Builds with KPT_WAITS: an access of LDS, lanes as above; and a wait until at most `left` loads are under way. */
+    void (*lds_used)(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t offset, uint32_t bytes, uint32_t flags);
+    void (*vector_wait)(KptWave *wave, uint32_t left);
 } KptServices;
 
 /* Counted only in builds with KPT_COUNT; one block per worker thread, summed by the runtime. */
@@ -89,7 +96,9 @@ struct KptWave {
     const struct KptKernel *kernel;
     const KptServices *services;
     KptCounters *counters;
-    void *owner; /* the runtime's own */
+    void *owner;        /* the runtime's own */
+    uint64_t issued;    /* builds with KPT_WAITS: vector memory accesses so far */
+    uint32_t loads_lds; /* what is stored to LDS now comes straight from memory */
 };
 
 typedef struct KptArg {
@@ -105,6 +114,22 @@ typedef struct KptPlace {
     uint32_t line;
 } KptPlace;
 
+/* What was found in the machine code before it ran: a value used before its wait. */
+typedef struct KptRemark {
+    const char *text; /* the instruction */
+    const char *file; /* "" without debug information */
+    uint32_t line;
+    const char *detail;
+} KptRemark;
+
+/* An instruction whose result on hardware may differ from ours in the last places. */
+typedef struct KptInexact {
+    const char *mnemonic;
+    uint8_t *ran; /* set when it is executed */
+} KptInexact;
+#define KPT_RAN(flag, ex)                                                                                              \
+    if ((ex) && !(flag)) (flag) = 1
+
 typedef struct KptKernel {
     const char *symbol;
     int (*run)(KptWave *wave); /* a KptStop */
@@ -116,6 +141,11 @@ typedef struct KptKernel {
     uint32_t arg_count;
     const KptPlace *places;
     uint32_t place_count;
+    const KptRemark *missing_waits;
+    uint32_t missing_wait_count;
+    const KptInexact *inexact;
+    uint32_t inexact_count;
+    const char *mnemonics; /* all that the kernel has, each once, apart by spaces */
 } KptKernel;
 
 enum { KPT_BUILD_CHECKED = 1, KPT_BUILD_COUNTED = 2 };

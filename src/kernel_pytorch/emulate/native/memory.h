@@ -1,15 +1,24 @@
 /* Loads and stores of a whole wave: global, flat, LDS, private memory and buffers.
  *
  * The common case, every lane on and their addresses one behind the other, is one copy; else 16 lanes at a time are
- * looked at (chunks.h), and what is left goes lane by lane. In checked builds every lane's access is shown to the
- * runtime first. */
+ * looked at (chunks.h), and what is left goes lane by lane. In checked builds every access is shown to the runtime
+ * first, as a whole where its lanes lie one behind the other. */
 #ifndef KPT_MEMORY_H
 #define KPT_MEMORY_H
 
 #include "memory_places.h"
 
+/* A lane's 8 bytes at a multiple of 8 are read and written whole, as by the hardware: a 64-bit atomic load or store is
+ * such an access, and another worker may be at the same place. */
+KPT_INLINE int kpt_is_whole(const uint8_t *p, const int kind) { return kind == KPT_W2 && p && !((uintptr_t)p & 7); }
 KPT_INLINE void kpt_put_lane(uint32_t *d, uint32_t l, const uint8_t *p, const int kind) {
     uint32_t x = 0;
+    if (kpt_is_whole(p, kind)) {
+        const uint64_t both = __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED);
+        d[l] = (uint32_t)both;
+        d[WAVE + l] = (uint32_t)(both >> 32);
+        return;
+    }
     switch (kind) {
     case KPT_U8:
         if (p) x = *p;
@@ -69,6 +78,10 @@ KPT_INLINE void kpt_put_lane(uint32_t *d, uint32_t l, const uint8_t *p, const in
 }
 KPT_INLINE void kpt_take_lane(const uint32_t *s, uint32_t l, uint8_t *p, const int kind) {
     if (!p) return;
+    if (kpt_is_whole(p, kind)) {
+        __atomic_store_n((uint64_t *)(void *)p, s[l] | (uint64_t)s[WAVE + l] << 32, __ATOMIC_RELAXED);
+        return;
+    }
     switch (kind) {
     case KPT_U8: *p = (uint8_t)s[l]; break;
     case KPT_U16: {
@@ -112,7 +125,7 @@ KPT_OUTLINE void kpt_count_access(KptWave *w, KptAddress a, uint64_t ex, uint32_
 KPT_INLINE void kpt_load(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex, const int kind, const int space) {
     const uint32_t size = kpt_bytes_of(kind);
     KPT_COUNT_ACCESS(w, a, ex, size, KPT_READ, space);
-    const uint8_t *run = kpt_run_of_bytes(w, a, ex, size, space);
+    const uint8_t *run = kpt_run_of_bytes(w, a, ex, size, KPT_READ, space);
     if (run) {
         if (kind == KPT_W1)
             memcpy(d, run, 4 * WAVE);
@@ -120,7 +133,6 @@ KPT_INLINE void kpt_load(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex, con
             for (uint32_t l = 0; l < WAVE; l++) kpt_put_lane(d, l, run + l * size, kind);
         return;
     }
-#ifndef KPT_CHECK
     if (kind >= KPT_W1 && kind <= KPT_W4 && space != KPT_PRIVATE && a.lo) {
         for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK) {
             uint32_t on = (uint32_t)(ex >> at) & ((1u << KPT_CHUNK) - 1);
@@ -128,7 +140,6 @@ KPT_INLINE void kpt_load(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex, con
         }
         return;
     }
-#endif
     if (ex == KPT_FULL) {
         for (uint32_t l = 0; l < WAVE; l++)
             kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, space), kind);
@@ -139,7 +150,7 @@ KPT_INLINE void kpt_load(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex, con
 KPT_INLINE void kpt_store(KptWave *w, const uint32_t *s, KptAddress a, uint64_t ex, const int kind, const int space) {
     const uint32_t size = kpt_bytes_of(kind);
     KPT_COUNT_ACCESS(w, a, ex, size, KPT_WRITE, space);
-    uint8_t *run = kpt_run_of_bytes(w, a, ex, size, space);
+    uint8_t *run = kpt_run_of_bytes(w, a, ex, size, KPT_WRITE, space);
     if (run) {
         if (kind == KPT_W1)
             memcpy(run, s, 4 * WAVE);
@@ -147,7 +158,6 @@ KPT_INLINE void kpt_store(KptWave *w, const uint32_t *s, KptAddress a, uint64_t 
             for (uint32_t l = 0; l < WAVE; l++) kpt_take_lane(s, l, run + l * size, kind);
         return;
     }
-#ifndef KPT_CHECK
     if (kind >= KPT_W1 && kind <= KPT_W4 && space != KPT_PRIVATE && a.lo) {
         for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK) {
             uint32_t on = (uint32_t)(ex >> at) & ((1u << KPT_CHUNK) - 1);
@@ -155,7 +165,6 @@ KPT_INLINE void kpt_store(KptWave *w, const uint32_t *s, KptAddress a, uint64_t 
         }
         return;
     }
-#endif
     KPT_EACH_LANE(l, ex) kpt_take_lane(s, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_WRITE, space), kind);
 }
 /* ds_read2 and ds_write2: two places per lane, offsets apart. */

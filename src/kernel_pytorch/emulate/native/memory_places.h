@@ -111,6 +111,9 @@ KPT_INLINE uint8_t *kpt_pointer(KptWave *w, uint32_t l, uint64_t at, uint32_t by
     }
     if (in_lds) {
         if (at + bytes > w->lds_bytes) return kpt_lds_fault(w, l, at, bytes);
+#ifdef KPT_WAITS
+        w->services->lds_used(w, l, 1, at, bytes, how);
+#endif
 #ifdef KPT_CHECK
         w->services->access(w, l, at, bytes, how | KPT_IN_LDS);
 #endif
@@ -126,16 +129,29 @@ KPT_INLINE uint8_t *kpt_pointer(KptWave *w, uint32_t l, uint64_t at, uint32_t by
     (void)how;
     return (uint8_t *)(uintptr_t)at;
 }
-/* The first lane's bytes when one copy will do, else NULL. */
-KPT_INLINE uint8_t *kpt_run_of_bytes(KptWave *w, KptAddress a, uint64_t ex, uint32_t size, const int space) {
+/* In checked builds: whether the runtime agrees with an access of `lanes` lanes that lie one behind the other. */
+KPT_INLINE int kpt_run_is_good(KptWave *w, uint32_t lane, uint32_t lanes, uint64_t at, uint32_t size, uint32_t how) {
+#if defined(KPT_WAITS)
+    if (how & KPT_IN_LDS) w->services->lds_used(w, lane, lanes, at, size, how);
+#endif
 #if defined(KPT_CHECK)
-    return 0;
+    return w->services->run(w, lane, lanes, at, size, how);
 #else
+    (void)w, (void)lane, (void)lanes, (void)at, (void)size, (void)how;
+    return 1;
+#endif
+}
+/* The first lane's bytes when one copy will do, else NULL. `how`: KPT_READ or KPT_WRITE. */
+KPT_INLINE uint8_t *kpt_run_of_bytes(KptWave *w, KptAddress a, uint64_t ex, uint32_t size, uint32_t how,
+                                     const int space) {
     if (space == KPT_PRIVATE || ex != KPT_FULL || !kpt_consecutive(a, size)) return 0;
     uint64_t at = kpt_lane_address(a, 0);
-    if (space == KPT_LDS) return (uint32_t)at + (uint64_t)WAVE * size <= w->lds_bytes ? w->lds + (uint32_t)at : 0;
+    if (space == KPT_LDS) {
+        at = (uint32_t)at;
+        if (at + (uint64_t)WAVE * size > w->lds_bytes) return 0;
+        return kpt_run_is_good(w, 0, WAVE, at, size, how | KPT_IN_LDS) ? w->lds + at : 0;
+    }
     if (space == KPT_FLAT && at >> 48) return 0;
-    return (uint8_t *)(uintptr_t)at;
-#endif
+    return kpt_run_is_good(w, 0, WAVE, at, size, how) ? (uint8_t *)(uintptr_t)at : 0;
 }
 #endif

@@ -69,7 +69,7 @@ class SourceProgram:
 def build_source(
     sources: Sequence[Path],
     destination: Path,
-    options: SourceOptions = SourceOptions(),  # noqa: B008 (frozen)
+    options: SourceOptions = SourceOptions(),
 ) -> SourceProgram:
     """Build `sources` into one executable. Raises SourceBuildFailed naming what cannot be had."""
     compiler = host_cxx()

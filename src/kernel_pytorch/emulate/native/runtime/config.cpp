@@ -84,6 +84,12 @@ Config read() {
     for (std::string flag; std::getline(flags, flag, ',');) {
         if (flag == "checked")
             out.checked = true;
+        else if (flag == "waits")
+            out.waits = true;
+        else if (flag == "quick")
+            out.quick = true;
+        else if (flag == "debug")
+            out.debug = true;
         else if (flag == "counted")
             out.counted = true;
         else if (flag == "races")

@@ -26,7 +26,8 @@ struct Config {
     int devices = 1;
     uint64_t device_memory = 0; /* what the GPU has */
     uint64_t memory_limit = 0;  /* what may be allocated here */
-    bool checked = false, counted = false, races = false, shuffle_blocks = false;
+    bool checked = false, counted = false, races = false, shuffle_blocks = false, waits = false, debug = false,
+         quick = false;
     uint64_t seed = 0;
     bool whole_pages = false;  /* buffers start with a page, as drivers give them, and do not end with one */
     bool quiet_faults = false; /* whoever started the program shows them from the report */

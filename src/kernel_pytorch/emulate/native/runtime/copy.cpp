@@ -19,6 +19,10 @@ bool inside(uint64_t at, uint64_t bytes, const char *side) {
     if (!a) {
         std::string where = describe(at, freed);
         if (freed) say("hipMemcpy: its %s is %s", side, where.c_str());
+        if (!freed && is_reserved(at)) {
+            say("hipMemcpy: its %s is reserved, but nothing is mapped there that may be accessed", side);
+            return false;
+        }
         return !freed;
     }
     if (bytes <= a->base + a->bytes - at) return true;
@@ -99,24 +103,31 @@ static hipError_t in_symbol(const void *symbol, size_t offset, size_t bytes, voi
 
 using namespace kpt;
 
+/* The calls without a stream return when the copy has been made. */
+static hipError_t waited(hipError_t error, hipStream_t handle = nullptr) {
+    ihipStream_t *stream = resolve(handle);
+    if (stream && !stream->capture) host_waits_for(stream, self().device);
+    return error;
+}
+
 KPT_API hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind) {
-    return copy(to, from, bytes, kind, nullptr);
+    return waited(copy(to, from, bytes, kind, nullptr));
 }
 KPT_API hipError_t hipMemcpyAsync(void *to, const void *from, size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
     return copy(to, from, bytes, kind, stream);
 }
 KPT_API hipError_t hipMemcpyWithStream(void *to, const void *from, size_t bytes, hipMemcpyKind kind,
                                        hipStream_t stream) {
-    return copy(to, from, bytes, kind, stream);
+    return waited(copy(to, from, bytes, kind, stream), stream);
 }
 KPT_API hipError_t hipMemcpyHtoD(void *to, const void *from, size_t bytes) {
-    return copy(to, from, bytes, hipMemcpyHostToDevice, nullptr);
+    return waited(copy(to, from, bytes, hipMemcpyHostToDevice, nullptr));
 }
 KPT_API hipError_t hipMemcpyDtoH(void *to, void *from, size_t bytes) {
-    return copy(to, from, bytes, hipMemcpyDeviceToHost, nullptr);
+    return waited(copy(to, from, bytes, hipMemcpyDeviceToHost, nullptr));
 }
 KPT_API hipError_t hipMemcpyDtoD(void *to, void *from, size_t bytes) {
-    return copy(to, from, bytes, hipMemcpyDeviceToDevice, nullptr);
+    return waited(copy(to, from, bytes, hipMemcpyDeviceToDevice, nullptr));
 }
 KPT_API hipError_t hipMemcpyHtoDAsync(void *to, const void *from, size_t bytes, hipStream_t stream) {
     return copy(to, from, bytes, hipMemcpyHostToDevice, stream);
@@ -131,7 +142,7 @@ KPT_API hipError_t hipMemcpyPeer(void *to, int to_device, const void *from, int 
     int devices = config().devices;
     if (to_device < 0 || from_device < 0 || to_device >= devices || from_device >= devices)
         return done(hipErrorInvalidDevice);
-    return copy(to, from, bytes, hipMemcpyDeviceToDevice, nullptr);
+    return waited(copy(to, from, bytes, hipMemcpyDeviceToDevice, nullptr));
 }
 KPT_API hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
                                       hipStream_t stream) {
@@ -143,7 +154,7 @@ KPT_API hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *from,
 
 KPT_API hipError_t hipMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                                size_t height, hipMemcpyKind kind) {
-    return copy2d(to, to_pitch, from, from_pitch, width, height, kind, nullptr);
+    return waited(copy2d(to, to_pitch, from, from_pitch, width, height, kind, nullptr));
 }
 KPT_API hipError_t hipMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                                     size_t height, hipMemcpyKind kind, hipStream_t stream) {
@@ -159,7 +170,7 @@ KPT_API hipError_t hipMemcpyToSymbolAsync(const void *symbol, const void *from, 
 }
 KPT_API hipError_t hipMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                      hipMemcpyKind kind) {
-    return hipMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr);
+    return waited(hipMemcpyToSymbolAsync(symbol, from, bytes, offset, kind, nullptr));
 }
 KPT_API hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t bytes, size_t offset,
                                             hipMemcpyKind kind, hipStream_t stream) {
@@ -169,7 +180,7 @@ KPT_API hipError_t hipMemcpyFromSymbolAsync(void *to, const void *symbol, size_t
     return copy(to, from, bytes, kind, stream);
 }
 KPT_API hipError_t hipMemcpyFromSymbol(void *to, const void *symbol, size_t bytes, size_t offset, hipMemcpyKind kind) {
-    return hipMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr);
+    return waited(hipMemcpyFromSymbolAsync(to, symbol, bytes, offset, kind, nullptr));
 }
 
 KPT_API hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms *parameters, hipStream_t stream) {
@@ -179,7 +190,9 @@ KPT_API hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms *parameters, hipStrea
     if (hipError_t error = copy3d_operation(*parameters, operation); error != hipSuccess) return done(error);
     return done(submit(stream, std::move(operation)));
 }
-KPT_API hipError_t hipMemcpy3D(const hipMemcpy3DParms *parameters) { return hipMemcpy3DAsync(parameters, nullptr); }
+KPT_API hipError_t hipMemcpy3D(const hipMemcpy3DParms *parameters) {
+    return waited(hipMemcpy3DAsync(parameters, nullptr));
+}
 
 KPT_API hipError_t hipMemcpy3DPeerAsync(hipMemcpy3DPeerParms *p, hipStream_t stream) {
     if (!p) return done(hipErrorInvalidValue);
@@ -187,7 +200,7 @@ KPT_API hipError_t hipMemcpy3DPeerAsync(hipMemcpy3DPeerParms *p, hipStream_t str
                           p->dstPos,   p->dstPtr, p->extent, hipMemcpyDefault};
     return hipMemcpy3DAsync(&same, stream);
 }
-KPT_API hipError_t hipMemcpy3DPeer(hipMemcpy3DPeerParms *p) { return hipMemcpy3DPeerAsync(p, nullptr); }
+KPT_API hipError_t hipMemcpy3DPeer(hipMemcpy3DPeerParms *p) { return waited(hipMemcpy3DPeerAsync(p, nullptr)); }
 
 KPT_API hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D *p, hipStream_t stream) {
     KPT_ENTER();
@@ -202,8 +215,8 @@ KPT_API hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D *p, hipStream_t stre
     if (hipError_t error = driver_copy3d_operation(wide, operation); error != hipSuccess) return done(error);
     return done(submit(stream, std::move(operation)));
 }
-KPT_API hipError_t hipMemcpyParam2D(const hip_Memcpy2D *p) { return hipMemcpyParam2DAsync(p, nullptr); }
-KPT_API hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D *p) { return hipMemcpyParam2DAsync(p, nullptr); }
+KPT_API hipError_t hipMemcpyParam2D(const hip_Memcpy2D *p) { return waited(hipMemcpyParam2DAsync(p, nullptr)); }
+KPT_API hipError_t hipDrvMemcpy2DUnaligned(const hip_Memcpy2D *p) { return waited(hipMemcpyParam2DAsync(p, nullptr)); }
 
 KPT_API hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D *p, hipStream_t stream) {
     KPT_ENTER();
@@ -212,4 +225,4 @@ KPT_API hipError_t hipDrvMemcpy3DAsync(const HIP_MEMCPY3D *p, hipStream_t stream
     if (hipError_t error = driver_copy3d_operation(*p, operation); error != hipSuccess) return done(error);
     return done(submit(stream, std::move(operation)));
 }
-KPT_API hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D *p) { return hipDrvMemcpy3DAsync(p, nullptr); }
+KPT_API hipError_t hipDrvMemcpy3D(const HIP_MEMCPY3D *p) { return waited(hipDrvMemcpy3DAsync(p, nullptr)); }

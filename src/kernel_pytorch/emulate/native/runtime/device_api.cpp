@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "config.h"
 #include "errors.h"
@@ -90,6 +91,7 @@ KPT_API hipError_t hipSetValidDevices(int *, int) {
 }
 KPT_API hipError_t hipDeviceSynchronize() {
     KPT_ENTER();
+    host_waits_for_device(self().device);
     return done(hipSuccess);
 }
 KPT_API hipError_t hipDeviceReset() {
@@ -230,13 +232,17 @@ KPT_API hipError_t hipCtxGetSharedMemConfig(int *value) { return hipDeviceGetCac
 KPT_API hipError_t hipProfilerStart() { return hipDeviceSynchronize(); }
 KPT_API hipError_t hipProfilerStop() { return hipDeviceSynchronize(); }
 
-KPT_API hipError_t hipGetProcAddress(const char *symbol, void **pointer, int, uint64_t, int *status) {
+KPT_API hipError_t hipGetProcAddress(const char *symbol, void **pointer, int version, uint64_t, int *status) {
     KPT_ENTER();
     if (!symbol || !pointer) return done(hipErrorInvalidValue);
+    std::string wanted = symbol;
+    // Two functions changed their structure with ROCm 6; headers rename them, and a name asked for at run time is
+    // renamed by the version that is asked for, as in ROCm's own library. Triton's driver asks like this.
+    if (version >= 600 && (wanted == "hipGetDeviceProperties" || wanted == "hipChooseDevice")) wanted += "R0600";
     Dl_info own;
     void *library =
         dladdr(reinterpret_cast<void *>(&hipInit), &own) ? dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD) : nullptr;
-    *pointer = library ? dlsym(library, symbol) : nullptr;
+    *pointer = library ? dlsym(library, wanted.c_str()) : nullptr;
     if (library) dlclose(library);
     if (status) *status = *pointer ? 0 : 1;
     return done(*pointer ? hipSuccess : hipErrorNotFound);

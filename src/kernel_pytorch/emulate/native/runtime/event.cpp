@@ -71,6 +71,7 @@ KPT_API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t handle,
         event->tips = stream->tips;
         return done(hipSuccess);
     }
+    if (!stream->capture) event_follows(event, stream, self().device);
     Operation operation;
     operation.type = hipGraphNodeTypeEventRecord;
     operation.event = event;
@@ -84,7 +85,9 @@ KPT_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
 KPT_API hipError_t hipEventSynchronize(hipEvent_t event) {
     KPT_ENTER();
     if (!event || !is_event(event)) return done(hipErrorInvalidHandle);
-    return done(event->capture ? hipErrorCapturedEvent : hipSuccess);
+    if (event->capture) return done(hipErrorCapturedEvent);
+    host_waits_for(event);
+    return done(hipSuccess);
 }
 
 KPT_API hipError_t hipEventQuery(hipEvent_t event) { return hipEventSynchronize(event); }
@@ -103,7 +106,10 @@ KPT_API hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsi
     KPT_ENTER();
     ihipStream_t *stream = resolve(handle);
     if (!event || !is_event(event) || !stream) return done(hipErrorInvalidHandle);
-    if (!event->capture) return done(hipSuccess);
+    if (!event->capture) {
+        if (!stream->capture) stream_waits_for(stream, self().device, event);
+        return done(hipSuccess);
+    }
     /* Waiting for an event of a capture makes a stream part of it. */
     if (stream->capture && stream->capture != event->capture) return done(hipErrorStreamCaptureMerge);
     if (!stream->capture) {

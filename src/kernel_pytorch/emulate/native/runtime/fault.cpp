@@ -32,6 +32,7 @@ const char *kind_name(KptFaultKind kind) {
     case KPT_FAULT_RACE: return "race";
     case KPT_FAULT_BARRIER: return "barrier";
     case KPT_FAULT_READ_ONLY: return "read-only";
+    case KPT_FAULT_WAIT: return "wait";
     }
     return "unknown";
 }
@@ -51,6 +52,7 @@ const char *on_hardware(KptFaultKind kind) {
     case KPT_FAULT_RACE: return "the result depends on timing";
     case KPT_FAULT_BARRIER: return "waves that ended are not waited for";
     case KPT_FAULT_READ_ONLY: return "a memory access fault aborts the process";
+    case KPT_FAULT_WAIT: return "the old value may be used: the result depends on timing";
     }
     return "";
 }
@@ -229,7 +231,12 @@ void report_stuck(Launch &launch, Worker &worker, const std::vector<Group *> &re
         std::string("; ") + done + "; here " + std::to_string(running) + " waves spin, " + std::to_string(barrier) +
         " wait at a barrier, " + std::to_string(waiting) + " at a grid barrier, in " + std::to_string(resident.size()) +
         " resident blocks (the GPU holds " + std::to_string(launch.resident_per_worker * config().threads) + ")";
-    fault.hardware = truly ? "the kernel hangs" : "it may run longer: raise the watchdog's time if it should";
+    /* A wave that spins may wait for one that is not of this kernel. */
+    const char *hangs = running
+                            ? "the kernel hangs, unless it waits for the host, another stream or another GPU: here one "
+                              "kernel runs at a time, and the program waits for it"
+                            : "the kernel hangs";
+    fault.hardware = truly ? hangs : "it may run longer: raise the watchdog's time if it should";
     (void)worker;
     report_fault(fault);
     stick(truly ? hipErrorLaunchFailure : hipErrorLaunchTimeOut);

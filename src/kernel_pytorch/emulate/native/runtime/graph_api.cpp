@@ -192,6 +192,7 @@ KPT_API hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t handle) {
         operation.child = clone_graph(exec->graph);
         return done(submit(handle, std::move(operation)));
     }
+    WorkOfStream work(stream, self().device, "a graph");
     return done(run_graph(exec->graph));
 }
 KPT_API hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream) {

@@ -12,6 +12,7 @@
 #include "hostcall.h"
 #include "memory.h"
 #include "report.h"
+#include "stream_order.h"
 
 namespace kpt {
 namespace {
@@ -116,6 +117,13 @@ uint64_t seed() {
     return value;
 }
 
+/* Of all threads: other work of the machine does not count. */
+double cpu_seconds() {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
 void report_resources(const KptKernel &kernel, const std::string &detail) {
     Fault fault;
     fault.kind = "resources";
@@ -123,6 +131,24 @@ void report_resources(const KptKernel &kernel, const std::string &detail) {
     fault.detail = detail;
     fault.hardware = "the launch fails";
     report_fault(fault);
+}
+
+/* Every kernel's once, at its first launch. */
+void report_missing_waits(const KptKernel &kernel) {
+    static std::set<const KptKernel *> *reported = new std::set<const KptKernel *>;
+    if (!kernel.missing_wait_count || !reported->insert(&kernel).second) return;
+    for (uint32_t i = 0; i < kernel.missing_wait_count; i++) {
+        const KptRemark &remark = kernel.missing_waits[i];
+        Fault fault;
+        fault.kind = "wait";
+        fault.kernel = kernel.symbol;
+        fault.instruction = remark.text;
+        fault.file = remark.file;
+        fault.line = remark.line;
+        fault.detail = remark.detail;
+        fault.hardware = "the old value may be used: the result depends on timing";
+        report_fault(fault);
+    }
 }
 
 /* A pointer that real hardware could not follow is worth a word, once; whether the kernel does is not known yet. */
@@ -249,6 +275,7 @@ hipError_t execute_launch(const LaunchRequest &r) {
     Launch launch;
     launch.number = ++launches;
     const KptKernel &k = *r.function->kernel;
+    report_missing_waits(k);
     launch.request = &r;
     launch.kernel = &k;
     launch.wave_size = k.wave_size;
@@ -263,10 +290,12 @@ hipError_t execute_launch(const LaunchRequest &r) {
     fill_space(*s, r, launch);
     set_up_waves(launch, uint64_t(s->kernarg), uint64_t(&s->packet), uint64_t(s->queue));
     if (config().counted) launch.place_counts.assign(k.place_count, 0);
-    double start = seconds_now();
+    double start = seconds_now(), cpu = cpu_seconds();
     run_blocks(launch);
+    if (config().races) launch_touched(k.symbol);
+    note_fidelity(k);
     answer_host_calls();
-    report_launch(k.symbol, r.grid, r.block, launch.lds_bytes, seconds_now() - start, r.stream,
+    report_launch(k.symbol, r.grid, r.block, launch.lds_bytes, seconds_now() - start, cpu_seconds() - cpu, r.stream,
                   config().counted ? &launch.counters : nullptr);
     if (config().counted) report_places(k, launch.place_counts.data());
     return hipSuccess;

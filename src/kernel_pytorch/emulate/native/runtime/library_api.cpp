@@ -61,7 +61,7 @@ KPT_API hipError_t hipLibraryEnumerateKernels(hipFunction_t *kernels, unsigned c
 }
 
 KPT_API hipError_t hipGetDriverEntryPoint(const char *symbol, void **pointer, unsigned long long flags, int *status) {
-    return hipGetProcAddress(symbol, pointer, 0, flags, status);
+    return hipGetProcAddress(symbol, pointer, 600, flags, status); // newer than the change of structures
 }
 
 /* A handle is the address: it can be opened in the process that made it. */
@@ -173,4 +173,13 @@ static void mark_whole(const Allocation &a) { note_written(a.base, a.bytes); }
  * checked runs everything counts as written from then on. */
 KPT_API void kptHostLibraryWrites() {
     if (config().checked) each_allocation(mark_whole);
+}
+
+/* Called by the torch device, whose operators write device memory from the host: in checked runs these bytes count as
+ * written from now on, or as not written. */
+KPT_API void kptHostWrites(void *address, size_t bytes, int written) {
+    if (written)
+        note_written(uint64_t(address), bytes);
+    else
+        note_unwritten(uint64_t(address), bytes);
 }

@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "report.h"
+#include "stream_order.h"
 
 namespace kpt {
 namespace {
@@ -129,6 +130,7 @@ const char *kind_name(const Allocation &a) {
     case Kind::image: return "code object's image";
     case Kind::internal: return "buffer of the runtime";
     case Kind::array: return "array";
+    case Kind::mapped: return "mapped device memory (hipMemMap)";
     }
     return "buffer";
 }
@@ -203,6 +205,7 @@ bool release(uint64_t address) {
     if (at == s.live.end()) return false;
     Allocation *a = at->second;
     if (a->kind == Kind::device) report_buffer(*a, "free");
+    forget_uses(a->base);
     s.live.erase(at);
     if (counts_as_device(a->kind)) s.used[size_t(a->device)] -= a->bytes;
     if (a->written) munmap(a->written, a->bytes / 8 + PAGE);
@@ -296,6 +299,22 @@ uint64_t used(int device) {
     return size_t(device) < s.used.size() ? s.used[size_t(device)] : 0;
 }
 
+bool charge(int device, uint64_t bytes) {
+    Space &s = space();
+    std::unique_lock<std::shared_mutex> lock(s.mutex);
+    if (s.used.size() <= size_t(device)) s.used.resize(size_t(device) + 1);
+    uint64_t limit = config().memory_limit, &in_use = s.used[size_t(device)];
+    if (bytes > limit || in_use > limit - bytes) return false;
+    in_use += bytes;
+    return true;
+}
+
+void discharge(int device, uint64_t bytes) {
+    Space &s = space();
+    std::unique_lock<std::shared_mutex> lock(s.mutex);
+    s.used[size_t(device)] -= bytes;
+}
+
 static void set_bits(Allocation &a, uint64_t offset, uint64_t bytes) {
     while (bytes && offset % 8) {
         __atomic_fetch_or(&a.written[offset / 8], uint8_t(1u << (offset % 8)), __ATOMIC_RELAXED);
@@ -310,6 +329,21 @@ void note_written(uint64_t address, uint64_t bytes) {
     if (!config().checked) return;
     Allocation *a = find(address);
     if (a && a->written) set_bits(*a, address - a->base, std::min(bytes, a->base + a->bytes - address));
+}
+
+void note_unwritten(uint64_t address, uint64_t bytes) {
+    if (!config().checked) return;
+    Allocation *a = find(address);
+    if (!a || !a->written) return;
+    uint64_t first = address - a->base, last = first + std::min(bytes, a->base + a->bytes - address);
+    for (uint64_t i = first; i < last; i++) {
+        if (i % 8 == 0 && last - i >= 8) {
+            a->written[i / 8] = 0;
+            i += 7;
+        } else {
+            __atomic_fetch_and(&a->written[i / 8], uint8_t(~(1u << (i % 8))), __ATOMIC_RELAXED);
+        }
+    }
 }
 
 void note_copied(uint64_t to, uint64_t from, uint64_t bytes) {

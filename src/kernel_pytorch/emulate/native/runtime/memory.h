@@ -10,7 +10,7 @@
 
 namespace kpt {
 
-enum class Kind : uint8_t { device, host, managed, registered, image, internal, array };
+enum class Kind : uint8_t { device, host, managed, registered, image, internal, array, mapped };
 
 struct Allocation {
     uint64_t base = 0, bytes = 0;
@@ -49,11 +49,19 @@ std::string describe(uint64_t address, bool &freed);
 /* Whether an address is ordinary memory of the host, which HIP was never told about. */
 bool is_plain_host(uint64_t address);
 
+/* Whether an address was reserved (hipMemAddressReserve). What can be accessed there is an allocation as well. */
+bool is_reserved(uint64_t address);
+
 /* Bytes of device memory in use on a device. */
 uint64_t used(int device);
 
+/* Counts memory of a device that is not an allocation yet (hipMemCreate); false where the device has no more of it. */
+bool charge(int device, uint64_t bytes);
+void discharge(int device, uint64_t bytes);
+
 /* Checked runs: the host wrote, or copied, these bytes of device memory. */
 void note_written(uint64_t address, uint64_t bytes);
+void note_unwritten(uint64_t address, uint64_t bytes);
 void note_copied(uint64_t to, uint64_t from, uint64_t bytes);
 
 /* Frees all device memory of the process (hipDeviceReset). */

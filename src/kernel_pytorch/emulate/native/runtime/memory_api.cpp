@@ -36,6 +36,7 @@ hipError_t take_back(void *pointer, bool host) {
         if (freed) say("%s: %p was freed before: %s", host ? "hipHostFree" : "hipFree", pointer, where.c_str());
         return hipErrorInvalidValue;
     }
+    host_waits_for_device(self().device); /* hipFree does */
     release(found->base);
     return hipSuccess;
 }

@@ -11,31 +11,47 @@
 #include "checks.h"
 #include "config.h"
 #include "memory.h"
+#include "race_shadow.h"
 #include "scheduler.h"
 
 namespace kpt {
 namespace {
 
-struct Access {
-    uint32_t group = ~0u; /* order number of the workgroup */
-    uint32_t epoch = 0;
-    uint32_t stamp = 0; /* atomics in the launch before it */
-    uint16_t wave = 0;
-    uint8_t lane = 0, atomic = 0;
-};
-
-struct Byte {
-    Access writer, reader;
-};
-
 const uint64_t SHADOW_PAGE = 4096;
+const size_t RECENT_PAGES = 64;
+enum { COHERENT = 1, FIRST_GUESS = 2 };
 
 /* One thread runs blocks while races are looked for, so this needs no lock. */
 struct History {
     uint64_t launch = 0;
-    std::unordered_map<uint64_t, std::unique_ptr<Byte[]>> pages;
+    std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages;
+    struct {
+        uint64_t number = ~0ull;
+        Shadow *shadow = nullptr;
+    } recent[RECENT_PAGES];
+    std::vector<Moment> moments;
     std::unordered_map<uint64_t, uint32_t> last_atomic; /* by workgroup */
     uint32_t atomics = 0, grid_barrier = 0;
+    const void *last_atomic_wave =
+        nullptr; /* an atomic's lanes come one after the other: they are one point of order */
+    uint32_t last_atomic_at = 0;
+    const KptKernel *kernel = nullptr;
+    std::vector<uint8_t> places; /* what each instruction's text says about order */
+
+    void forget() {
+        pages.clear();
+        for (auto &one : recent) one = {};
+        moments.assign(1, Moment());
+    }
+    Shadow &page(uint64_t number) {
+        auto &quick = recent[number % RECENT_PAGES];
+        if (quick.number == number) return *quick.shadow;
+        auto &page = pages[number];
+        if (!page) page = std::make_unique<Shadow>(uint32_t(SHADOW_PAGE));
+        quick.number = number;
+        quick.shadow = page.get();
+        return *page;
+    }
 };
 
 History &history() {
@@ -43,31 +59,23 @@ History &history() {
     return *value;
 }
 
-struct LdsHistory {
-    std::vector<Byte> bytes;
-};
-
-bool ordered_in_group(const Access &before, const Access &now) {
-    return before.wave == now.wave || before.epoch != now.epoch;
-}
-
-bool ordered_between_groups(const History &h, const Access &before, const Access &now) {
+bool ordered_between_groups(const History &h, const Moment &before, const Moment &now) {
     if (before.stamp < h.grid_barrier) return true;
     auto first = h.last_atomic.find(before.group), second = h.last_atomic.find(now.group);
     return first != h.last_atomic.end() && second != h.last_atomic.end() && first->second > before.stamp &&
            second->second > before.stamp;
 }
 
-bool conflict(const History *h, const Access &before, const Access &now) {
-    if (before.group == ~0u || (before.atomic && now.atomic)) return false;
-    if (before.group == now.group) return !ordered_in_group(before, now);
-    return h && !ordered_between_groups(*h, before, now);
+bool conflict(const History &h, bool in_lds, uint32_t earlier, const Moment &now) {
+    if (earlier == NOBODY) return false;
+    const Moment &before = h.moments[earlier];
+    if (before.atomic && now.atomic) return false;
+    if (before.group == now.group) return before.wave != now.wave && before.epoch == now.epoch;
+    return !in_lds && !ordered_between_groups(h, before, now);
 }
 
 /* Atomic and volatile loads and stores carry a coherence scope in the instruction; plain ones do not. */
-bool is_coherent(const KptWave &wave) {
-    if (wave.at >= wave.kernel->place_count) return false;
-    const char *text = wave.kernel->places[wave.at].text;
+bool is_coherent(const char *text) {
     return strstr(text, " sc0") || strstr(text, " sc1") || strstr(text, " glc") || strstr(text, "scope:");
 }
 
@@ -84,37 +92,123 @@ int last_register(const char *text, int operand) {
 
 /* Whether a plain load is the first guess of a compare-and-swap loop, which is what the compiler makes of an atomic the
  * GPU has no instruction for: the swap comes next and compares with what was loaded. */
-bool is_first_guess(const KptWave &wave) {
-    const KptKernel &kernel = *wave.kernel;
-    if (wave.at + 1 >= kernel.place_count) return false;
-    const char *load = kernel.places[wave.at].text, *next = kernel.places[wave.at + 1].text;
+bool is_first_guess(const KptKernel &kernel, uint32_t at) {
+    if (at + 1 >= kernel.place_count) return false;
+    const char *load = kernel.places[at].text, *next = kernel.places[at + 1].text;
     if (!strstr(load, "_load_") || !strstr(next, "_atomic_cmpswap")) return false;
     return last_register(load, 0) >= 0 && last_register(load, 0) == last_register(next, 2);
 }
 
-std::string who(const Access &a, const char *did) {
-    return std::string(did) + " by block number " + std::to_string(a.group) + ", wave " + std::to_string(a.wave) +
-           ", lane " + std::to_string(a.lane);
+std::string who(const Moment &m, uint32_t lane, const char *did) {
+    return std::string(did) + " by block number " + std::to_string(m.group) + ", wave " + std::to_string(m.wave) +
+           ", lane " + std::to_string(lane);
 }
 
-/* `address` and `bytes` are the whole access; `byte` is one byte of it. */
-void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uint64_t address, uint32_t bytes,
-             uint32_t flags, bool &reported) {
-    bool writes = flags & (KPT_WRITE | KPT_ATOMIC), reads = flags & (KPT_READ | KPT_ATOMIC);
-    bool write_write = writes && conflict(h, byte.writer, now), read_write = writes && conflict(h, byte.reader, now);
-    bool write_read = reads && conflict(h, byte.writer, now);
-    if (write_read && byte.writer.atomic && !writes && is_first_guess(*wave)) write_read = false;
-    if ((write_write || read_write || write_read) && !reported) {
-        reported = true;
-        const Access &other = read_write && !write_write && !write_read ? byte.reader : byte.writer;
-        std::string text =
-            std::string(writes ? "written" : "read") + " while unordered with " +
-            who(other, &other == &byte.reader ? "a read" : "a write") +
-            (flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
-        report_kernel_fault(*wave, KPT_FAULT_RACE, now.lane, address, bytes, text.c_str());
+/* One access of a wave: lanes from `lane` on, each `bytes` wide, one behind the other from `address`. */
+struct Access {
+    KptWave *wave;
+    uint32_t lane;
+    uint64_t address;
+    uint32_t bytes, flags, place;
+    uint32_t moment;
+    uint32_t reported = ~0u; /* the lane that was, last: a lane's access is one report */
+};
+
+void report(const History &h, Access &access, uint32_t lane, uint32_t other, bool other_read) {
+    if (access.reported == lane) return;
+    access.reported = lane;
+    bool writes = access.flags & (KPT_WRITE | KPT_ATOMIC);
+    std::string text =
+        std::string(writes ? "written" : "read") + " while unordered with " +
+        who(h.moments[moment_of(other)], lane_of(other), other_read ? "a read" : "a write") +
+        (access.flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
+    report_kernel_fault(*access.wave, KPT_FAULT_RACE, int(lane),
+                        access.address + uint64_t(lane - access.lane) * access.bytes, access.bytes, text.c_str());
+}
+
+/* The usual case, done without a question for each cell: words that one moment wrote, if any did, and that a wave reads.
+ * False where it is another case; then nothing was noted. */
+bool read_in_one(const History &h, const Access &access, const uint32_t *writer, uint32_t *reader, uint32_t cells,
+                 uint32_t mine, uint32_t per_lane) {
+    uint32_t wrote = moment_of(writer[0]), other = 0;
+    for (uint32_t i = 1; i < cells; i++) other |= writer[i] ^ writer[0];
+    if (moment_of(other)) return false;
+    if (conflict(h, access.flags & KPT_IN_LDS, wrote, h.moments[access.moment])) return false;
+    if (per_lane == 1)
+        for (uint32_t i = 0; i < cells; i++) reader[i] = mine + i;
+    else
+        for (uint32_t i = 0; i < cells; i++) reader[i] = mine + i / per_lane;
+    return true;
+}
+
+/* Looks at the cells of the bytes from `start` of a shadow; `done` bytes of the access came before them. A cell mostly
+ * holds what the cell before it held, so the question of order is asked once for each of them. */
+void compare(const History &h, Access &access, Shadow &shadow, uint64_t start, uint64_t bytes, uint64_t done) {
+    const Moment now = h.moments[access.moment];
+    const bool in_lds = access.flags & KPT_IN_LDS;
+    const bool writes = access.flags & (KPT_WRITE | KPT_ATOMIC), reads = access.flags & (KPT_READ | KPT_ATOMIC);
+    const uint32_t step = shadow.step();
+    uint32_t *writer = shadow.writers() + start / step, *reader = shadow.readers() + start / step;
+    uint32_t safe_writer = NOBODY, safe_reader = NOBODY, lane = access.lane + uint32_t(done / access.bytes);
+    uint32_t mine = access.moment << LANE_BITS | lane, left = access.bytes - uint32_t(done % access.bytes);
+    if (!writes && left == access.bytes &&
+        read_in_one(h, access, writer, reader, uint32_t(bytes / step), mine, access.bytes / step))
+        return;
+    for (uint64_t i = 0; i < bytes / step; i++) {
+        uint32_t wrote = moment_of(writer[i]), read = moment_of(reader[i]);
+        if (wrote != safe_writer || (writes && read != safe_reader)) {
+            bool after_write = conflict(h, in_lds, wrote, now);
+            bool after_read = writes && conflict(h, in_lds, read, now);
+            if (after_write && !writes && h.moments[wrote].atomic && access.place & FIRST_GUESS) after_write = false;
+            if (after_write || after_read) report(h, access, lane, after_write ? writer[i] : reader[i], !after_write);
+            if (!after_write) safe_writer = wrote;
+            if (!after_read) safe_reader = read;
+        }
+        if (writes) writer[i] = mine;
+        if (reads) reader[i] = mine;
+        left -= step;
+        if (left == 0) {
+            lane++;
+            mine++;
+            left = access.bytes;
+        }
     }
-    if (writes) byte.writer = now;
-    if (reads) byte.reader = now;
+}
+
+const uint8_t *places_of(History &h, const KptKernel &kernel) {
+    if (h.kernel != &kernel) {
+        h.kernel = &kernel;
+        h.places.assign(kernel.place_count + 1, 0);
+        for (uint32_t at = 0; at < kernel.place_count; at++)
+            h.places[at] = uint8_t((is_coherent(kernel.places[at].text) ? COHERENT : 0) |
+                                   (is_first_guess(kernel, at) ? FIRST_GUESS : 0));
+    }
+    return h.places.data();
+}
+
+/* The number of what a wave does now; the same one until something orders it. */
+uint32_t current_moment(History &h, WaveSlot &slot, bool atomic) {
+    uint32_t &known = slot.race_moment[atomic];
+    const Group &group = *slot.group;
+    if (known && known < h.moments.size()) {
+        const Moment &m = h.moments[known];
+        if (m.group == uint32_t(group.block) && m.epoch == group.epoch && m.stamp == h.atomics &&
+            m.wave == slot.wave.wave_in_group && m.atomic == atomic)
+            return known;
+    }
+    if (h.moments.size() == MOST_MOMENTS) {
+        say("races: the history of a launch is full; what came before is forgotten");
+        h.forget();
+    }
+    Moment m;
+    m.group = uint32_t(group.block);
+    m.epoch = group.epoch;
+    m.stamp = h.atomics;
+    m.wave = uint16_t(slot.wave.wave_in_group);
+    m.atomic = atomic;
+    known = uint32_t(h.moments.size());
+    h.moments.push_back(m);
+    return known;
 }
 
 } // namespace
@@ -122,50 +216,57 @@ void compare(KptWave *wave, const History *h, Byte &byte, const Access &now, uin
 void races_group_started(Group &group) {
     History &h = history();
     if (this_worker && h.launch != this_worker->launch->number) {
-        h.pages.clear();
+        h.forget();
         h.last_atomic.clear();
         h.atomics = h.grid_barrier = 0;
+        h.last_atomic_wave = nullptr;
         h.launch = this_worker->launch->number;
     }
-    delete static_cast<LdsHistory *>(group.lds_history);
-    auto *lds = new LdsHistory;
-    lds->bytes.resize(this_worker->launch->lds_bytes);
-    group.lds_history = lds;
+    delete static_cast<Shadow *>(group.lds_history);
+    group.lds_history = new Shadow(this_worker->launch->lds_bytes);
 }
 
 void races_grid_barrier() { history().grid_barrier = ++history().atomics; }
 
 void races_group_ended(Group &group) {
-    delete static_cast<LdsHistory *>(group.lds_history);
+    delete static_cast<Shadow *>(group.lds_history);
     group.lds_history = nullptr;
 }
 
-void check_races(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags) {
+void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
+                 bool counts) {
     auto &slot = *static_cast<WaveSlot *>(wave->owner);
     Group &group = *slot.group;
     History &h = history();
-    Access now;
-    now.group = uint32_t(group.block);
-    now.epoch = group.epoch;
-    now.stamp = h.atomics;
-    now.wave = uint16_t(wave->wave_in_group);
-    now.lane = uint8_t(lane);
-    now.atomic = (flags & KPT_ATOMIC) || is_coherent(*wave);
-    bool reported = false;
+    uint32_t place = wave->at < wave->kernel->place_count ? places_of(h, *wave->kernel)[wave->at] : 0;
+    bool atomic = (flags & KPT_ATOMIC) || (place & COHERENT);
+    bool goes_on = atomic && h.last_atomic_wave == wave && h.last_atomic_at == wave->at;
+    if (!atomic) h.last_atomic_wave = nullptr;
+    uint32_t moment = goes_on && slot.race_moment[1] ? slot.race_moment[1] : current_moment(h, slot, atomic);
+    Access access{wave, lane, address, bytes, flags, place, moment};
+    uint64_t size = uint64_t(lanes) * bytes;
     if (flags & KPT_IN_LDS) {
-        auto *lds = static_cast<LdsHistory *>(group.lds_history);
-        for (uint64_t i = address; lds && i < address + bytes && i < lds->bytes.size(); i++)
-            compare(wave, nullptr, lds->bytes[i], now, address, bytes, flags, reported);
+        auto *lds = static_cast<Shadow *>(group.lds_history);
+        if (!lds || address >= lds->bytes()) return;
+        if (size > lds->bytes() - address) size = lds->bytes() - address;
+        lds->fit(address, size | bytes);
+        compare(h, access, *lds, address, size, 0);
         return;
     }
-    if (now.atomic) h.last_atomic[now.group] = ++h.atomics;
-    Allocation *memory = find(address);
-    if (!memory || memory->kind == Kind::internal || memory->kind == Kind::image)
-        return; /* the runtime's own protocol */
-    for (uint64_t i = address; i < address + bytes; i++) {
-        auto &page = h.pages[i / SHADOW_PAGE];
-        if (!page) page = std::make_unique<Byte[]>(SHADOW_PAGE);
-        compare(wave, &h, page[i % SHADOW_PAGE], now, address, bytes, flags, reported);
+    if (atomic) {
+        if (!goes_on) ++h.atomics;
+        h.last_atomic[uint32_t(group.block)] = h.atomics;
+        h.last_atomic_wave = wave;
+        h.last_atomic_at = wave->at;
+    }
+    if (!counts) return; /* the runtime's own protocol */
+    for (uint64_t done = 0; done < size;) {
+        uint64_t at = address + done, offset = at % SHADOW_PAGE;
+        uint64_t here = size - done < SHADOW_PAGE - offset ? size - done : SHADOW_PAGE - offset;
+        Shadow &page = h.page(at / SHADOW_PAGE);
+        page.fit(offset, here | bytes);
+        compare(h, access, page, offset, here, done);
+        done += here;
     }
 }
 

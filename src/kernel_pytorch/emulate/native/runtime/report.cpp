@@ -19,7 +19,7 @@ namespace kpt {
 namespace {
 
 const uint64_t DIGESTED_BYTES = 1ull << 30;
-const unsigned SHOWN_PER_PLACE = 3, SHOWN_IN_ALL = 50;
+const unsigned SHOWN_PER_PLACE = 3, SHOWN_IN_ALL = 50, WRITTEN_IN_ALL = 10000;
 
 std::atomic<uint64_t> launches{0}, faults{0};
 std::atomic<double> kernel_seconds{0};
@@ -97,6 +97,7 @@ void finish() {
     if (!reporting() || ended.exchange(true)) return;
     each_allocation(buffers_at_exit);
     places_at_exit();
+    report_fidelity();
     char seconds[32];
     snprintf(seconds, sizeof seconds, "%.6f", kernel_seconds.load());
     report_line("{\"event\":\"end\"" + member("launches", launches) + ",\"kernels_seconds\":" + seconds +
@@ -127,17 +128,18 @@ void report_buffer(const Allocation &a, const char *when) {
                 member("digest", hex(hash).substr(2)) + member("when", when) + "}");
 }
 
-void report_launch(const std::string &kernel, dim3 grid, dim3 block, uint32_t lds, double seconds, uint64_t stream,
-                   const KptCounters *c) {
+void report_launch(const std::string &kernel, dim3 grid, dim3 block, uint32_t lds, double seconds, double cpu,
+                   uint64_t stream, const KptCounters *c) {
     launches++;
     double before = kernel_seconds.load();
     while (!kernel_seconds.compare_exchange_weak(before, before + seconds)) {}
     if (!reporting()) return;
-    char time[32];
+    char time[32], busy[32];
     snprintf(time, sizeof time, "%.9f", seconds);
+    snprintf(busy, sizeof busy, "%.9f", cpu);
     std::string line = "{\"event\":\"launch\"" + member("kernel", kernel) + triple("grid", grid.x, grid.y, grid.z) +
                        triple("block", block.x, block.y, block.z) + member("lds", lds) + ",\"seconds\":" + time +
-                       member("stream", stream);
+                       ",\"cpu_seconds\":" + busy + member("stream", stream);
     if (c) {
         line += ",\"counters\":{\"vector_alu\":" + std::to_string(c->vector_alu);
         line += member("scalar_alu", c->scalar_alu) + member("vector_memory", c->vector_memory) +
@@ -165,11 +167,11 @@ void report_places(const KptKernel &kernel, const uint64_t *counts) {
 void report_fault(const Fault &f) {
     static std::mutex mutex;
     static std::map<std::string, unsigned> seen;
-    static unsigned shown = 0;
+    static unsigned shown = 0, written = 0;
     std::lock_guard<std::mutex> lock(mutex);
     faults++;
     std::string place = f.kind + f.kernel + f.instruction + f.file + std::to_string(f.line);
-    if (++seen[place] > SHOWN_PER_PLACE || ++shown > SHOWN_IN_ALL) {
+    if (++seen[place] > SHOWN_PER_PLACE || ++written > WRITTEN_IN_ALL) {
         if (seen[place] == SHOWN_PER_PLACE + 1 && !config().quiet_faults)
             say("more faults of this kind at this place are not shown");
         return;
@@ -181,10 +183,10 @@ void report_fault(const Fault &f) {
     if (f.address) line += member("address", hex(f.address));
     line += member("bytes", f.bytes) + member("detail", f.detail) + member("hardware", f.hardware) + "}";
     report_line(line);
-    if (config().quiet_faults && reporting()) return;
+    if ((config().quiet_faults && reporting()) || ++shown > SHOWN_IN_ALL) return;
     std::string text = "fault: " + f.kind;
     if (!f.kernel.empty()) text += "\n  kernel      " + f.kernel;
-    if (!f.kernel.empty()) {
+    if (!f.kernel.empty() && !f.between_streams()) {
         text += "\n  where       block (" + std::to_string(f.group[0]) + ", " + std::to_string(f.group[1]) + ", " +
                 std::to_string(f.group[2]) + "), wave " + std::to_string(f.wave);
         if (f.lane >= 0) text += ", lane " + std::to_string(f.lane);

@@ -139,6 +139,7 @@ void start_group(Worker &worker, Group &group, uint64_t block) {
     group.id[2] = uint32_t(block / grid.x / grid.y);
     group.live = launch.waves;
     group.epoch = 0;
+    group.lds_loads.clear();
     group.waves.resize(launch.waves);
     for (WaveSlot &slot : group.waves) slot.state = WaveState::fresh;
     size_t need = launch.lds_bytes + 128;

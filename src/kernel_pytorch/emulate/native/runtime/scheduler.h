@@ -26,7 +26,17 @@ struct WaveSlot {
     int64_t budget = 0; /* back edges it may take until it yields */
     uint64_t gws_epoch = 0;
     WaveState state = WaveState::fresh;
-    bool slept = false; /* s_sleep or a message since it was last resumed */
+    uint32_t race_moment[2] = {0, 0}; /* the race detector's: of plain and of atomic accesses */
+    bool slept = false;               /* s_sleep or a message since it was last resumed */
+};
+
+/* Bytes of LDS that a wave loads straight from memory, and between which barriers it does. */
+struct LdsLoad {
+    uint64_t first, end; /* bytes of LDS */
+    uint64_t number;     /* how many vector memory accesses the wave had made with it */
+    uint32_t wave, place;
+    uint32_t begun;        /* barriers the group had passed */
+    uint32_t waited = ~0u; /* the same, when the wave waited for it; ~0: not yet */
 };
 
 struct Group {
@@ -38,6 +48,7 @@ struct Group {
     uint8_t *lds = nullptr;
     std::vector<uint8_t> lds_memory;
     std::vector<uint8_t> lds_written; /* one for each byte of LDS, while memory is checked */
+    std::vector<LdsLoad> lds_loads;   /* in kernels whose waits are looked at */
     void *lds_history = nullptr;      /* the race detector's */
 };
 

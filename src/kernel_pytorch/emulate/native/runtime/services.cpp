@@ -6,6 +6,7 @@
 #include "errors.h"
 #include "hostcall.h"
 #include "scheduler.h"
+#include "stream_order.h"
 
 namespace kpt {
 namespace {
@@ -24,6 +25,7 @@ bool is_fatal(KptFaultKind kind) {
     case KPT_FAULT_UNWRITTEN:
     case KPT_FAULT_INACTIVE_LANE:
     case KPT_FAULT_RACE:
+    case KPT_FAULT_WAIT:
     case KPT_FAULT_BARRIER: return false;
     case KPT_FAULT_MISALIGNED: return false;
     default: return true;
@@ -39,11 +41,24 @@ void on_fault(KptWave *wave, KptFaultKind kind, uint32_t lane, uint64_t address,
 }
 
 void on_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, uint32_t flags) {
+    bool counts = true;
     if (flags & KPT_IN_LDS)
         check_lds(wave, lane, address, bytes, flags);
     else
-        check_access(wave, lane, address, bytes, flags);
-    if (config().races) check_races(wave, lane, address, bytes, flags);
+        counts = check_access(wave, lane, address, bytes, flags);
+    if (config().races) check_races(wave, lane, 1, address, bytes, flags, counts);
+    if (config().races && counts && !(flags & KPT_IN_LDS)) launch_touches(address, bytes, flags);
+}
+
+int on_run(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags) {
+    bool counts = true;
+    uint64_t all = uint64_t(lanes) * bytes;
+    bool good =
+        flags & KPT_IN_LDS ? check_lds_run(wave, address, all, flags) : check_access_run(address, all, flags, counts);
+    if (!good) return 0;
+    if (config().races) check_races(wave, lane, lanes, address, bytes, flags, counts);
+    if (config().races && counts && !(flags & KPT_IN_LDS)) launch_touches(address, all, flags);
+    return 1;
 }
 
 void on_message(KptWave *wave, uint32_t message, uint32_t payload) {
@@ -75,7 +90,7 @@ uint64_t on_clock(KptWave *, int realtime) {
 
 void on_sleep(KptWave *wave, uint32_t) { static_cast<WaveSlot *>(wave->owner)->slept = true; }
 
-const KptServices table = {on_fault, on_access, on_message, on_clock, on_sleep};
+const KptServices table = {on_fault, on_access, on_message, on_clock, on_sleep, on_run, lds_used, vector_wait};
 
 } // namespace
 

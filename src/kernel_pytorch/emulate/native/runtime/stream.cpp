@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "config.h"
 #include "errors.h"
 #include "graph.h"
 #include "memory.h"
@@ -22,6 +23,7 @@ ihipStream_t *make(int device, unsigned flags, int priority) {
     stream->id = ++stream_count;
     stream->device = device;
     stream->flags = flags;
+    stream->blocking = !(flags & 1);
     stream->priority = priority;
     return stream;
 }
@@ -50,7 +52,11 @@ KnownStreams &known_streams() {
 ihipStream_t *resolve(hipStream_t handle) {
     if (!handle || handle == reinterpret_cast<hipStream_t>(1)) return default_stream();
     if (handle == reinterpret_cast<hipStream_t>(2)) {
-        static thread_local ihipStream_t *own = make(self().device, 1, 0);
+        static thread_local ihipStream_t *own = [] {
+            ihipStream_t *made = make(self().device, 1, 0);
+            made->blocking = true;
+            return made;
+        }();
         return own;
     }
     if (handle == default_stream()) return handle;
@@ -68,7 +74,10 @@ hipError_t submit(hipStream_t handle, Operation &&operation) {
     ihipStream_t *stream = resolve(handle);
     if (!stream) return hipErrorInvalidHandle;
     operation.launch.stream = stream->id;
-    if (!stream->capture) return execute(operation);
+    if (!stream->capture) {
+        WorkOfStream work(stream, self().device, "a copy");
+        return execute(operation);
+    }
     if (stream->capture->status == hipStreamCaptureStatusInvalidated) return hipErrorStreamCaptureInvalidated;
     hipGraphNode *node = add_node(stream->capture->graph, stream->tips, std::move(operation));
     stream->tips = {node};
@@ -78,8 +87,8 @@ hipError_t submit(hipStream_t handle, Operation &&operation) {
 hipError_t execute(const Operation &o) {
     switch (o.type) {
     case hipGraphNodeTypeKernel: return execute_launch(o.launch);
-    case hipGraphNodeTypeMemcpy: return run_copy(o.copy);
-    case hipGraphNodeTypeMemset: return run_set(o.set);
+    case hipGraphNodeTypeMemcpy: touches_of_copy(o.copy); return run_copy(o.copy);
+    case hipGraphNodeTypeMemset: touches_of_set(o.set); return run_set(o.set);
     case hipGraphNodeTypeHost:
         if (o.callback)
             o.callback(o.callback_stream, stuck(), o.host.userData);
@@ -137,7 +146,9 @@ KPT_API hipError_t hipStreamSynchronize(hipStream_t handle) {
     KPT_ENTER();
     ihipStream_t *stream = resolve(handle);
     if (!stream) return done(hipErrorInvalidHandle);
-    return done(not_while_capturing(stream));
+    hipError_t error = not_while_capturing(stream);
+    if (error == hipSuccess) host_waits_for(stream, self().device);
+    return done(error);
 }
 
 KPT_API hipError_t hipStreamQuery(hipStream_t handle) { return hipStreamSynchronize(handle); }
@@ -186,6 +197,13 @@ KPT_API hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
     return done(hipSuccess);
 }
 
+/* A function of the host that a stream has called can tell the rest of the program so, in ways that are not seen here. */
+static hipError_t told(hipStream_t handle, hipError_t error) {
+    ihipStream_t *stream = resolve(handle);
+    if (stream && !stream->capture) host_waits_for(stream, self().device);
+    return error;
+}
+
 KPT_API hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t callback, void *data, unsigned flags) {
     KPT_ENTER();
     if (!callback || flags) return done(hipErrorInvalidValue);
@@ -194,7 +212,7 @@ KPT_API hipError_t hipStreamAddCallback(hipStream_t stream, hipStreamCallback_t 
     operation.callback = callback;
     operation.callback_stream = stream;
     operation.host.userData = data;
-    return done(submit(stream, std::move(operation)));
+    return done(told(stream, submit(stream, std::move(operation))));
 }
 
 KPT_API hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *data) {
@@ -203,7 +221,7 @@ KPT_API hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, v
     Operation operation;
     operation.type = hipGraphNodeTypeHost;
     operation.host = {function, data};
-    return done(submit(stream, std::move(operation)));
+    return done(told(stream, submit(stream, std::move(operation))));
 }
 
 KPT_API hipError_t hipStreamAttachMemAsync(hipStream_t stream, void *, size_t, unsigned) {
@@ -215,6 +233,8 @@ template <class T>
 static hipError_t wait_value(hipStream_t stream, void *address, T value, unsigned flags, T mask) {
     KPT_ENTER();
     if (!address || flags > 3 || !resolve(stream)) return done(hipErrorInvalidValue);
+    /* Who wrote the value is not known: any work may be what is waited for. */
+    for (int device = 0; device < config().devices; device++) host_waits_for_device(device);
     /* All work submitted before is done, so the value is there now or no stream will ever write it. */
     T now = *static_cast<volatile T *>(address) & mask;
     bool holds = flags == 0   ? now >= value

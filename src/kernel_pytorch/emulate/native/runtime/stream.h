@@ -9,6 +9,7 @@
 
 #include "hip_abi.h"
 #include "operation.h"
+#include "stream_order.h"
 
 namespace kpt {
 
@@ -31,6 +32,7 @@ struct ihipStream_t {
     int device = 0;
     unsigned flags = 0;
     int priority = 0;
+    bool blocking = true; /* waits for the default stream's work, and the other way round */
     kpt::Capture *capture = nullptr;
     std::vector<hipGraphNode *> tips; /* what the next captured operation depends on */
 };
@@ -43,6 +45,7 @@ struct ihipEvent_t {
     double time = 0;
     kpt::Capture *capture = nullptr; /* recorded in this capture, not yet run */
     std::vector<hipGraphNode *> tips;
+    kpt::Clock clock; /* what was done when it was recorded */
 };
 
 namespace kpt {

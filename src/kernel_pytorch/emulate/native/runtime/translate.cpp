@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -20,8 +21,16 @@ namespace {
 
 std::string build_word() {
     const Config &c = config();
-    if (c.checked && c.counted) return "checked-counted";
-    return c.checked ? "checked" : c.counted ? "counted" : "plain";
+    std::string word;
+    auto add = [&word](bool on, const char *name) {
+        if (on) word += (word.empty() ? "" : "-") + std::string(name);
+    };
+    add(c.checked, "checked");
+    add(c.counted, "counted");
+    add(c.debug, "debug");
+    add(c.quick, "quick");
+    add(c.waits, "waits");
+    return word.empty() ? "plain" : word;
 }
 
 bool exists(const std::string &path) {
@@ -61,6 +70,15 @@ bool make(const ihipModule_t &module, const std::string &path, const std::string
     return good;
 }
 
+/* A path of an open file that no earlier call returned: dlopen takes a library that was loaded under the same name for the
+ * same one, and the numbers of files are used again. A dot in a path means nothing, so dots can count. */
+std::string path_of_its_own(int file) {
+    static std::atomic<uint64_t> calls{0};
+    std::string path = "/proc/self";
+    for (uint64_t left = ++calls; left; left >>= 1) path += left & 1 ? "/." : "/";
+    return path + "/fd/" + std::to_string(file);
+}
+
 /* A second copy of a library that is loaded already: each image needs a translation of its own. */
 void *load_copy(const std::string &path) {
     int from = open(path.c_str(), O_RDONLY | O_CLOEXEC), to = memfd_create("kpt-module", 0);
@@ -72,7 +90,7 @@ void *load_copy(const std::string &path) {
     if (from >= 0) close(from);
     void *library = nullptr;
     if (to >= 0) {
-        library = dlopen(("/proc/self/fd/" + std::to_string(to)).c_str(), RTLD_NOW | RTLD_LOCAL);
+        library = dlopen(path_of_its_own(to).c_str(), RTLD_NOW | RTLD_LOCAL);
         close(to);
     }
     return library;

@@ -3,6 +3,8 @@
 #include "../common/stream.h"
 #include "generator.h"
 
+#include <sys/mman.h>
+
 using namespace kpt;
 
 #ifdef KPT_HIPRAND
@@ -168,9 +170,41 @@ private:
     std::vector<double> cumulative_;
 };
 
+// The direction numbers of the dimensions that the table has, dimension by dimension. A page that cannot be read follows:
+// the library has 20,000 dimensions, and one of those must not be read as anything.
+template <class Word, int Bits> const Word *direction_vectors() {
+    using Vector = std::array<Word, Bits>;
+    static const Word *const made = [] {
+        constexpr size_t page = 4096, bytes = sobol_dimensions * sizeof(Vector),
+                         whole = (bytes + page - 1) / page * page;
+        void *place = mmap(nullptr, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (place == MAP_FAILED) return static_cast<Word *>(nullptr);
+        mprotect(static_cast<char *>(place) + whole, page, PROT_NONE);
+        auto *vectors = reinterpret_cast<Vector *>(static_cast<char *>(place) + whole - bytes);
+        for (unsigned d = 0; d < sobol_dimensions; ++d) sobol_directions(d, &vectors[d]);
+        return vectors->data();
+    }();
+    return made;
+}
+
+template <class Word, int Bits> int give_directions(const void **vectors, int set, int wanted) {
+    if (!vectors) return OutOfRange;
+    if (set == wanted + 1) return unsupported("get direction vectors", "scrambled vectors", not_implemented);
+    if (set != wanted) return OutOfRange;
+    *vectors = direction_vectors<Word, Bits>();
+    return *vectors ? int(Success) : launch_failure;
+}
+
 } // namespace
 
 extern "C" {
+
+int KPT_NAME(GetDirectionVectors32, get_direction_vectors32)(const void **vectors, int set) {
+    return give_directions<uint32_t, 32>(vectors, set, 101);
+}
+int KPT_NAME(GetDirectionVectors64, get_direction_vectors64)(const void **vectors, int set) {
+    return give_directions<uint64_t, 64>(vectors, set, 103);
+}
 
 int KPT_NAME(CreateGenerator, create_generator)(void **generator, int type) { return create(generator, type); }
 int KPT_NAME(CreateGeneratorHost, create_generator_host)(void **generator, int type) { return create(generator, type); }

@@ -155,7 +155,7 @@ std::vector<Mrg32k3a> mrg_engines(uint64_t seed, size_t count, uint64_t offset, 
                   [](Mrg32k3a &e) { apply(jump1, e.g1, m1), apply(jump2, e.g2, m2); });
 }
 
-bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions) {
+template <class Word, int Bits> static bool directions_of(unsigned dimension, std::array<Word, Bits> *directions) {
     // Joe and Kuo's set D6: degree, coefficients of the primitive polynomial, initial direction numbers.
     struct Row {
         int degree;
@@ -185,14 +185,15 @@ bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions) 
     };
     auto &v = *directions;
     if (dimension == 0) {
-        for (int i = 0; i < 32; ++i) v[i] = 1u << (31 - i);
+        for (int i = 0; i < Bits; ++i) v[i] = Word(1) << (Bits - 1 - i);
         return true;
     }
-    if (dimension > sizeof(rows) / sizeof(rows[0])) return false;
+    static_assert(sizeof(rows) / sizeof(rows[0]) + 1 == sobol_dimensions);
+    if (dimension >= sobol_dimensions) return false;
     const Row &row = rows[dimension - 1];
-    for (int i = 0; i < 32; ++i) {
+    for (int i = 0; i < Bits; ++i) {
         if (i < row.degree) {
-            v[i] = row.initial[i] << (31 - i);
+            v[i] = Word(row.initial[i]) << (Bits - 1 - i);
             continue;
         }
         v[i] = v[i - row.degree] ^ (v[i - row.degree] >> row.degree);
@@ -200,6 +201,13 @@ bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions) 
             if ((row.coefficients >> (row.degree - 1 - k)) & 1) v[i] ^= v[i - k];
     }
     return true;
+}
+
+bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions) {
+    return directions_of<uint32_t, 32>(dimension, directions);
+}
+bool sobol_directions(unsigned dimension, std::array<uint64_t, 64> *directions) {
+    return directions_of<uint64_t, 64>(dimension, directions);
 }
 
 uint32_t sobol_at(const std::array<uint32_t, 32> &directions, uint64_t index) {

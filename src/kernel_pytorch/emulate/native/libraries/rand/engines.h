@@ -43,7 +43,9 @@ std::vector<Xorwow> xorwow_engines(uint64_t seed, size_t count, uint64_t offset,
 std::vector<Mrg32k3a> mrg_engines(uint64_t seed, size_t count, uint64_t offset, size_t start);
 
 // Sobol numbers with Joe and Kuo's direction numbers; false when the dimension is past the table.
+constexpr unsigned sobol_dimensions = 21;
 bool sobol_directions(unsigned dimension, std::array<uint32_t, 32> *directions);
+bool sobol_directions(unsigned dimension, std::array<uint64_t, 64> *directions);
 uint32_t sobol_at(const std::array<uint32_t, 32> &directions, uint64_t index);
 
 } // namespace kpt

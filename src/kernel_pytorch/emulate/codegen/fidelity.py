@@ -1,0 +1,25 @@
+"""How near an instruction's result is to the hardware's, by its mnemonic."""
+
+from __future__ import annotations
+
+import re
+
+#: What a report says of each kind but the exact ones.
+KINDS = {
+    "rounded": "correctly rounded here, up to one unit in the last place off on hardware",
+    "coarse": "correctly rounded here, good to about 2^-23 on hardware (a start for Newton's method)",
+    "summed": "sums of products whose inner rounding AMD does not publish: the last places may differ",
+}
+_FUNCTIONS = "rcp|rcp_iflag|rsq|sqrt|exp|exp_legacy|log|log_legacy|sin|cos|tanh"
+_ROUNDED = re.compile(rf"v_(s_)?({_FUNCTIONS})_(f16|bf16|f32)\Z")
+_COARSE = re.compile(r"v_(rcp|rsq|sqrt)_f64\Z")
+_SUMMED = re.compile(r"v_(mfma|smfmac|wmma|swmmac|dot\d+c?)_(scale_)?(f|bf16_)\w+\Z|v_dot\d+\w*_f32_\w+\Z")
+
+
+def fidelity(mnemonic: str) -> str:
+    """ "exact", or one of KINDS."""
+    if _ROUNDED.match(mnemonic):
+        return "rounded"
+    if _COARSE.match(mnemonic):
+        return "coarse"
+    return "summed" if _SUMMED.match(mnemonic) else "exact"

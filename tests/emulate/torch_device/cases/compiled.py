@@ -1,0 +1,13 @@
+"""torch.compile: Inductor's kernels for the emulated GPU, forward and backward."""
+
+import torch
+
+
+def test_a_compiled_model_gives_what_eager_gives():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.GELU(), torch.nn.LayerNorm(64)).cuda()
+    x = torch.randn(8, 32, device="cuda")
+    wanted = torch.autograd.grad(model(x).square().sum(), tuple(model.parameters()))
+    found = torch.autograd.grad(torch.compile(model)(x).square().sum(), tuple(model.parameters()))
+    for mine, theirs in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)

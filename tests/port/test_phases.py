@@ -87,8 +87,20 @@ __global__ void k(float* d, unsigned a, unsigned b) {
   asm("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%4}, {%5}, {%0,%1,%2,%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a), "r"(b));
   asm volatile("wgmma.fence.sync.aligned;");
+  asm volatile("wgmma.commit_group.sync.aligned;");
+}
+#define NOBODY_USES_IT() asm volatile("cp.async.bulk.commit_group;")
+"""
+    )
+    (tmp_path / "double.cu").write_text(
+        """#include <mma.h>
+__global__ void k() {
+  namespace w = nvcuda::wmma;
+  w::fragment<w::accumulator, 8, 8, 4, double> x;
+  w::mma_sync(x, y, z, x);
+  mma::mma_sync(x, y, z, x);
 }
 """
     )
     reason = next(phase.reason for phase in scan(tmp_path).phases if phase.number == 3)
-    assert "tensor cores: 2 places moved by kpt, 1 in a slower form, 1 for a person" in reason
+    assert "tensor cores: 2 places moved by kpt, 2 in a slower form, 2 for a person" in reason

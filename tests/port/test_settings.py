@@ -72,7 +72,7 @@ def test_a_single_file_takes_the_nearest_table_above_it(tmp_path: Path) -> None:
         ('selct = ["KP6"]', "has no key 'selct'; did you mean select?"),
         ("zzz = 1", "known keys: select, ignore"),
         ('select = "KP6"', "a list of strings"),
-        ('ignore = ["E501"]', "'E501' is no code"),
+        ('ignore = ["E501"]', "'E501' is not a code"),
         ('layout = "twin"', "one of auto, copy"),
         ("unsafe = 1", "true or false"),
         ('targets = ["gfx9999"]', "unknown target"),

@@ -257,7 +257,7 @@ def test_the_rocm_side_runs_with_none_of_nvidias_libraries(trees: Path, unported
     ("fakes", "tier"),
     [
         ("aiter flash_attn", "aiter"),
-        ("flash_attn", "flash_attn"),
+        pytest.param("flash_attn", "flash_attn", marks=pytest.mark.slow),
         ("broken_aiter flash_attn", "flash_attn"),
         ("broken_aiter", "sdpa"),
     ],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
@@ -68,6 +70,7 @@ def discover(root: Path) -> Project:
     skipped: dict[str, str] = {}
     unread: dict[str, str] = {}
     listed = sorted(list_files(root).names)
+    remembered = cache(is_inside)  # a project has many files in few folders
     for name in listed:
         path = Path(name)
         if is_third_party(path):
@@ -78,7 +81,7 @@ def discover(root: Path) -> Project:
         if name.endswith(UNFINISHED):
             skipped[name] = "left by a kpt that was cut off while it wrote: remove it"
             continue
-        reason = _reason_not_to_read(full, name, root)
+        reason = _reason_not_to_read(full, name, root, remembered)
         if reason:
             (skipped if by_name == "other" else unread)[name] = reason
             continue
@@ -99,14 +102,18 @@ def discover(root: Path) -> Project:
     )
 
 
-def _reason_not_to_read(path: Path, name: str, root: Path) -> str:
+def _reason_not_to_read(path: Path, name: str, root: Path, is_inside: Callable[[Path, Path], bool] = is_inside) -> str:
     """Why a file of the project is not looked at; empty where it is, and where there is nothing to look at."""
     if has_controls(name):
         return "its name holds control characters"
-    if not path.is_symlink() and (path.is_dir() or not path.exists()):
+    try:
+        mode = os.lstat(path).st_mode
+    except (OSError, ValueError):
         return ""
-    reason = why_refused(path, root, MAX_BYTES)
-    if path.is_dir() and is_inside(path, root):
+    if stat.S_ISDIR(mode):
+        return ""
+    reason = why_refused(path, root, MAX_BYTES, is_inside)
+    if stat.S_ISLNK(mode) and path.is_dir() and is_inside(path, root):
         return ""
     if not reason and not os.access(path, os.R_OK):
         return "cannot be read (Permission denied)"
@@ -145,7 +152,8 @@ def list_files(root: Path) -> Listing:
         not_entered += [(here / name).relative_to(root).as_posix() for name in made]
         folders[:] = [name for name in folders if name not in made]
         files += [name for name in folders if (here / name).is_symlink()]  # not entered, but the project's
-        names += [(here / name).relative_to(root).as_posix() for name in files]
+        below = here.relative_to(root).as_posix()
+        names += files if below == "." else [f"{below}/{name}" for name in files]
     return Listing(tuple(names), tuple(not_entered))
 
 

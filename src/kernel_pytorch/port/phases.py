@@ -10,7 +10,7 @@ from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import Project
-from kernel_pytorch.port.tensor_cores import WMMA_PRODUCT, tensor_cores
+from kernel_pytorch.port.tensor_cores import WmmaProducts, tensor_cores, wmma_products
 
 TITLES = {
     1: "ROCm detection and flags",
@@ -72,19 +72,20 @@ class _Uses:
     libraries: tuple[str, ...]
     compiles: int
     captures: int
-    wmma_products: int
+    products: WmmaProducts
 
 
 def _uses(project: Project) -> _Uses:
     found: set[str] = set()
-    compiles = captures = products = 0
+    compiles = captures = 0
+    products = WmmaProducts()
     for path in project.of("python", "cuda", "c++"):
         data = read_if_there(project.root / path, project.root) or b""
         if path.endswith(".py"):
             compiles += b"torch" in data and _COMPILE.search(data) is not None
         else:
             found.update((one or other).decode() for one, other in _USE.findall(data))
-            products += len(WMMA_PRODUCT.findall(data)) if b"wmma" in data else 0
+            products += wmma_products(data)
         captures += _CAPTURE.search(data) is not None
     return _Uses(tuple(word for word in _LIBRARIES if word in found), compiles, captures, products)
 
@@ -103,7 +104,7 @@ def phases(project: Project, findings: Sequence[Finding]) -> tuple[Phase, ...]:
     uses = _uses(project)
     tuned = sum("TORCHINDUCTOR" in finding.message for finding in findings if finding.code == "KP447")
     warps = f"code that depends on the width of a warp: {counted(in_range[3], 'place')}"
-    described = tensor_cores(findings, uses.wmma_products).described
+    described = tensor_cores(findings, uses.products).described
     tiles = [described] if described else []
     answers = {
         1: (

@@ -121,7 +121,7 @@ def checked_codes(values: Sequence[str], where: str) -> tuple[str, ...]:
     codes = tuple(value.strip().upper() for value in values)
     for code in codes:
         if not _CODE.fullmatch(code):
-            raise UsageError(f"{where}: {code!r} is no code; write KP601, KP6 for all of KP6xx, or U101")
+            raise UsageError(f"{where}: {code!r} is not a code; write KP601, KP6 for all of KP6xx, or U101")
     return codes
 
 

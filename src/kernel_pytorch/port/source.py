@@ -7,31 +7,32 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePath
+from itertools import accumulate
+from pathlib import Path
 
 CUDA_SUFFIXES = frozenset({".cu", ".cuh"})
 C_SUFFIXES = frozenset({
     ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++", ".inl", ".ipp", ".tpp", ".tcc", ".inc",
     ".hip", ".cui", ".impl",
 })  # fmt: skip
-# What says that a C or C++ file holds CUDA: these anywhere, or one of the patterns. A pattern begins with plain letters
-# and looks behind after them, so that Python searches for the letters first.
+# What says that a C or C++ file holds CUDA: these anywhere, or one of the patterns. Each pattern stands beside texts
+# one of which it needs, and looks behind after plain letters: Python finds those fast.
 _CUDA_PARTS = (
     b"<<<", b"__global", b"__device", b"__shared", b"__constant", b"__launch_bounds", b"__shfl", b"__ballot",
     b"__syncthreads",
 )  # fmt: skip
-_CUDA_WORDS = (
-    b"cublas", b"cufft", b"curand", b"cusparse", b"cusolver", b"cudnn", b"nvrtc", b"cub::", b"thrust::", b"CUDA_",
-)  # fmt: skip
 _CUDA_PATTERNS = (
-    re.compile(rb"cuda(?<!\wcuda)[A-Z_]\w"),
-    re.compile(rb"cu(?<!\wcu)[A-Z][a-z]\w+\s*\("),
-    re.compile(rb"nccl(?<!\wnccl)[A-Z]"),
-    *(re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")") for word in _CUDA_WORDS),
-    re.compile(rb"#\s*include\s*[<\"]cuda"),
+    ((b"cu",), re.compile(
+        rb"cu(?<!\wcu)(?:da[A-Z_]\w|[A-Z][a-z]\w+\s*\(|blas|fft|rand|sparse|solver|dnn|b::)"
+    )),
+    ((b"nccl",), re.compile(rb"nccl(?<!\wnccl)[A-Z]")),
+    *(((word,), re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")"))
+      for word in (b"nvrtc", b"thrust::", b"CUDA_")),
+    ((b"cuda",), re.compile(rb"#\s*include\s*[<\"]cuda")),
     # A header may hold PTX in macros and nothing else.
-    re.compile(rb"\"\s*(?:(?:mma|ldmatrix|stmatrix|movmatrix|wgmma\.\w+)\.sync|cp\.async)\."),
-)
+    ((b".sync.", b"cp.async."),
+     re.compile(rb"\"\s*(?:(?:mma|ldmatrix|stmatrix|movmatrix|wgmma\.\w+)\.sync|cp\.async)\.")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,9 @@ class SourceFile:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        starts = [0]
-        find = self.data.find
-        position = find(b"\n")
-        while position >= 0:
-            starts.append(position + 1)
-            position = find(b"\n", position + 1)
-        return starts
+        lengths = map(len, self.data.split(b"\n"))
+        # Each line begins one byte behind the end of the line before; the last has no end.
+        return [start + number for number, start in enumerate(accumulate(lengths, initial=0))][:-1]
 
     def line_col(self, offset: int) -> tuple[int, int]:
         """Line and column of a byte offset, both counted from 1, columns in bytes."""
@@ -76,9 +73,9 @@ class SourceFile:
 
 def language_of(path: str, data: bytes = b"") -> str:
     """The language by name; C and C++ files that hold CUDA are "cuda"."""
-    pure = PurePath(path)
-    suffix = pure.suffix.lower()
-    name = pure.name.lower()
+    # Not by pathlib: a large project has tens of thousands of names.
+    name = path.replace(os.sep, "/").rstrip("/").rpartition("/")[2].lower()
+    suffix = f".{name.rpartition('.')[2]}" if "." in name[1:] else ""
     if suffix in CUDA_SUFFIXES:
         return "cuda"
     if suffix in C_SUFFIXES:
@@ -95,7 +92,9 @@ def language_of(path: str, data: bytes = b"") -> str:
 
 
 def _holds_cuda(data: bytes) -> bool:
-    return any(part in data for part in _CUDA_PARTS) or any(pattern.search(data) for pattern in _CUDA_PATTERNS)
+    if any(part in data for part in _CUDA_PARTS):
+        return True
+    return any(pattern.search(data) for texts, pattern in _CUDA_PATTERNS if any(text in data for text in texts))
 
 
 def source_file(path: str, data: bytes) -> SourceFile:

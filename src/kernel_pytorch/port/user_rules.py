@@ -136,7 +136,9 @@ def _rule(path: Path, node: Node) -> UserRule:
     table = _mapping(path, node, "a rule is a table: code, kind and what it is about", every)
     code = _text(path, node, table, "code")
     if not _CODE.fullmatch(code):
-        raise _refusal(path, table["code"], f"{code!r} is no code of a user's rule: U and three digits, U101 to U999")
+        raise _refusal(
+            path, table["code"], f"{code!r} is not a code for a rule of your own: U and three digits, U101 to U999"
+        )
     kind = _text(path, node, table, "kind")
     if kind not in KINDS:
         raise _refusal(path, table["kind"], f"no kind {kind!r}; {_near(kind, tuple(KINDS))}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernel_pytorch.port.cxx.lexer import tokenize
+from kernel_pytorch.port.cxx.lexer import split, tokenize
 
 
 def kinds(data: bytes) -> list[tuple[str, bytes]]:
@@ -96,3 +96,23 @@ def test_tokens_do_not_overlap_and_gaps_are_white_space() -> None:
         assert data[position : token.start].replace(b"\\", b"").strip() == b""
         position = token.end
     assert data[position:].strip() == b""
+
+
+def test_tokens_made_on_demand_are_those_of_the_whole_list() -> None:
+    data = b'// c\n#include <a//b>\nvoid k(int u8x) { x[1] = "s" /* d */ + L"t" >>= .5; }\n#if 1\n'
+    found = split(data)
+    whole = [token for token in tokenize(data) if token.kind != "comment"]
+    code = found.code
+    assert list(code) == whole == [code[index] for index in range(len(code))]
+    assert code[-1] == whole[-1]
+    assert code[2:-3] == tuple(whole[2:-3])
+    assert [data[token.start : token.end] for token in found.comments] == [b"// c", b"/* d */"]
+    assert [data[token.start : token.end] for token in found.strings] == [b"<a//b>", b'"s"', b'L"t"']
+    assert [code[index].kind for index in found.directives] == ["directive", "directive"]
+    assert code.firsts == bytes(data[token.start] for token in whole)
+    start = data.index(b"u8x")
+    assert code.index_of(start, start + 3) == whole.index(("identifier", start, start + 3))
+    assert code.index_of(start, start + 2) is None
+    assert code.index_of(data.index(b"{"), data.index(b"{") + 1) is None
+    with pytest.raises(IndexError):
+        code[len(code)]

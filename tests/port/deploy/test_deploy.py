@@ -420,10 +420,10 @@ def test_a_variable_is_found_in_each_kind_of_file(tmp_path: Path, path: str, tex
         ("export CUDA_HOME=/usr/local/cuda-12.4\n", "/opt/rocm"),
         ("export LD_LIBRARY_PATH=/usr/local/cuda/lib64:$LD_LIBRARY_PATH\n", "/opt/rocm"),
         ("AMD_LOG_LEVEL=4 python train.py\n", "a line for every call"),
-        ("export HIP_CACHE_ENABLED=1\n", "no variable of ROCm's"),
+        ("export HIP_CACHE_ENABLED=1\n", "ROCm has no variable"),
         ("export CUDA_DEVICE_MAX_CONNECTIONS=1\n", "not read on ROCm"),
         ("export CUDA_LAUNCH_BLOCKING=1\n", "does not make HIP wait"),
-        ("export HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "a person decides"),
+        ("export HSA_OVERRIDE_GFX_VERSION=11.0.0\n", "decide whether you want that"),
     ],
 )
 def test_what_else_a_script_sets(tmp_path: Path, text: str, words: str) -> None:

@@ -238,7 +238,9 @@ def test_a_product_that_computes_in_a_data_type() -> None:
         "void f() { cublasGemmEx(h, t, t, 1, 1, 1, p, a, CUDA_R_16F, 1, b, CUDA_R_16F, 1, q, c, CUDA_R_16F, 1, %s); }\n"
     )
     old = run(call % "CUDA_R_32F, CUBLAS_GEMM_DEFAULT").after.decode()
+    held = run(call % "compute, CUBLAS_GEMM_DEFAULT").after.decode()
     new = run(call % "CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT").after.decode()
+    assert "kpt_compute_type(compute)" in held
     assert "kpt_compute_type(compute)" in old and "HIP_R_32F, HIPBLAS_GEMM_DEFAULT" in old
     assert "kpt_compute_type" not in new
 

@@ -54,3 +54,10 @@ def test_a_unit_is_divided_into_parts_with_the_largest_files_first(tmp_path: Pat
         (tmp_path / f"{number}.cu").write_bytes(b" " * size)
     task = run.Task(tmp_path, (), tuple(f"{number}.cu" for number in range(5)))
     assert run._parts(task, 4) == [("1.cu",), ("3.cu",), ("4.cu", "2.cu", "0.cu")]
+
+
+def test_small_tasks_go_to_a_worker_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "_BATCH_BYTES", 100)
+    tasks = [run.Task(Path("/"), (name,), (name,)) for name in "abcdef"]
+    batches = run._batches(tasks, [500, 60, 60, 30, 30, 30])
+    assert [[task.members[0] for task in batch] for batch in batches] == [["a"], ["b", "c"], ["d", "e", "f"]]

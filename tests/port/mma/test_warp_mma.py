@@ -26,14 +26,8 @@ GROUPS = {
     "f16": ("f16.f16",), "bf16": ("bf16",), "tf32": ("tf32",), "f64": ("f64",), "s8": (".s8", ".u8"),
     "s4": (".s4", ".u4"), "fp8": ("e4m3", "e5m2"), "b1": (".b1",),
 }  # fmt: skip
-# What differs between the targets: matrix units, dot products, the width of a wave.
-TARGETS = {
-    "mi300x": tuple(GROUPS),
-    "rx7900xtx": tuple(GROUPS),
-    "mi355x": ("f16", "bf16", "s8"),
-    "mi250x": ("f16", "bf16", "s8"),
-    "rx9070xt": ("f16", "bf16", "s8"),
-}
+# They differ in matrix units, dot products and the width of a wave.
+TARGETS = ("mi300x", "rx7900xtx", "mi355x", "mi250x", "rx9070xt")
 
 
 def ported(source: str) -> str:
@@ -80,6 +74,13 @@ def test_a_form_that_is_not_there_stays_a_finding(name: str) -> None:
     assert name.encode() in result.after and b"kpt_mma" not in result.after
 
 
+def test_bytes_of_floats_by_the_name_of_blackwell_are_the_same_product() -> None:
+    form = Form(16, 32, "e4m3", "e5m2", "f32")
+    source = mma_forms.kernel(form, 0)
+    renamed = source.replace(".row.col.", ".row.col.kind::f8f6f4.")
+    assert renamed != source and ported(renamed) == ported(source)
+
+
 def test_reads_of_ldmatrix_stay_before_the_barrier_that_follows() -> None:
     """LLVM 22 moves a read of LDS into the branch that uses it, past the barrier between (issue 181708)."""
     source = """extern "C" __global__ void __launch_bounds__(128) k(const uint4* in, unsigned* out, int count) {
@@ -115,21 +116,17 @@ def test_the_model_can_fail() -> None:
     assert "differ" in mma_forms.difference(form, drawn, swapped, 0)
 
 
-@pytest.fixture(scope="module", params=list(TARGETS))
+@pytest.fixture(scope="module", params=TARGETS)
 def gpu(request: pytest.FixtureRequest) -> Iterator[EmulatedDevice]:
     with EmulatedDevice(request.param) as device:
         yield device
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("group", list(GROUPS))
-def test_products(gpu: EmulatedDevice, group: str, request: pytest.FixtureRequest) -> None:
-    name = request.node.callspec.params["gpu"]
-    if group not in TARGETS[name]:
-        pytest.skip(f"{name} computes {group} with instructions that another target shows")
+def differences(gpu: EmulatedDevice, group: str, before: str = "") -> list[str]:
+    """What is wrong with the products of a group, in every mode of participation."""
     forms = forms_of(group)
     text = ported("\n".join(mma_forms.kernel(form, number) for number, form in enumerate(forms)))
-    code = device_code(text, gpu.gpu)
+    code = device_code(before + text, gpu.gpu)
     wrong = []
     for number, form in enumerate(forms):
         kernel = gpu.load(code.code_object, f"mma{number}", code.assembly)
@@ -144,13 +141,33 @@ def test_products(gpu: EmulatedDevice, group: str, request: pytest.FixtureReques
             # f32 rounds once for each product; f64's sums are exact here, or nearly.
             allowed = 0.0 if exact else form.k * 2.0**-23
             wrong.append(mma_forms.difference(form, drawn, got, allowed))
-    assert [one for one in wrong if one] == []
+    return [one for one in wrong if one]
 
 
 @pytest.mark.slow
-def test_moves(gpu: EmulatedDevice, request: pytest.FixtureRequest) -> None:
-    if request.node.callspec.params["gpu"] not in ("mi300x", "rx7900xtx"):
-        pytest.skip("no instruction that differs between the targets")
+@pytest.mark.parametrize("group", list(GROUPS))
+def test_products(gpu: EmulatedDevice, group: str) -> None:
+    assert differences(gpu, group) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", ["f16", "bf16", "s8", "fp8"])
+def test_products_by_wmma(gpu: EmulatedDevice, group: str) -> None:
+    if gpu.gpu.target.wave_size == 64:
+        pytest.skip("WMMA is an instruction of RDNA3 and RDNA4")
+    assert differences(gpu, group, "#define KPT_MMA_WMMA\n") == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", ["f16", "s8"])
+def test_products_that_share_their_moves(gpu: EmulatedDevice, group: str) -> None:
+    if gpu.gpu.target.wave_size == 64:
+        pytest.skip("the matrix unit of CDNA has no such moves")
+    assert differences(gpu, group, "#define KPT_MMA_SHARE\n") == []
+
+
+@pytest.mark.slow
+def test_moves(gpu: EmulatedDevice) -> None:
     made = matrix_moves.moves()
     code = device_code(
         ported("\n".join(matrix_moves.kernel(move, number) for number, move in enumerate(made))), gpu.gpu

@@ -121,6 +121,7 @@ def values_program(used: list[Row]) -> str:
 #include <cublas_v2.h>
 #include <cublasLt.h>
 #include <cufft.h>
+#include <cufftXt.h>
 #include <curand.h>
 #include <cusparse.h>
 #include <cusolverDn.h>
@@ -152,6 +153,16 @@ def test_enumerators_have_the_values_of_hip(gpu: str, tmp_path: Path, capfd: pyt
 
 # What the overloads for CUDA's arguments do, with results that are checked.
 CALLS = (Path(__file__).parent / "changed_calls.cu").read_text(encoding="utf-8")
+
+
+def test_the_runtimes_cpp_forms_compile_after_the_port(tmp_path: Path) -> None:
+    """No header declares these in C: templates and defaults of cuda_runtime.h, which HIP has in part."""
+    translated = hipify_file(Path(__file__).parent / "templated_calls.cu")
+    assert not [finding for stats in translated.files for finding in stats.left if finding.code != "KP245"]
+    source = tmp_path / "templated_calls.hip"
+    source.write_bytes(translated.data or b"")
+    check_device(source, "gfx942", find_toolchain(), CompileOptions())
+    check_host(source, find_toolchain(), CompileOptions())
 
 
 @pytest.mark.slow

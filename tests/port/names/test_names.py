@@ -20,6 +20,9 @@ def test_rows_say_what_they_are() -> None:
     assert (name.hip, name.kind, name.library, name.status) == ("hipMalloc", "function", "runtime", "ok")
     assert find_name(b"cudaNotAThing") is None
     assert header_rows()["cublas_v2.h"].hip == "hipblas/hipblas.h"
+    # Parts of CUDA's headers that programs include by themselves.
+    assert header_rows()["curand_mtgp32dc_p_11213.h"].hip == "rocrand/rocrand_mtgp32_11213.h"
+    assert header_rows()["cupti_activity.h"].status == "none"
 
 
 @pytest.mark.parametrize(
@@ -40,6 +43,7 @@ def test_rows_say_what_they_are() -> None:
         ("struct cudaDeviceProp prop;", ["cudaDeviceProp"]),
         ("f((cudaStream_t)0, const cudaStream_t s);", ["cudaStream_t", "cudaStream_t"]),
         ("cub::BlockReduce<int, 256> r; int cub = 1; cub++;", ["cub"]),
+        ("typedef ::cub::BlockReduce<int, 256> R; using L = ::cub::BlockLoad<int, 1>;", ["cub", "cub"]),
         ("using namespace cub; namespace c = cub;", ["cub", "cub"]),
     ],
 )
@@ -52,6 +56,7 @@ def test_what_counts(text: str, names: list[str]) -> None:
     [
         ("#define cudaFree(x) pool_free(x)\ncudaFree(p);", b"cudaFree"),
         ("cudaError_t cudaFree(void *p) { return pool(p); }", b"cudaFree"),
+        ("namespace op { template <class T>\ntypename A<T>::type\ncurand(T *p, int n) { g(p, n); } }", b"curand"),
         ("cudaError_t cudaError = f();", b"cudaError"),
         ("void f(int cudaError, int b);", b"cudaError"),
         ("typedef hipStream_t cudaStream_t;", b"cudaStream_t"),

@@ -78,3 +78,44 @@ def test_a_header_that_the_build_makes_is_waited_for(toolchain: Toolchain, tmp_p
     (check,) = build_ported(project, patches, toolchain, "gfx942")
     assert check.status is Status.NOT_RUN
     assert "settings.h.in" in check.detail
+
+
+@pytest.mark.parametrize(
+    ("source", "guard"),
+    [
+        (
+            b"#include <cublas.h>\nvoid f(float* a) { cublasSgemm('n', 'n', 4, 4, 4, 1, a, 4, a, 4, 0, a, 4); }\n",
+            "SGEMM_13",
+        ),
+        (b"#include <cublas.h>\nfloat f(float* a) { return cublasSdot(4, a, 1, a, 1); }\n", "CUBLASSDOT_5"),
+        (b"#include <cublas.h>\nint f() { return cublasInit(); }\n", "CUBLASINIT"),
+        (b"#include <cuda/atomic>\n__device__ cuda::atomic<int> n;\n", "CUDA_ATOMIC_REF"),
+        (b"__global__ void k(unsigned* p) { atomicInc_block(p, 9); }\n", "ATOMICINC_BLOCK"),
+        (
+            b"#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
+            b"__global__ void k() { cg::tiled_partition<128>(cg::this_thread_block()).sync(); }\n",
+            "CG_BLOCK_TILE_MEMORY",
+        ),
+    ],
+)
+def test_what_a_file_uses_is_written_out_and_no_finding(source: bytes, guard: str) -> None:
+    done = hipify_file(cxx_file("a.cu", source), None, HipifyOptions())
+    assert f"{guard}\n" in done.after.decode()
+    assert [one.code for one in done.findings if not one.edits] == []
+
+
+def test_the_api_of_cublas_with_handles_gets_no_overloads() -> None:
+    source = b"#include <cublas_v2.h>\nvoid f(cublasHandle_t h, float* a) { cublasSdot(h, 4, a, 1, a, 1, a); }\n"
+    assert b"KPT_SHIM" not in hipify_file(cxx_file("a.cu", source), None, HipifyOptions()).after
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        (b"__global__ void __cluster_dims__(2, 1, 1) k() {}\n", "KP202"),  # HIP has the word, no AMD GPU has clusters
+        (b"#include <cuda.h>\nbool f(int v) { cuDriverGetVersion(&v); return v < 11000; }\n", "KP218"),
+    ],
+)
+def test_what_hip_has_by_name_only_is_a_finding(source: bytes, code: str) -> None:
+    found = hipify_file(cxx_file("a.cu", source), None, HipifyOptions()).findings
+    assert [one.code for one in found if not one.edits] == [code]

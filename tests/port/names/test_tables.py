@@ -134,3 +134,20 @@ def test_no_row_answers_whether_a_header_was_included() -> None:
     assert len(guards) > 80
     assert {row["hip"] for row in guards if row["cuda"] == "CUBLAS_API_H_"} == {"HIPBLAS_H"}
     assert not [row["cuda"] for row in guards if find_name(row["cuda"].encode()) is not None]
+
+
+@pytest.mark.parametrize(
+    ("cuda", "instead"),
+    [
+        ("cudaGraphConditionalHandleCreate", "branch on the host between two graphs"),
+        ("cudaLimitPersistingL2CacheSize", "leave the call out"),
+        ("cudaCtxResetPersistingL2Cache", "leave the call out"),
+        ("cudaLaunchAttributeClusterDimension", "work with single blocks"),
+        ("__cluster_dims__", "work in one block"),
+        ("cuMulticastCreate", "reduce with RCCL"),
+        ("cuGreenCtxCreate", "hipExtStreamCreateWithCUMask"),
+    ],
+)
+def test_a_name_without_counterpart_says_what_to_do_instead(cuda: str, instead: str) -> None:
+    row = find_name(cuda.encode())
+    assert row is not None and row.status == "none" and instead in row.note

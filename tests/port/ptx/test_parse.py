@@ -68,7 +68,7 @@ def translated(asm: str) -> tuple[str | None, str]:
         ('asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(x) : "l"(p))', "x = *(const float*)(p)"),
         ('asm volatile("st.global.wt.u32 [%0], %1;" :: "l"(p), "r"(v))', "*(unsigned*)(p) = (unsigned)v"),
         ('asm volatile("red.global.add.f32 [%0], %1;" :: "l"(p), "f"(v))', "atomicAdd((float*)(p), v)"),
-        ('asm("cp.async.wait_all;")', "(void)0"),
+        ('asm("cp.async.wait_all;")', "kpt_own_copies_done()"),
         ('asm volatile("griddepcontrol.wait;")', "(void)0"),
     ],
 )

@@ -54,6 +54,11 @@ class Fixture:
         return self.is_compiled_source and not (self.folder / "not_compiled.txt").exists()
 
     @property
+    def needs_other_rules(self) -> bool:
+        """Whether other rules have to do their part before it compiles; a file compiled_with_all.txt says which."""
+        return (self.folder / "compiled_with_all.txt").exists()
+
+    @property
     def code(self) -> str:
         """The rule's code."""
         return self.loaded.rule.code
@@ -90,6 +95,15 @@ def result_of(fixture: Fixture, src: SourceFile, layout: str = "copy", unsafe: b
     unsafe = unsafe or (src.language == "cmake" and fixture.loaded.rule.safety is Safety.REVIEW)
     patch = port_plain_file(src, PortOptions(select=(fixture.code,), unsafe=unsafe)).patch
     return patch.after if patch is not None else src.data
+
+
+def compiled_text(fixture: Fixture) -> bytes:
+    """The text that has to compile: `out`, or what all rules together make of `in`."""
+    src = read(fixture.source)
+    if not fixture.needs_other_rules:
+        return result_of(fixture, src)
+    assert isinstance(src, CxxFile)
+    return hipify_file(src, unit_of(src), HipifyOptions()).after
 
 
 def findings_text(findings: tuple[Finding, ...]) -> str:

@@ -124,7 +124,7 @@ def compiled(fixture: Fixture, target: str) -> None:
     found = toolchain()
     if found.headers == "triton":
         pytest.skip("the headers inside triton lack hip_fp16.h and the libraries': make rocm-debian")
-    check_text(fixture_files.result_of(fixture, fixture_files.read(fixture.source)), target, found)
+    check_text(fixture_files.compiled_text(fixture), target, found)
 
 
 def check_text(text: bytes, target: str, found: Toolchain) -> None:

@@ -60,7 +60,13 @@ if __name__ == "__main__":
 STAND_IN = "import runpy, sys, torch; torch.version.hip = '7.2'\n"
 
 
-@pytest.mark.parametrize("own", [b"", b"from pkg import other\n"], ids=["by-itself", "imports-its-package"])
+@pytest.mark.parametrize(
+    "own",
+    [
+        pytest.param(b"", id="by-itself", marks=pytest.mark.slow),
+        pytest.param(b"from pkg import other\n", id="imports-its-package"),
+    ],
+)
 def test_a_script_inside_a_package_runs_either_way(tmp_path: Path, own: bytes) -> None:
     for folder in ("pkg", "pkg/tools"):
         (tmp_path / folder).mkdir()

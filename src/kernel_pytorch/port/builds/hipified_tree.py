@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from kernel_pytorch.core.findings import Finding
-from kernel_pytorch.port.cxx.includes import include_closure
+from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.builds.user_lines import with_user_lines
+from kernel_pytorch.port.cxx.reached_files import ReachedFiles, reached_files
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import Task, hipify_task
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage
@@ -30,7 +31,7 @@ class HipifiedTree:
     findings: tuple[Finding, ...]
 
     def on_original(self, message: CompilerMessage) -> CompilerMessage:
-        """A compiler's message on the user's own file and line."""
+        """A compiler's message on the user's own file and line. Most name it already: the copies hold #line."""
         if message.path is None:
             return message
         written = Path(os.path.realpath(message.path))
@@ -42,36 +43,58 @@ class HipifiedTree:
 
 @contextmanager
 def hipified_tree(
-    path: Path, include_dirs: tuple[Path, ...] = (), rules: tuple[str, ...] | None = None
+    path: Path,
+    include_dirs: tuple[Path, ...] = (),
+    rules: tuple[str, ...] | None = None,
+    project: Path | None = None,
 ) -> Iterator[HipifiedTree]:
-    """Ports a .cu file with the project headers it reaches; gone when the block ends. `rules`: None for all."""
-    root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))
-    members = tuple(at.relative_to(root).as_posix() for at in include_closure(path, root, include_dirs))
+    """Ports a .cu file with the project headers it reaches; gone when the block ends. `rules`: None for all.
+
+    `project` is the folder that headers are taken from, besides `include_dirs`; None: the one the file belongs to.
+    """
+    reached = reached_files(path, include_dirs, project)
+    root = reached.root
+    members = tuple(at.relative_to(root).as_posix() for at in reached.files)
     with tempfile.TemporaryDirectory(prefix="kpt-hipified-") as scratch:
         top = Path(os.path.realpath(scratch))
         origins: dict[Path, Path] = {}
         lines: dict[Path, dict[int, int]] = {}
-        findings: list[Finding] = []
+        findings = [
+            Finding("KP001", str(_as_given(one.includer, path)), one.line, 1, str(one), Safety.MANUAL)
+            for one in reached.outside
+        ]
         for result in hipify_task(Task(root, members, members, include_dirs), HipifyOptions(rules=rules)):
             shown = _as_given(root / result.path, path)
             written = top / result.path
             # A file that is included under its old name keeps it: the scratch tree is never looked at by a person.
             written.parent.mkdir(parents=True, exist_ok=True)
-            written.write_bytes(result.after)
             origins[written] = shown
             lines[written] = line_map(result.before, result.after)
+            text = with_user_lines(result.after, lines[written], shown)
+            written.write_bytes(text)
             findings += [replace(finding, path=str(shown)) for finding in result.findings]
             if written.suffix == ".cu":
                 twin = written.with_suffix(".hip")
-                twin.write_bytes(result.after)
+                twin.write_bytes(text)
                 origins[twin], lines[twin] = origins[written], lines[written]
-        main = top / path.resolve().relative_to(root)
-        yield HipifiedTree(top, main, path, origins, lines, tuple(findings))
+        _lay_ways(reached, top)
+        yield HipifiedTree(top, top / reached.main.relative_to(root), path, origins, lines, tuple(findings))
+
+
+def _lay_ways(reached: ReachedFiles, top: Path) -> None:
+    """The folders and links by which the files include each other, and a way to the code of others, as it is."""
+    for folder in reached.folders:
+        (top / folder.relative_to(reached.root)).mkdir(parents=True, exist_ok=True)
+    led = {at: top / to.relative_to(reached.root) for at, to in reached.links.items()}
+    for at, to in {**led, **{folder: folder for folder in reached.foreign}}.items():
+        place = top / at.relative_to(reached.root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.symlink_to(to)
 
 
 def hipified_folders(tree: HipifiedTree, folders: Sequence[Path]) -> tuple[Path, ...]:
     """Folders of headers for a ported source: the ported ones first, else the CUDA originals would be found."""
-    main = tree.original.resolve()
+    main = tree.original.parent.resolve() / tree.original.name
     common = Path(os.path.commonpath([main.parent, *(folder.resolve() for folder in folders)]))
     top = tree.main.parents[len(main.relative_to(common).parts) - 1]
     own = [top / folder.resolve().relative_to(common) for folder in folders]
@@ -80,11 +103,10 @@ def hipified_folders(tree: HipifiedTree, folders: Sequence[Path]) -> tuple[Path,
 
 def _as_given(at: Path, main: Path) -> Path:
     """The path as the user would write it: beside the main file as that was named."""
-    return (
-        Path(os.path.relpath(at, main.resolve().parent))
-        if main.parent == Path()
-        else main.parent / os.path.relpath(at, main.resolve().parent)
-    )
+    if at == main.resolve():
+        return main
+    beside = os.path.relpath(at, main.parent.resolve())
+    return Path(beside) if main.parent == Path() else main.parent / beside
 
 
 @lru_cache(maxsize=32)

@@ -32,7 +32,8 @@ def shared_headers(leading: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[st
     """For each source what is worth keeping of the headers it begins with.
 
     Where one of them is nearly all of torch, that one: other projects begin with it too, and find it ready. Else what
-    the source has in common with all that begin alike, up to the first slow header.
+    the source has in common with all that begin alike, up to the first slow header. Where no other does, nothing: a
+    file that is read once takes longer to make than it saves.
     """
     groups: dict[tuple[str, ...], list[str]] = {}
     shared: dict[str, tuple[str, ...]] = {}
@@ -44,7 +45,7 @@ def shared_headers(leading: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[st
         first = next((index for index, name in enumerate(names) if _SLOW.match(name)), None)
         if first is not None:
             groups.setdefault(names[: first + 1], []).append(path)
-    for paths in groups.values():
+    for paths in (paths for paths in groups.values() if len(paths) > 1):
         common = _common([leading[path] for path in paths])
         shared.update(dict.fromkeys(paths, common))
     return shared

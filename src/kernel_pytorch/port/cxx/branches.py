@@ -29,14 +29,18 @@ def branch_text(src: CxxFile, branch: Branch) -> bytes:
 
 _NOTHING = re.compile(
     rb"\s+|//[^\n]*|/\*.*?\*/"
-    rb"|(?:assert|__trap|trap|printf|abort|__builtin_trap|CUDA_KERNEL_ASSERT|asm|NOT_IMPLEMENTED)\w*\s*(?:volatile\s*)?\([^;]*?\)\s*;"
-    rb"|static_assert\s*\([^;]*\)\s*;|return\s*;|__builtin_unreachable\s*\(\s*\)\s*;",
+    rb"|(?:assert|__trap|trap|printf|abort|__builtin_trap|__brkpt|asm|NOT_IMPLEMENTED|[A-Z_]*ASSERT|[A-Z_]*UNREACHABLE|[A-Z_]*UNSUPPORTED)\w*\s*(?:volatile\s*)?\([^;]*?\)\s*;"
+    rb"|static_assert\s*\([^;]*\)\s*;|return\s*;|__builtin_unreachable\s*\(\s*\)\s*;"
+    # Kernels of a stream run one after the other on AMD: there is nothing to wait for, and nobody to tell.
+    rb'|(?:asm|__asm__)\s*(?:volatile|__volatile__)?\s*\(\s*"\s*(?:griddepcontrol\.\w+|trap)\s*;[^"]*"[^;()]*\)\s*;'
+    rb"|(?:cudaGridDependencySynchronize|cudaTriggerProgrammaticLaunchCompletion)\s*\(\s*\)\s*;",
     re.DOTALL,
 )
 
 
 def is_without_work(body: bytes) -> bool:
-    """Whether a branch holds nothing but comments, assertions, traps and messages, or stops the compiler."""
+    """Whether a branch holds nothing but comments, assertions, traps, messages and waits for the kernel before it, or
+    stops the compiler."""
     if re.search(rb"^[ \t]*#[ \t]*error\b", body, re.MULTILINE):
         return True
     position = 0
@@ -46,6 +50,16 @@ def is_without_work(body: bytes) -> bool:
             return False
         position = found.end()
     return True
+
+
+_END_OF_COPIES = re.compile(rb'asm\s*(?:volatile)?\s*\(\s*"cp\.async\.(?:commit|wait)_\w+[^;]*;[^;]*\)\s*;')
+
+
+def ends_copies(body: bytes) -> bool:
+    """Whether a branch only ends a group of cp.async or waits for one. Where the copies have another form, there is no
+    such group."""
+    rest, count = _END_OF_COPIES.subn(b"", body)
+    return count > 0 and is_without_work(rest)
 
 
 def only_defines(body: bytes) -> bool:

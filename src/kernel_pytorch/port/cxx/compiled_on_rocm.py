@@ -67,18 +67,34 @@ def is_within(offset: int, spans: tuple[Span, ...]) -> bool:
 
 
 def compiled_findings(src: CxxFile, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings at places that a ROCm build compiles: the others are about code that it never sees."""
-    kit = absent_kit(src)
+    """The findings at places that a ROCm build compiles: the others are about code that it never sees. What an earlier
+    port has put into the file is not looked at either."""
+    findings = tuple(findings)
+    kit = absent_kit(src) if findings else None
     if kit is not None:
         place = src.line_col(kit[1].start)
         return (one for one in findings if (one.line, one.col) == place)
-    return (one for one in findings if is_compiled(src, src.offset(one.line, one.col)))
+    ours = _shims(src) if _SHIM in src.data else ()
+    places = ((one, src.offset(one.line, one.col)) for one in findings)
+    return (one for one, place in places if is_compiled(src, place) and not is_within(place, ours))
+
+
+_SHIM = b"KPT_SHIM_"
+
+
+@read_once
+def _shims(src: CxxFile) -> tuple[Span, ...]:
+    """The functions that kpt has written into the file, each under its guard."""
+    heads = (one.branches[0] for one in conditionals(src))
+    return _outermost(
+        head.body for head in heads if any(src.text(token).startswith(_SHIM) for token in head.directive.tokens)
+    )
 
 
 @read_once
 def compiled_text(src: CxxFile) -> bytes:
     """The file as a ROCm build reads it, offsets unchanged: comments, strings and what is left out are blank."""
-    blank = [(token.start, token.end) for token in src.tokens if token.kind in ("comment", "string")]
+    blank = [(start, end) for _, start, end in (*src.split.comments, *src.split.strings)]
     blank += [(span.start, span.end) for span in left_out(src)]
     text = bytearray(src.data)
     done = 0  # a comment may lie in a branch, and reach beyond it: each byte is blanked once

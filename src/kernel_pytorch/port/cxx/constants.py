@@ -16,9 +16,11 @@ from kernel_pytorch.port.cxx.syntax import FileSyntax, Macro
 from kernel_pytorch.port.cxx.unit import Unit
 
 _MAX_DEPTH = 12
-# The value is looked at but not taken: another constant may be declared inside it, as in a list of parameters.
+_LONGEST = 2000  # bytes of an expression that is looked at
+# The value is looked at but not taken: another constant may be declared inside it, as in a list of parameters. It
+# begins with plain letters, which Python finds by themselves.
 _DECLARED = re.compile(
-    rb"\b(?:constexpr|const)\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+([A-Za-z_]\w*)\s*=(?=\s*([^;{}]+);)"
+    rb"const(?<!\wconst)(?:expr)?\s+(?:static\s+)?[\w:]+(?:\s+[\w:]+)?\s+([A-Za-z_]\w*)\s*=(?=\s*([^;{}]+);)"
 )
 _NAME = re.compile(rb"(?!(?:true|false|this|nullptr|sizeof|alignof|NULL)\b)[A-Za-z_]\w*")
 _OPERATORS: dict[str, Callable[[int, int], int]] = {
@@ -123,8 +125,29 @@ def constant_value(text: bytes, unit: Unit, *, of_warps: bool = False) -> int | 
 
     One that comes from the width of a warp counts only with `of_warps`: then a warp has 32 lanes.
     """
+    if _has_unknown_name(text, unit):  # most expressions are none, and no parser is needed to see it
+        return None
     found = _value_of_text(text, lambda name, depth: _in_unit(name.encode("latin-1"), unit, depth), 0)
     return None if found is None or (found.from_wave and not of_warps) else found.value
+
+
+def _has_unknown_name(text: bytes, unit: Unit) -> bool:
+    """Whether an expression names something that is no constant of the unit, where that leaves it without a value."""
+    if len(text) > _LONGEST or any(mark in text for mark in _NOT_EVERY_NAME_COUNTS) or _MAY_BE_CAST.search(text):
+        return False
+    names = (name for name in _NAMES.findall(text) if name not in _NO_CONSTANTS)
+    return any(_in_unit(name, unit, 0) is None for name in names)
+
+
+# A condition is not computed, a namespace has no value, a comment says anything.
+_NOT_EVERY_NAME_COUNTS = (b"?", b"::", b"sizeof", b"//", b"/*", b'"', b"'")
+_MAY_BE_CAST = re.compile(rb"\(\s*[A-Za-z_][\w\s]*\**\s*\)")
+_NAMES = re.compile(rb"(?<![\w.])[A-Za-z_]\w*")
+# Words of casts, and what `evaluate` knows by itself.
+_NO_CONSTANTS = frozenset(
+    b"int unsigned signed long short char bool float double const size_t int32_t int64_t uint32_t uint64_t uint uint32 "
+    b"uint64 int32 int64 int8_t uint8_t int16_t uint16_t std static_cast true false warpSize".split()
+)
 
 
 @lru_cache(maxsize=2)  # a unit is large: the values go with it
@@ -164,7 +187,7 @@ _COMMENT = re.compile(rb"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def _value_of_text(text: bytes, lookup: Lookup, depth: int) -> Constant | None:
-    if depth > _MAX_DEPTH or len(text) > 2000:
+    if depth > _MAX_DEPTH or len(text) > _LONGEST:
         return None
     text = _COMMENT.sub(b" ", text).strip()
     if _NAME.fullmatch(text):  # most are names: no parser is needed
@@ -285,13 +308,23 @@ def _as_type(value: Constant, type_name: str) -> Constant:
 def function_lookup(function: Function, table: ConstantTable, locals_: Mapping[str, Node]) -> Lookup:
     """Names as a function sees them: its own constants first, then the unit's."""
     # A template parameter's default says nothing about the value in other instances.
-    hidden = {one.name for one in (*function.parameters, *function.template_parameters)}
+    hidden = frozenset(one.name for one in (*function.parameters, *function.template_parameters))
+    return _NamesInFunction(function, table, locals_, hidden)
 
-    def look(name: str, depth: int) -> Constant | None:
-        if name in hidden or depth > _MAX_DEPTH:
+
+@dataclass(frozen=True, eq=False)
+class _NamesInFunction:
+    """A lookup that may ask itself. It is no closure: one that names itself never dies without the collector, and it
+    would keep the tokens of its whole unit."""
+
+    function: Function
+    table: ConstantTable
+    locals_: Mapping[str, Node]
+    hidden: frozenset[str]
+
+    def __call__(self, name: str, depth: int) -> Constant | None:
+        if name in self.hidden or depth > _MAX_DEPTH:
             return None
-        if name in locals_:
-            return evaluate(locals_[name], function.text, look, depth + 1)
-        return table.lookup(name, depth)
-
-    return look
+        if name in self.locals_:
+            return evaluate(self.locals_[name], self.function.text, self, depth + 1)
+        return self.table.lookup(name, depth)

@@ -79,7 +79,7 @@ class Function:
 
     def text(self, node: Node) -> str:
         """The text of a node of this function."""
-        return self.source.data[node.start : node.end].decode("latin-1")
+        return self.source.characters[node.start : node.end]
 
 
 def function_from(definition: tree_sitter.Node, template: tree_sitter.Node | None, source: CxxFile) -> Function | None:
@@ -90,7 +90,7 @@ def function_from(definition: tree_sitter.Node, template: tree_sitter.Node | Non
         return None
     root = convert(definition)
     own_body = next((child for child in root.children if child.role == "body"), None)
-    head = source.data[definition.start_byte : body.start_byte].decode("latin-1")
+    head = source.characters[definition.start_byte : body.start_byte]
     function = _inner(root.child("declarator"), "function_declarator")
     if own_body is None or function is None:
         return None
@@ -122,7 +122,7 @@ def declared_name(node: Node | None, source: CxxFile) -> str:
     """The last word of a declarator: `*p[4]` declares p, `A::f<int>` declares f."""
     while node is not None:
         if node.kind in _NAMES:
-            text = source.data[node.start : node.end].decode("latin-1")
+            text = source.characters[node.start : node.end]
             return text.split("<")[0].split("::")[-1].strip()
         node = node.child("declarator") or next(
             (one for one in node.children if "declarator" in one.kind or one.kind in _NAMES), None
@@ -137,7 +137,7 @@ def _parameters(listed: Node, source: CxxFile) -> Iterator[Parameter]:
         declarator = one.child("declarator")
         name = declared_name(declarator, source)
         if name and declarator is not None:
-            text = source.data[one.start : declarator.end].decode("latin-1")
+            text = source.characters[one.start : declarator.end]
             yield Parameter(name, text, one.child("default_value"))
 
 
@@ -171,7 +171,7 @@ _OPEN = frozenset({
 
 def _constants_of(declaration: Node, source: CxxFile) -> Iterator[tuple[str, str, Node]]:
     kind = declaration.child("type")
-    head = source.data[declaration.start : declaration.end].decode("latin-1")
+    head = source.characters[declaration.start : declaration.end]
     if "const" not in head:
         return
     type_text = _text(kind, source) if kind is not None else ""
@@ -188,4 +188,4 @@ def _constants_of(declaration: Node, source: CxxFile) -> Iterator[tuple[str, str
 
 
 def _text(node: Node, source: CxxFile) -> str:
-    return source.data[node.start : node.end].decode("latin-1")
+    return source.characters[node.start : node.end]

@@ -41,4 +41,24 @@ def _type_of_list(src: CxxFile, comma: int, types: frozenset[bytes]) -> bytes | 
         if text_at(src, at - 2) in types:
             return text_at(src, at - 2)
         at -= 2
+    return _type_of_statement(src, at, types)
+
+
+def _type_of_statement(src: CxxFile, comma: int, types: frozenset[bytes]) -> bytes | None:
+    """`dim3 a(1, 2), b;`: names before this comma have values. The type stands where the statement begins."""
+    depth = 0
+    for at in range(comma - 1, -1, -1):
+        text = text_at(src, at)
+        if depth == 0 and (text in (b";", b"{", b"}") or src.code[at].kind == "directive") and at < comma - 1:
+            first = at + 1
+            while text_at(src, first) in (b"const", b"static"):
+                first += 1
+            is_declared = src.code[first + 1].kind == "identifier"
+            return text_at(src, first) if text_at(src, first) in types and is_declared else None
+        if text in (b")", b"]", b"}"):
+            depth += 1
+        elif text in (b"(", b"[", b"{"):
+            depth -= 1
+        if depth < 0:  # an argument of a call
+            return None
     return None

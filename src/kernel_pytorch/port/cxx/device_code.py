@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
@@ -40,14 +41,19 @@ def device_regions(src: CxxFile) -> tuple[DeviceRegion, ...]:
     return tuple(regions)
 
 
+# The first bytes of what matters between a function's mark and its body.
+_OF_A_HEAD = re.compile(rb"[][(){}#:;=]")
+
+
 def _body_after(src: CxxFile, mark: int) -> int | None:
     depth = 0
     before: list[int] = []  # the branches of a conditional often open the same bracket twice
     initialises = False
-    index = mark
-    while (index := index + 1) < min(mark + 2000, len(src.code)):
+    code, index = src.code, mark
+    while (found := _OF_A_HEAD.search(code.firsts, index + 1, mark + 2000)) is not None:
+        index = found.start()
         text = text_at(src, index)
-        if src.code[index].kind == "directive":
+        if code[index].kind == "directive":
             name = text[1:].strip()
             if name.startswith(b"if"):
                 before.append(depth)
@@ -63,7 +69,7 @@ def _body_after(src: CxxFile, mark: int) -> int | None:
                 return None
         elif depth == 0 and text == b":" and text_at(src, index - 1) in (b")", b"noexcept"):
             initialises = True
-        elif depth == 0 and text == b"{" and initialises and src.code[index - 1].kind == "identifier":
+        elif depth == 0 and text == b"{" and initialises and code[index - 1].kind == "identifier":
             # A member of a constructor's list, as in `: scale{1.f}`.
             end = closing(src, index)
             if end is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import Span
@@ -27,16 +27,16 @@ def _directives(src: CxxFile) -> tuple[Directive, ...]:
     found: list[Directive] = []
     code = src.code
     stop = 0
-    for index in [index for index, token in enumerate(code) if token[0] == "directive"]:
+    for index in src.split.directives:
         if index < stop:
             continue
         token = code[index]
         end = _logical_line_end(src, token.end)
-        stop = index + 1
-        while stop < len(code) and code[stop].start < end:
-            stop += 1
+        stop = max(bisect_left(code.starts, end), index + 1)
         name = src.data[token.start + 1 : token.end].strip(b" \t\\\r\n")
-        inner = tuple(item for item in code[index + 1 : stop] if src.data[item.start : item.end] != b"\\")
+        inner = code[index + 1 : stop]
+        if src.data.find(b"\\", token.end, end) >= 0:
+            inner = tuple(item for item in inner if src.data[item.start : item.end] != b"\\")
         if not name and inner and inner[0].kind == "identifier":  # `# /* why */ if`, or a line joined behind the #
             name, inner = src.text(inner[0]), inner[1:]
         found.append(Directive(name, Span(token.start, end), inner))
@@ -83,7 +83,7 @@ def _logical_line_end(src: CxxFile, start: int) -> int:
 
 @read_once
 def _long_comments(src: CxxFile) -> list[Token]:
-    return [token for token in src.tokens if token.kind == "comment" and b"\n" in src.text(token)]
+    return [token for token in src.split.comments if b"\n" in src.data[token.start : token.end]]
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.inside import is_inside
-from kernel_pytorch.core.read_file import read_bytes
-from kernel_pytorch.port.cxx.includes import Include, IncludeSearch, includes_of, search_folders
+from kernel_pytorch.port.cxx.includes import Include, IncludeSearch, read_includes, search_folders
 
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv"})
@@ -40,7 +39,12 @@ def compile_folders(root: Path, files: Iterable[Path], named: Sequence[str] = ()
     return (*folders, *(root / folder.relative_to(root.resolve()) for folder in inferred))
 
 
-def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] = ()) -> tuple[Path, ...]:
+def inferred_folders(
+    root: Path,
+    files: Iterable[Path],
+    search: Sequence[Path] = (),
+    read: Callable[[Path], Sequence[Include]] = read_includes,
+) -> tuple[Path, ...]:
     """The folders that includes of `files` are meant to be looked up in, besides `search`, in the order found."""
     root = root.resolve()
     known = search_folders(root, search)
@@ -49,19 +53,18 @@ def inferred_folders(root: Path, files: Iterable[Path], search: Sequence[Path] =
     folders = IncludeSearch(known)
     seen: set[tuple[Path, str]] = set()
     for path in files:
-        try:
-            data = read_bytes(path)
-        except OSError:
-            continue
-        for include in includes_of(data):
+        beside = path.parent
+        for include in read(path):
+            if not include.quoted and "/" not in include.name:  # of the system
+                continue
             name = PurePosixPath(include.name)
             is_of_the_system = not include.quoted and len(name.parts) == 1
             is_brought = include.name.startswith(_BROUGHT_ELSEWHERE) and not _is_beside(include, name)
             if is_of_the_system or ".." in name.parts or is_brought:
                 continue
-            if (path.parent, include.name) in seen:
+            if (beside, include.name) in seen:
                 continue
-            seen.add((path.parent, include.name))
+            seen.add((beside, include.name))
             if folders.path(include, path) is None:
                 folder = headers.folder_of(name, path)
                 if folder is not None and folder not in found:

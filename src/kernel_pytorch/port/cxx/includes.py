@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 # Not `submodules`: files of a real submodule are not listed by git, and what a project has checked in there it builds.
 THIRD_PARTY_FOLDERS = frozenset({
@@ -56,6 +57,20 @@ def includes_of(data: bytes) -> list[Include]:
     return found
 
 
+@read_once
+def includes_in(src: CxxFile) -> list[Include]:
+    """The same for a file that many ask."""
+    return includes_of(src.data)
+
+
+def read_includes(path: Path) -> list[Include]:
+    """The #include lines of a file on disk; none where it cannot be read."""
+    try:
+        return includes_of(read_bytes(path))
+    except OSError:
+        return []
+
+
 def is_third_party(relative: PurePosixPath | Path) -> bool:
     """Whether a path inside a project lies in a folder of somebody else's code."""
     return any(part.lower() in THIRD_PARTY_FOLDERS for part in relative.parts[:-1])
@@ -74,34 +89,61 @@ class IncludeSearch:
         # Strings: a project's includes are many, its folders several, and a Path takes ten times as long.
         self._folders = [os.fspath(folder) for folder in folders]
         self._known: dict[str, str | None] = {}
+        self._real: dict[str, Path] = {}
+        self._listed: dict[str, frozenset[str] | None] = {}
 
     def path(self, include: Include, includer: Path) -> str | None:
         """The project file an #include names, or None: quotes start beside the includer, angles at the folders."""
-        beside = os.path.join(includer.parent, include.name)  # noqa: PTH118
-        if include.quoted and _is_file(beside):
+        folder = os.path.dirname(includer) or "."  # noqa: PTH120
+        if include.quoted and (beside := self._file_in(folder, include.name)) is not None:
             return beside
         found = self._in_folders(include.name)
-        if found is None and not include.quoted and _is_file(beside):
-            return beside
-        return found
+        return self._file_in(folder, include.name) if found is None and not include.quoted else found
 
     def resolved(self, include: Include, includer: Path) -> Path | None:
         """The same, links followed."""
         found = self.path(include, includer)
-        return None if found is None else Path(os.path.realpath(found))
+        if found is None:
+            return None
+        if found not in self._real:
+            self._real[found] = Path(os.path.realpath(found))
+        return self._real[found]
 
     def _in_folders(self, name: str) -> str | None:
         if name not in self._known:
-            candidates = (os.path.join(folder, name) for folder in self._folders)  # noqa: PTH118
-            self._known[name] = next(filter(_is_file, candidates), None)
+            candidates = (self._file_in(folder, name) for folder in self._folders)
+            self._known[name] = next((path for path in candidates if path is not None), None)
         return self._known[name]
 
+    def _file_in(self, folder: str, name: str) -> str | None:
+        """The path of a file by its name in a folder, where there is one."""
+        first = _PLAIN_PART.match(name)
+        if first is not None:
+            # Most names are those of the system's headers: one look into the folder answers for all of them.
+            if folder not in self._listed:
+                self._listed[folder] = _names_in(folder)
+            names = self._listed[folder]
+            if names is not None and first[1].lower() not in names:
+                return None
+        path = os.path.join(folder, name)  # noqa: PTH118
+        try:
+            return path if stat.S_ISREG(os.stat(path).st_mode) else None  # noqa: PTH116
+        except (OSError, ValueError):
+            return None
 
-def _is_file(path: str) -> bool:
+
+# Names whose first part is in its folder's listing if anything is. It is compared in small letters: some systems do not
+# tell them from capitals.
+_PLAIN_PART = re.compile(r"(\w[\w+.-]*)(?:/|\Z)", re.ASCII)
+
+
+def _names_in(folder: str) -> frozenset[str] | None:
     try:
-        return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116
-    except (OSError, ValueError):
-        return False
+        return frozenset(name.lower() for name in os.listdir(folder))  # noqa: PTH208
+    except FileNotFoundError:
+        return frozenset()
+    except OSError:  # a folder may be open to those who know the names in it
+        return None
 
 
 def resolve_include(include: Include, includer: Path, search: Sequence[Path]) -> Path | None:

@@ -10,7 +10,9 @@ from kernel_pytorch.core.findings import Span
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 
-_HEAD = re.compile(rb"\s*(?:const\s+)?[\w:]+\s+(\w+)\s*=\s*[^;]*;\s*(\w+)\s*<=?\s*([^;]+);", re.DOTALL)
+_HEAD = re.compile(
+    rb"\s*(?:(?:const|unsigned|signed|long)\s+)*[\w:]+\s+(\w+)\s*=\s*[^;]*;\s*(\w+)\s*<=?\s*([^;]+);", re.DOTALL
+)
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ def convert(start: tree_sitter.Node, shift: int = 0) -> Node:
     # A node's kind and role as numbers: tree-sitter makes a new string each time it is asked for a name.
     kinds, roles = grammar_names()
     cursor = start.walk()
+    new = Node.__new__
     root = Node(start.type, start.start_byte + shift, start.end_byte + shift, "", None)
     if not cursor.goto_first_child():
         return root
@@ -78,7 +79,14 @@ def convert(start: tree_sitter.Node, shift: int = 0) -> Node:
         assert raw is not None
         kind = kinds[raw.kind_id]
         if kind not in _LEFT_OUT:
-            node = Node(kind, raw.start_byte + shift, raw.end_byte + shift, roles[cursor.field_id], parent)
+            # Without a call of __init__, which would take as long as all the rest.
+            node = new(Node)
+            node.kind = kind
+            node.start = raw.start_byte + shift
+            node.end = raw.end_byte + shift
+            node.role = roles[cursor.field_id]
+            node.parent = parent
+            node.children = ()
             siblings.append(node)
             if cursor.goto_first_child():
                 above.append(siblings)

@@ -10,17 +10,17 @@ branch for older CUDA. Whoever asks about a file gets the same answers: what a R
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
 from kernel_pytorch.core.findings import Span
-from kernel_pytorch.port.cxx.branches import only_defines
+from kernel_pytorch.port.cxx.branches import ends_copies, is_without_work, only_defines
 from kernel_pytorch.port.cxx.conditions import Atom, Condition, atoms, compare, evaluate, parse_condition
-from kernel_pytorch.port.cxx.directives import Conditional, conditionals, directives, nests_beyond_reason
+from kernel_pytorch.port.cxx.directives import Branch, Conditional, conditionals, directives, nests_beyond_reason
 from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.tokens import words
 
 # Each library's number in CUDA 12.0. cuDNN is not among them: MIOpen is another library.
 PRESENTED = {
@@ -141,20 +141,48 @@ def needs_nvidia(src: CxxFile, body: Span, skipped: Sequence[Span] = ()) -> bool
         start, end = part.start - body.start, part.end - body.start
         text = text[:start] + b" " * (end - start) + text[end:]
     text = _ASM.sub(_without_ported, text)
-    if _NVIDIA_ONLY.search(text) or (only_defines(text) and b"define" in text):
+    if only_defines(text) and b"define" in text:
+        return not _switches_ported_code(src, text)
+    if _NVIDIA_ONLY.search(text):
         return True
     included = _INCLUDE.findall(text)
     absent = _absent()
     if any(path in absent or path.startswith(_FOLDERS_WITHOUT) for path in included):
         return True
-    first = bisect_left(src.code, body.start, key=lambda token: token.start)
-    last = bisect_left(src.code, body.end, key=lambda token: token.start)
+    places = (src.code.starts[index] for name in src.vocabulary & absent for index in words(src).get(name))
     return any(
-        token.kind == "identifier"
-        and src.text(token) in absent
-        and not any(part.start <= token.start < part.end for part in skipped)
-        for token in src.code[first:last]
+        body.start <= place < body.end and not any(part.start <= place < part.end for part in skipped)
+        for place in places
     )
+
+
+_SWITCH = re.compile(rb"#[ \t]*define[ \t]+(\w+)(?:[ \t]+1)?[ \t]*(?://[^\n]*)?\r?$", re.MULTILINE)
+
+
+def _switches_ported_code(src: CxxFile, text: bytes) -> bool:
+    """Whether a branch only switches macros on. The file has code under them, all of it with a form on AMD, and some of
+    it is left out where they are off."""
+    macros = set(_SWITCH.findall(text))
+    if not macros or len(macros) != len(set(re.findall(rb"#[ \t]*(?:define|undef)[ \t]+(\w+)", text))):
+        return False
+    is_missed = False
+    for conditional in conditionals(src):
+        first = conditional.branches[0]
+        if _names(src, first) & macros and first.directive.name in (b"ifdef", b"if"):
+            switched = [first, *(one for one in conditional.branches[1:] if _names(src, one) & macros)]
+            others = [one for one in conditional.branches[1:] if one not in switched]
+            body = src.data[first.body.start : first.body.end]
+            if only_defines(body) or any(needs_nvidia(src, one.body) for one in switched):
+                return False
+            # Code for older GPUs may do for one macro, and another has none.
+            is_missed |= (bool(others) or not ends_copies(body)) and all(
+                is_without_work(src.data[one.body.start : one.body.end]) for one in others
+            )
+    return is_missed
+
+
+def _names(src: CxxFile, branch: Branch) -> set[bytes]:
+    return {src.text(token) for token in branch.directive.tokens}
 
 
 def _without_ported(asm: re.Match[bytes]) -> bytes:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, wraps
 from typing import TYPE_CHECKING, TypeVar
 
-from kernel_pytorch.port.cxx.lexer import Token, safe_cut, tokenize
+from kernel_pytorch.port.cxx.lexer import Split, Token, Tokens, safe_cut, split
 from kernel_pytorch.port.source import SourceFile, language_of
 
 if TYPE_CHECKING:
@@ -30,34 +30,52 @@ class CxxFile(SourceFile):
     """A file that a C++ compiler reads."""
 
     def __hash__(self) -> int:
-        # Files are keys of many caches. Both hashes are kept by their objects, so that this is all but free.
-        return hash((self.path, self.data))
+        # Files are keys of many caches. Those of one path and size are told apart when they are compared.
+        return hash((self.path, len(self.data)))
 
     @cached_property
     def vocabulary(self) -> frozenset[bytes]:
         """The different words of the file, those in comments and strings too."""
-        if len(self.data) <= PIECE_BYTES:
-            return frozenset(_WORD.findall(self.data))
-        return frozenset(found[0] for found in _WORD.finditer(self.data))
+        text = self.data.translate(_WORDS_ALONE)
+        if len(text) <= PIECE_BYTES:
+            return frozenset(text.split())
+        found: set[bytes] = set()
+        start = 0
+        while start < len(text):  # all words of a large file at once would take many times its size
+            end = text.find(b" ", start + PIECE_BYTES)
+            found.update(text[start : end if end >= 0 else len(text)].split())
+            start = end if end >= 0 else len(text)
+        return frozenset(found)
 
     @cached_property
-    def _vocabulary_text(self) -> bytes:
+    def vocabulary_text(self) -> bytes:
+        """Those words in any order, a space between two."""
         return b" ".join(self.vocabulary)
 
     def holds(self, text: bytes) -> bool:
         """Whether some bytes stand anywhere in the file. Part of a word is looked for in the different words alone:
         a tenth of the text."""
-        return text in (self._vocabulary_text if _is_word(text) else self.data)
+        return text in (self.vocabulary_text if is_word(text) else self.data)
 
     @cached_property
-    def tokens(self) -> tuple[Token, ...]:
-        """The tokens, comments included."""
-        return tokenize(self.data)
+    def characters(self) -> str:
+        """The bytes as characters of the same number, for what compares words as strings."""
+        return self.data.decode("latin-1")
 
     @cached_property
-    def code(self) -> tuple[Token, ...]:
+    def split(self) -> Split:
+        """The tokens, comments and strings apart."""
+        return split(self.data)
+
+    @property
+    def is_split(self) -> bool:
+        """Whether that has been done."""
+        return "split" in self.__dict__
+
+    @cached_property
+    def code(self) -> Tokens:
         """The tokens without comments."""
-        return tuple(token for token in self.tokens if token.kind != "comment")
+        return self.split.code
 
     @cached_property
     def tree(self) -> Tree:
@@ -88,10 +106,12 @@ class CxxFile(SourceFile):
 
 
 _WORD = re.compile(rb"\w+")
+_WORDS_ALONE = bytes(byte if _WORD.match(bytes((byte,))) else ord(" ") for byte in range(256))
 
 
 @cache
-def _is_word(text: bytes) -> bool:
+def is_word(text: bytes) -> bool:
+    """Whether some bytes can be a word of `vocabulary`, or part of one."""
     return _WORD.fullmatch(text) is not None
 
 
@@ -160,6 +180,12 @@ def _parser() -> Parser:
     import tree_sitter
 
     return tree_sitter.Parser(_language())
+
+
+def load_parser() -> None:
+    """Makes what the first file would make: processes that are copies of this one have it then."""
+    _parser()
+    grammar_names()
 
 
 @lru_cache(maxsize=1)

@@ -45,7 +45,7 @@ class FileSyntax:
 
     def text(self, node: Node) -> str:
         """The text of a node of this file."""
-        return self.source.data[node.start : node.end].decode("latin-1")
+        return self.source.characters[node.start : node.end]
 
 
 Interest = Callable[[bytes, int, int], bool]
@@ -54,18 +54,22 @@ Interest = Callable[[bytes, int, int], bool]
 # Syntax and tokens take some sixty times the memory of their text. What is kept is for headers that units share.
 _MOST_KEPT_BYTES = 1_000_000
 _KEPT: OrderedDict[tuple[CxxFile, Interest, bool], FileSyntax] = OrderedDict()
+_kept_bytes = 0
 
 
 def file_syntax(source: CxxFile, interest: Interest, *, parse: bool = True) -> FileSyntax:
     """Reads one file. Functions that do not match `interest` are left out; without `parse` all are."""
+    global _kept_bytes
     key = (source, interest, parse)
     found = _KEPT.get(key)
     if found is not None:
         _KEPT.move_to_end(key)
         return found
     found = _KEPT[key] = _read(source, interest, parse)
-    while len(_KEPT) > 1 and sum(len(kept.data) for kept, _, _ in _KEPT) > _MOST_KEPT_BYTES:
-        _KEPT.popitem(last=False)
+    _kept_bytes += len(source.data)
+    while len(_KEPT) > 1 and _kept_bytes > _MOST_KEPT_BYTES:
+        (dropped, _, _), _ = _KEPT.popitem(last=False)
+        _kept_bytes -= len(dropped.data)
     return found
 
 
@@ -86,9 +90,12 @@ def _read(source: CxxFile, interest: Interest, parse: bool) -> FileSyntax:
 
 def in_comment(syntax: FileSyntax, at: int) -> bool:
     """Whether an offset lies in a comment or a string."""
-    tokens = syntax.source.tokens
-    index = bisect_right(tokens, at, key=lambda token: token.start) - 1
-    return index >= 0 and tokens[index].kind in ("comment", "string") and at < tokens[index].end
+    split = syntax.source.split
+    for tokens in (split.comments, split.strings):
+        index = bisect_right(tokens, at, key=lambda token: token.start) - 1
+        if index >= 0 and at < tokens[index].end:
+            return True
+    return False
 
 
 def read_macros(source: CxxFile) -> tuple[Macro, ...]:

@@ -5,55 +5,107 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from operator import attrgetter
+from collections.abc import ItemsView, Iterator, KeysView, Mapping
+from functools import cached_property
 
-from kernel_pytorch.port.cxx.source import CxxFile, read_once
+from kernel_pytorch.port.cxx.lexer import Tokens
+from kernel_pytorch.port.cxx.source import CxxFile, is_word, read_once
 
 OPENING = {b"(": b")", b"[": b"]", b"{": b"}"}
 CLOSING = frozenset(OPENING.values())
 
 
+class Words:
+    """Each identifier of a file with the indexes of its tokens in `src.code`.
+
+    A name is looked for in the bytes when it is asked for: rules ask for a few, and a file has hundreds. Only who asks
+    for all of them has the whole index made. No CxxFile is held here: it holds this, and would never be freed.
+    """
+
+    def __init__(self, data: bytes, code: Tokens, vocabulary: frozenset[bytes]) -> None:
+        self._data = data
+        self._code = code
+        self._vocabulary = vocabulary
+        self._known: dict[bytes, tuple[int, ...]] = {}
+
+    def get(self, name: bytes, default: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """The places of a name, or `default`."""
+        if name not in self._known:
+            self._known[name] = self._places(name)
+        return self._known[name] or default
+
+    def __getitem__(self, name: bytes) -> tuple[int, ...]:
+        found = self.get(name)
+        if not found:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: bytes) -> bool:
+        return bool(self.get(name))
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._all)
+
+    def keys(self) -> KeysView[bytes]:
+        """All names."""
+        return self._all.keys()
+
+    def items(self) -> ItemsView[bytes, tuple[int, ...]]:
+        """All names with their places."""
+        return self._all.items()
+
+    def _places(self, name: bytes) -> tuple[int, ...]:
+        if name not in self._vocabulary and is_word(name):
+            return ()
+        find, index_of = self._data.find, self._code.index_of
+        found = []
+        start = find(name)
+        while start >= 0:
+            end = start + len(name)
+            index = index_of(start, end)
+            if index is not None:
+                found.append(index)
+            start = find(name, end)
+        return tuple(found)
+
+    @cached_property
+    def _all(self) -> dict[bytes, tuple[int, ...]]:
+        found: dict[bytes, list[int]] = defaultdict(list)
+        data = self._data
+        for index, (kind, start, end) in enumerate(self._code):
+            if kind == "identifier":
+                found[data[start:end]].append(index)
+        return {name: tuple(indexes) for name, indexes in found.items()}
+
+
 @read_once
-def words(src: CxxFile) -> Mapping[bytes, tuple[int, ...]]:
-    """Each identifier of a file with the indexes of its tokens in `src.code`."""
-    found: dict[bytes, list[int]] = defaultdict(list)
-    data = src.data
-    for index, token in enumerate(src.code):
-        if token.kind == "identifier":
-            found[data[token.start : token.end]].append(index)
-    return {name: tuple(indexes) for name, indexes in found.items()}
+def words(src: CxxFile) -> Words:
+    """The identifiers of a file."""
+    return Words(src.data, src.code, src.vocabulary)
 
 
 def text_at(src: CxxFile, index: int) -> bytes:
     """The text of a code token, or empty outside the file."""
-    if not 0 <= index < len(src.code):
+    code = src.code
+    if not 0 <= index < len(code.starts):
         return b""
-    token = src.code[index]
-    return src.data[token.start : token.end]
+    return src.data[code.starts[index] : code.ends[index]]
 
 
 def is_string(src: CxxFile, offset: int) -> bool:
     """Whether a string, or the path of an #include, starts at an offset: not one inside a comment or another string."""
-    index = bisect_left(src.tokens, offset, key=_START)
-    return index < len(src.tokens) and src.tokens[index].start == offset and src.tokens[index].kind == "string"
-
-
-_START = attrgetter("start")
+    starts = src.code.starts
+    index = bisect_left(starts, offset)
+    return index < len(starts) and starts[index] == offset and src.code[index].kind == "string"
 
 
 def punctuation(src: CxxFile, text: bytes) -> Iterator[int]:
     """Indexes in `src.code` of a punctuator, found in the bytes first: most files have few of the rare ones."""
-    starts = _code_starts(src)
+    starts = src.code.starts
     for found in re.finditer(re.escape(text), src.data):
         index = bisect_right(starts, found.start()) - 1
-        if index >= 0 and starts[index] == found.start() and src.code[index].end == found.end():
+        if index >= 0 and starts[index] == found.start() and src.code.ends[index] == found.end():
             yield index
-
-
-@read_once
-def _code_starts(src: CxxFile) -> list[int]:
-    return [token.start for token in src.code]
 
 
 def closing(src: CxxFile, opening: int) -> int | None:
@@ -62,6 +114,7 @@ def closing(src: CxxFile, opening: int) -> int | None:
 
 
 _SNAPSHOT_DEPTH = 200
+_BRACKET = re.compile(rb"[][(){}#]")
 
 
 @read_once
@@ -73,20 +126,18 @@ def _brackets(src: CxxFile) -> Mapping[int, int]:
     pairs: dict[int, int] = {}
     stack: list[tuple[bytes, int]] = []
     saved: list[list[tuple[bytes, int]]] = []
-    for index, token in enumerate(src.code):
-        if token.kind == "directive":
-            name = src.data[token.start + 1 : token.end].strip()
+    directives = set(src.split.directives)
+    for found in _BRACKET.finditer(src.code.firsts):
+        index, text = found.start(), found[0]
+        if index in directives:
+            name = text_at(src, index)[1:].strip()
             if name.startswith(b"if"):
                 saved.append(stack[:] if len(stack) < _SNAPSHOT_DEPTH else stack)
             elif name.startswith(b"el") and saved:
                 stack = saved[-1][:] if len(saved[-1]) < _SNAPSHOT_DEPTH else stack
             elif name == b"endif" and saved:
                 saved.pop()
-            continue
-        if token.kind != "punct" or token.end - token.start != 1:
-            continue
-        text = src.data[token.start : token.end]
-        if text in OPENING:
+        elif text in OPENING:
             stack.append((OPENING[text], index))
         elif text in CLOSING and stack:
             if stack[-1][0] == text:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 BOM = b"\xef\xbb\xbf"
-_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([^)\n]*\))?((?:[^\n\\]|\\\r?\n|\\)*)", re.MULTILINE)
+# Without the beginning of the line: Python finds the `#` by itself, and looks at every byte for a `^`.
+_DEFINE = re.compile(rb"#[ \t]*define[ \t]+([A-Za-z_]\w*)(\([^)\n]*\))?((?:[^\n\\]|\\\r?\n|\\)*)")
 
 
 @dataclass(frozen=True)
@@ -128,12 +129,16 @@ def macros_of(file: CxxFile) -> Iterable[Macro]:
 @read_once
 def _defines(file: CxxFile) -> list[tuple[bytes, tuple[bytes, ...] | None, int, int, int]]:
     found = []
-    for match in _DEFINE.finditer(file.data) if b"define" in file.data else ():
+    data = file.data
+    for match in _DEFINE.finditer(data) if b"define" in data else ():
+        start = data.rfind(b"\n", 0, match.start()) + 1
+        if data[start : match.start()].strip(b" \t"):
+            continue
         parameters = match.group(2)
         names = None
         if parameters is not None:
             names = tuple(name.strip() for name in parameters[1:-1].split(b",") if name.strip())
-        found.append((match.group(1), names, match.start(), match.start(3), match.end(3)))
+        found.append((match.group(1), names, start, match.start(3), match.end(3)))
     return found
 
 

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.port.deps.model import Decision, JaxUse, Plan, Project
 
 _WIDTH = 110
@@ -20,7 +21,7 @@ def plan_text(plan: Plan) -> str:
     for project in plan.projects:
         lines += ["", *_project(project)]
     if not plan.projects:
-        lines += ["", "no dependency files found"]
+        lines += ["", f"no dependency files found in {plan.root}: nothing to install, nothing to plan"]
     if plan.jax is not None:
         lines += ["", *_jax(plan.jax)]
     if plan.python_notes:
@@ -38,8 +39,9 @@ def plan_text(plan: Plan) -> str:
     counts = Counter(decision.action for decision in plan.decisions)
     total = ", ".join(f"{counts[action]} {_LABELS.get(action, action)}" for action in _ORDER if counts[action])
     dropped = sum(option.action == "drop" for project in plan.projects for option in project.options)
-    indexes = f"; {dropped} index lines or channels left out" if dropped else ""
-    lines += ["", f"{len(plan.decisions)} requirements: {total or 'none'}{indexes}"]
+    indexes = f"; {counted(dropped, 'index line or channel', 'index lines or channels')} left out" if dropped else ""
+    if plan.projects:
+        lines += ["", f"{counted(len(plan.decisions), 'requirement')}{': ' if total else ''}{total}{indexes}"]
     return "\n".join(lines)
 
 
@@ -101,9 +103,9 @@ def _keep(decisions: list[Decision]) -> list[str]:
     torch = [d for d in decisions if d.requires_torch and not d.how and not d.notes]
     rest = [d for d in decisions if d.how or d.notes]
     if plain:
-        lines += _wrapped(f"keep ({len(plain)}): {_names(plain)}", "  ", "      ")
+        lines += _wrapped(f"keep: {_names(plain)}", "  ", "      ")
     if torch:
-        text = f"keep, never without --no-deps or the constraints, they ask for torch ({len(torch)}): {_names(torch)}"
+        text = f"keep, but install with --no-deps or the constraints, because they ask for torch: {_names(torch)}"
         lines += _wrapped(text, "  ", "      ")
     for same in _same_place(rest):
         lines += _decision(same[0], [decision.requirement.group for decision in same])

@@ -36,6 +36,7 @@ from kernel_pytorch.port.names.rename import (
 from kernel_pytorch.port.names.shims import (
     Shim,
     is_left_by_torch,
+    may_need_overloads,
     overloads_called,
     overloads_needed,
     shims,
@@ -49,7 +50,11 @@ from kernel_pytorch.port.wave.collectives import is_wave_file
 
 WAVES = ("logical32", "native")
 # Functions of ours that edits may call.
-_OWN_CALL = re.compile(rb"\b(" + "|".join(("kpt_wave", *MATRIX_FUNCTIONS)).encode() + rb")[(<]")
+_OWN_CALL = re.compile(
+    rb"\b("
+    + "|".join(("kpt_wave", "kpt_compile_program", "kpt_create_program", "kpt_reads_done", *MATRIX_FUNCTIONS)).encode()
+    + rb")[(<]"
+)
 MAX_PASSES = 4
 
 
@@ -231,9 +236,12 @@ def _add_overloads(src: CxxFile, naming: Naming) -> None:
 
 def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None:
     """The functions that HIP lacks and the file calls, besides those that its names show, less those it has already."""
-    live = compiled_text(src)
-    needed = overloads_needed(live, unit.texts, lambda offset: device_region_at(src, offset) is not None)
-    if layout.is_built_by_torch and is_left_by_torch(live):
+    needed: list[Shim] = []
+    if may_need_overloads(src):
+        needed += overloads_needed(
+            src, compiled_text(src), unit.texts, lambda offset: device_region_at(src, offset) is not None
+        )
+    if layout.is_built_by_torch and src.holds(b"cub::") and is_left_by_torch(compiled_text(src)):
         needed.append(shims()[b"cub::"])
     naming.needed_shims += [shim for shim in needed if shim.guard not in src.data]
     given = _given_beside(src, unit)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.port.cxx.source import load_parser
 from kernel_pytorch.port.hipify.collector import collector_away
 from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
@@ -17,23 +18,25 @@ from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.names.compat_header import Needs
 from kernel_pytorch.port.names.implicit import implicit_headers
 from kernel_pytorch.port.names.shims import shims
-from kernel_pytorch.port.names.table import project_names
+from kernel_pytorch.port.names.table import load_table, project_names
 from kernel_pytorch.port.rules import rules_for
 from kernel_pytorch.port.wave.collectives import is_wave_file
 from kernel_pytorch.port.wave.model import wave_model
 
 # Two processes take a tenth of a second more than one, in which one ports about this much.
 _WORTH_A_POOL = 200_000
+# Small tasks go to a worker together: to send one and to get its answer takes as long as to port a kilobyte.
+_BATCH_BYTES = 100_000
 # Parts of a unit per worker: the largest files come first, so that all end at about the same time.
 _PARTS = 6
 
 
 @dataclass(frozen=True)
 class Done:
-    """One file of a task: its figures, and what a compatibility header must give it."""
+    """One file of a task: its figures, and what a compatibility header must give it, if the layout has one."""
 
     stats: FileStats
-    needs: Needs
+    needs: Needs = Needs()  # noqa: RUF009 (frozen)
 
 
 def run_task(task: Task, options: HipifyOptions, target: Path | None) -> list[Done]:
@@ -53,7 +56,8 @@ def _written(results: Iterable[HipifiedFile], options: HipifyOptions, target: Pa
             except FileNotFoundError:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(result.after)
-        done.append(Done(file_stats(result, name if target is not None else ""), result.needs))
+        stats = file_stats(result, name if target is not None else "")
+        done.append(Done(stats, result.needs) if layout.has_one_header else Done(stats))
     return done
 
 
@@ -62,7 +66,7 @@ def run_tasks(
 ) -> Iterator[Done]:
     """Runs tasks, largest first, on all cores where that pays. What is done comes in any order."""
     workers = workers or os.cpu_count() or 1
-    sizes = [_size(task) for task in tasks]
+    sizes = [_size(task) for task in tasks] if workers > 1 else []
     if workers == 1 or sum(sizes) < _WORTH_A_POOL:
         for task in tasks:
             yield from run_task(task, options, target)
@@ -78,14 +82,34 @@ def run_tasks(
         for task in rest:
             yield from run_task(task, options, target)
     else:
-        yield from _run_pool(rest, options, target, workers)
+        yield from _run_pool(_batches(rest, sizes[-len(rest) :]), options, target, workers)
 
 
 def _size(task: Task) -> int:
     return sum((task.root / path).stat().st_size for path in task.chosen)
 
 
-def _run_pool(tasks: Sequence[Task], options: HipifyOptions, target: Path | None, workers: int) -> Iterator[Done]:
+def _batches(tasks: Sequence[Task], sizes: Sequence[int]) -> list[tuple[Task, ...]]:
+    """The tasks in their order, small ones together."""
+    made: list[tuple[Task, ...]] = []
+    batch: list[Task] = []
+    filled = 0
+    for task, size in zip(tasks, sizes, strict=True):
+        batch.append(task)
+        filled += size
+        if filled >= _BATCH_BYTES:
+            made.append(tuple(batch))
+            batch, filled = [], 0
+    return [*made, tuple(batch)] if batch else made
+
+
+def _run_batch(tasks: Iterable[Task], options: HipifyOptions, target: Path | None) -> list[Done]:
+    return [done for task in tasks for done in run_task(task, options, target)]
+
+
+def _run_pool(
+    batches: Sequence[tuple[Task, ...]], options: HipifyOptions, target: Path | None, workers: int
+) -> Iterator[Done]:
     """Only a few tasks are in flight at a time, so that memory does not grow with the tree."""
     # Imported here: it takes a tenth of the time one small file needs.
     from concurrent.futures import FIRST_COMPLETED, wait
@@ -93,10 +117,10 @@ def _run_pool(tasks: Sequence[Task], options: HipifyOptions, target: Path | None
     from kernel_pytorch.core.worker_pool import worker_pool
 
     _load()
-    with worker_pool(min(workers, len(tasks))) as pool:
+    with worker_pool(min(workers, len(batches))) as pool:
         running = set()
-        for task in tasks:
-            running.add(pool.submit(run_task, task, options, target))
+        for batch in batches:
+            running.add(pool.submit(_run_batch, batch, options, target))
             if len(running) >= workers * 3:
                 finished, running = wait(running, return_when=FIRST_COMPLETED)
                 for future in finished:
@@ -110,6 +134,8 @@ def _load() -> None:
     for language in ("cuda", "c++"):
         rules_for(language)
     shims()
+    load_table()
+    load_parser()
 
 
 # The unit whose parts the workers port. They are copies of this process, and so have it.

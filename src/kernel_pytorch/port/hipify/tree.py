@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
@@ -13,10 +14,10 @@ from kernel_pytorch.port.cxx.include_folders import inferred_folders
 from kernel_pytorch.port.cxx.includes import (
     Include,
     IncludeSearch,
-    include_closure,
     includes_of,
     search_folders,
 )
+from kernel_pytorch.port.cxx.reached_files import reached_files
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.file_failure import not_looked_at
@@ -59,7 +60,13 @@ def open_task(task: Task, options: HipifyOptions) -> OpenTask:
     root = task.root.resolve()
     pairs = zip(task.shown or task.members, task.members, strict=True)
     unit = Unit(tuple(cxx_file(name, read_bytes(root / path, root)) for name, path in pairs), options.wave)
-    return OpenTask(task, root, unit, IncludeSearch(search_folders(root, task.search)))
+    return OpenTask(task, root, unit, _search(root, task.search))
+
+
+@lru_cache(maxsize=1)
+def _search(root: Path, named: tuple[Path, ...]) -> IncludeSearch:
+    """One search for all tasks of a run: <stdio.h> is then looked for once, and not once for every task."""
+    return IncludeSearch(search_folders(root, named))
 
 
 def hipify_task(task: Task, options: HipifyOptions) -> Iterator[HipifiedFile]:
@@ -88,11 +95,14 @@ def task_of(path: Path, search: Sequence[Path] = ()) -> Task:
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     main = path.resolve()
-    members = [at.relative_to(main.parent).as_posix() for at in include_closure(path, main.parent, search)]
-    if not members:
+    _search.cache_clear()  # files may have come and gone since the last run
+    reached = reached_files(path, search)
+    if not reached.files:
         raise UsageError(f"{path}: cannot be read ({why_refused(main, main.parent) or 'permission denied'})")
-    shown = [path.as_posix(), *((path.parent / name).as_posix() for name in members[1:])]
-    return Task(main.parent, tuple(members), (main.name,), tuple(search), tuple(shown))
+    members = [at.relative_to(reached.root).as_posix() for at in reached.files]
+    beside = [os.path.relpath(at, reached.main.parent) for at in reached.files]
+    shown = [path.as_posix(), *((path.parent / name).as_posix() for name in beside[1:])]
+    return Task(reached.root, tuple(members), (members[0],), tuple(search), tuple(shown))
 
 
 def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], list[str], list[FileStats]]:
@@ -101,38 +111,43 @@ def find_sources(root: Path, leave: Sequence[Path] = ()) -> tuple[list[Path], li
     The third list has what looks like a source and is not read, with the reason.
     """
     project = project_of(root)
-    left = [path.resolve() for path in leave]
-    names = sorted(project.of("cuda", "c++"), key=lambda name: (PurePosixPath(name).parent.parts, name))
-    files = [root / name for name in names]
-    files = [path for path in files if not any(path.resolve().is_relative_to(folder) for folder in left)]
-    seen = [path.relative_to(root).as_posix() for path in files]
+    top = root.resolve()
+    # Nothing leads out of the project, so that only a folder inside it can hold a file of it.
+    left = [folder for folder in (path.resolve() for path in leave) if folder.is_relative_to(top)]
+    names = sorted(project.of("cuda", "c++"), key=lambda name: (name.split("/")[:-1], name))
+    pairs = [(name, root / name) for name in names]
+    if left:
+        pairs = [one for one in pairs if not any(one[1].resolve().is_relative_to(folder) for folder in left)]
     unread = [
         file_stats(HipifiedFile(one.path, b"", b"", (not_looked_at(one.path, one.reason),), is_failed=True))
         for one in project.unread
         if PurePosixPath(one.path).suffix.lower() in CUDA_SUFFIXES | C_SUFFIXES
     ]
-    return files, [name for name in seen if name not in project.excluded], unread
+    return [path for _, path in pairs], [name for name, _ in pairs if name not in project.excluded], unread
 
 
 def tasks_of(
-    root: Path, files: Iterable[Path], search: Sequence[Path] = (), chosen: Iterable[str] | None = None
+    root: Path, files: Sequence[Path], search: Sequence[Path] = (), chosen: Iterable[str] | None = None
 ) -> list[Task]:
     """Groups files that reach each other by includes. Large groups are divided again. Largest first.
 
     `chosen` are those that are ported, as paths relative to the root (None: all); the others are only seen.
     """
-    known = {path.resolve(): path.relative_to(root).as_posix() for path in files}
+    known = dict(zip(resolved(files), (path.relative_to(root).as_posix() for path in files), strict=True))
     wanted = set(known.values()) if chosen is None else set(chosen)
-    search = (*search, *inferred_folders(root, known, search))
-    folders = IncludeSearch(search_folders(root.resolve(), search))
-    leader = {name: name for name in known.values()}
     sizes: dict[str, int] = {}
-    reaches: dict[str, list[str]] = {}
+    includes: dict[Path, list[Include]] = {}
     for path, name in known.items():
         data = read_bytes(path)
-        sizes[name] = len(data)
+        sizes[name], includes[path] = len(data), includes_of(data)
+    search = (*search, *inferred_folders(root, known, search, includes.__getitem__))
+    _search.cache_clear()  # files may have come and gone since the last run
+    folders = _search(root.resolve(), search)
+    leader = {name: name for name in known.values()}
+    reaches: dict[str, list[str]] = {}
+    for path, name in known.items():
         reaches[name] = []
-        for include in includes_of(data):
+        for include in includes[path]:
             found = folders.resolved(include, path)
             if found in known:
                 reaches[name].append(known[found])
@@ -151,6 +166,16 @@ def tasks_of(
             )
     tasks = [task for task in tasks if task.chosen]
     return sorted(tasks, key=lambda task: -sum(sizes[name] for name in task.chosen))
+
+
+def resolved(files: Iterable[Path]) -> Iterator[Path]:
+    """Each path with its links followed. A folder is asked for once, however many files it has."""
+    real: dict[str, Path] = {}
+    for path in files:
+        folder = os.fspath(path.parent)
+        if folder not in real:
+            real[folder] = path.parent.resolve()
+        yield path.resolve() if path.is_symlink() else real[folder] / path.name
 
 
 def _top(leader: dict[str, str], name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from kernel_pytorch.core.findings import Edit, Span
-from kernel_pytorch.port.cxx.includes import Include, includes_of
+from kernel_pytorch.port.cxx.includes import Include, includes_in
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.layouts.layout import Draft, LaidOut
 from kernel_pytorch.port.names.headers import RELY_ON_RUNTIME, RUNTIME_HEADER
@@ -34,7 +34,7 @@ def _local_cuda_includes(draft: Draft) -> list[Edit]:
     """`#include "kernels.cu"` follows the file to its new name."""
     return [
         Edit(Span(include.end - 4, include.end - 1), b".hip")
-        for include in includes_of(draft.src.data)
+        for include in includes_in(draft.src)
         if include.name.endswith(".cu") and draft.is_local(include)
     ]
 
@@ -44,7 +44,7 @@ def _files_read_at_run_time(draft: Draft) -> list[Edit]:
     src = draft.src
     if b'.cu"' not in src.data:
         return []
-    included = {include.start for include in includes_of(src.data)}
+    included = {include.start for include in includes_in(src)}
     return [
         Edit(Span(token.end - 4, token.end - 1), b".hip")
         for token in src.code

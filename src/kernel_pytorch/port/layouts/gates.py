@@ -191,8 +191,5 @@ def _joined(data: bytes, line_start: int) -> bool:
 
 def _unsplittable(src: CxxFile) -> list[tuple[int, int]]:
     """Comments and raw strings of several lines: a directive inside them would be text."""
-    return [
-        (token.start, token.end)
-        for token in src.tokens
-        if token.kind in ("comment", "string") and b"\n" in src.data[token.start : token.end]
-    ]
+    spans = sorted((start, end) for _, start, end in (*src.split.comments, *src.split.strings))
+    return [(start, end) for start, end in spans if b"\n" in src.data[start:end]]

@@ -18,6 +18,8 @@ class Wrap(NamedTuple):
 
 
 _SYMBOL = (b"HIP_SYMBOL(", b")", (b"HIP_SYMBOL", b"HIP_KERNEL_NAME", b'"'))
+# HIP_SYMBOL gives the variable itself, and only the copies outside graphs have templates that take its address.
+_SYMBOL_ADDRESS = (b"&", b"", (b"&", b"(", b'"', b"HIP_SYMBOL", b"static_cast", b"reinterpret_cast"))
 _ADDRESS = (
     b"reinterpret_cast<const void*>(",
     b")",
@@ -32,10 +34,14 @@ _WRAPS = {
     "cudaMemcpyFromSymbolAsync": Wrap(1, *_SYMBOL),
     "cudaGetSymbolAddress": Wrap(1, *_SYMBOL),
     "cudaGetSymbolSize": Wrap(1, *_SYMBOL),
+    "cudaGraphAddMemcpyNodeToSymbol": Wrap(4, *_SYMBOL_ADDRESS),
+    "cudaGraphAddMemcpyNodeFromSymbol": Wrap(5, *_SYMBOL_ADDRESS),
+    "cudaGraphMemcpyNodeSetParamsToSymbol": Wrap(1, *_SYMBOL_ADDRESS),
+    "cudaGraphMemcpyNodeSetParamsFromSymbol": Wrap(2, *_SYMBOL_ADDRESS),
+    "cudaGraphExecMemcpyNodeSetParamsToSymbol": Wrap(2, *_SYMBOL_ADDRESS),
+    "cudaGraphExecMemcpyNodeSetParamsFromSymbol": Wrap(3, *_SYMBOL_ADDRESS),
     "cudaLaunchKernel": Wrap(0, *_ADDRESS),
     "cudaLaunchCooperativeKernel": Wrap(0, *_ADDRESS),
-    "cudaFuncSetCacheConfig": Wrap(0, *_ADDRESS),
-    "cudaFuncSetSharedMemConfig": Wrap(0, *_ADDRESS),
 }
 
 

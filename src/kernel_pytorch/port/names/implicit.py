@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_text
-from kernel_pytorch.port.cxx.includes import Include, includes_of
-from kernel_pytorch.port.cxx.sought import Sought, sought
+from kernel_pytorch.port.cxx.includes import Include, includes_in
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.cxx.unit import Unit
@@ -20,16 +21,24 @@ _OF_STRING = [
     *(b"str" + end for end in b"len cmp ncmp cpy ncpy cat ncat chr rchr str tok dup error".split()),
 ]
 _OF_MATH = b"isfinite isnan isinf signbit fpclassify isnormal".split()
+
+
+def _used(before: bytes, word: bytes, after: bytes) -> re.Pattern[bytes]:
+    """A use of a word, `before` in front of it. It begins with plain letters, which Python finds by themselves."""
+    first = (before or word)[:3]
+    return re.compile(first + rb"(?<![\w.:>]%b)" % first + ((before + word) if before else word)[3:] + after)
+
+
+# Each word of a header with the pattern of its use.
 _BROUGHT_BY_CUDA = {
-    "string.h": sought(rb"(?<![\w.:>])(?:" + b"|".join(_OF_STRING) + rb")\s*\(", *_OF_STRING),
-    "math.h": sought(rb"(?<![\w.:>])(?:" + b"|".join(_OF_MATH) + rb")\s*\(", *_OF_MATH),
-    "time.h": sought(
-        rb"(?<![\w.:>])(?:time\s*\(\s*(?:NULL|0|nullptr)\s*\)|clock\s*\(\s*\)|struct\s+timespec|clock_gettime)",
-        b"time",
-        b"clock",
-        b"timespec",
-        b"clock_gettime",
-    ),
+    "string.h": {word: _used(b"", word, rb"\s*\(") for word in _OF_STRING},
+    "math.h": {word: _used(b"", word, rb"\s*\(") for word in _OF_MATH},
+    "time.h": {
+        b"time": _used(b"", b"time", rb"\s*\(\s*(?:NULL|0|nullptr)\s*\)"),
+        b"clock": _used(b"", b"clock", rb"\s*\(\s*\)"),
+        b"timespec": _used(rb"struct\s+", b"timespec", b""),
+        b"clock_gettime": _used(b"", b"clock_gettime", b""),
+    },
 }
 # <cmath> is no other spelling of <math.h>: it gives std::isfinite and not ::isfinite.
 _OTHER_SPELLING = {"string.h": "cstring", "math.h": "math.h", "time.h": "ctime"}
@@ -43,7 +52,9 @@ def implicit_headers(unit: Unit) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4)
 def _implicit(unit: Unit) -> tuple[str, ...]:
-    return tuple(header for header in _BROUGHT_BY_CUDA if any(_relies(file, header) for file in unit.files))
+    # One file is enough. Those that are in tokens already are asked first: of the others, most need not be.
+    files = sorted(unit.files, key=lambda file: not file.is_split)
+    return tuple(header for header in _BROUGHT_BY_CUDA if any(_relies(file, header) for file in files))
 
 
 @read_once  # every file of a unit is asked for again where one of them changes
@@ -58,18 +69,19 @@ def _relies(file: CxxFile, header: str) -> bool:
     return answers[header]
 
 
-def _finds_use(file: CxxFile, header: str, used: Sought) -> bool:
+def _finds_use(file: CxxFile, header: str, used: Mapping[bytes, re.Pattern[bytes]]) -> bool:
+    patterns = [used[word] for word in used.keys() & file.vocabulary]
     # For what <math.h> gives, a file that includes it has seen to itself; the others are needed before HIP's header.
-    if file.vocabulary.isdisjoint(used.words) or used.search(file.data) is None:
+    if not any(pattern.search(file.data) for pattern in patterns):
         return False
-    if file.is_parsable and used.search(compiled_text(file)) is None:
+    if file.is_parsable and not any(pattern.search(compiled_text(file)) for pattern in patterns):
         return False
     return header != "math.h" or "math.h" not in {include.name for include in _real_includes(file)}
 
 
 def _real_includes(src: CxxFile) -> list[Include]:
     """The #include lines that are no comment."""
-    found = includes_of(src.data)
+    found = includes_in(src)
     if not any(mark in src.data for mark in (b"/*", b"//")) or not src.is_parsable:
         return found
     return [include for include in found if is_string(src, include.start)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import PurePosixPath
 
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
-# The first kind whose words are in the file's name, in its folder's, or in its text often enough.
+# The first kind whose words are in the file's name, in its folder's, in a kernel's, or in its text often enough.
 _KINDS = (
     (
         re.compile(rb"(?<![a-z])mla(?![a-z])|attn|attention|fmha|flash", re.I),
@@ -25,16 +26,19 @@ _KINDS = (
     (re.compile(rb"gemm|matmul|linear", re.I), "GEMM: hipBLASLt, or ck_tile where the epilogue is the file's own"),
 )
 _OFTEN = 5
+_KERNEL = re.compile(rb"__global__(?:[^;{}(]|\b__\w+__\s*\([^;{}()]*\))*?\b((?!__)\w+)\s*\(")
 
 
+@read_once
 def nearest_kernel(src: CxxFile) -> str | None:
     """What the file computes and who has it on AMD; None where no kind shows."""
     path = PurePosixPath(src.path)
-    for name in (path.name, path.parent.name):
+    places = [name.encode("utf-8", "surrogateescape") for name in (path.name, path.parent.name)]
+    for name in (*places, b" ".join(_KERNEL.findall(src.data))):
         for words, kind in _KINDS:
-            if words.search(name.encode("utf-8", "surrogateescape")):
+            if words.search(name):
                 return kind
     for words, kind in _KINDS:
-        if len(words.findall(src.data)) >= _OFTEN:
+        if len(list(islice(words.finditer(src.data), _OFTEN))) == _OFTEN:
             return kind
     return None

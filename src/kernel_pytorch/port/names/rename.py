@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, is_compiled
-from kernel_pytorch.port.cxx.includes import Include, includes_of
+from kernel_pytorch.port.cxx.includes import Include, includes_in
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.names.call_shapes import wrapping
@@ -125,7 +125,7 @@ def _finding(src: CxxFile, use: Use, code: str, message: str, note: str) -> Find
 
 
 def _headers(src: CxxFile, is_local: IsLocal, result: Naming) -> None:
-    for include in includes_of(src.data):
+    for include in includes_in(src):
         change = header_change(include)
         if change is None or not is_string(src, include.start) or is_local(include):
             continue
@@ -153,7 +153,7 @@ def needs_runtime_header(src: CxxFile, naming: Naming, is_local: IsLocal) -> boo
     if src.data.startswith(f"#include <{RUNTIME_HEADER}>".encode(), top_of_file(src)):
         return False
     bringing = {include.start for include, change in naming.headers if change.path == RUNTIME_HEADER}
-    by_start = {include.start: include for include in includes_of(src.data)}
+    by_start = {include.start: include for include in includes_in(src)}
     depth = 0
     in_directive_until = -1
     for token in src.code:
@@ -186,14 +186,14 @@ def _directive_end(data: bytes, start: int) -> int:
 
 def top_of_file(src: CxxFile) -> int:
     """Where a line may be put first: after the byte order mark, the comments that open the file and its guard."""
-    for token in src.tokens:
-        if token.kind != "comment":
-            guard = _GUARD.match(src.data, token.start)
-            if guard is not None:
-                return guard.end()
-            start = src.line_span(token.start)[0]
-            return start if not src.data[start : token.start].strip() else token.start
-    return len(src.data)
+    if not src.code:
+        return len(src.data)
+    first = src.code[0]
+    guard = _GUARD.match(src.data, first.start)
+    if guard is not None:
+        return guard.end()
+    start = src.line_span(first.start)[0]
+    return start if not src.data[start : first.start].strip() else first.start
 
 
 _GUARD = re.compile(

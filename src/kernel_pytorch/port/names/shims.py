@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from kernel_pytorch.port.cxx.sought import sought
+from kernel_pytorch.port.cxx.sought import Watched, sought
+from kernel_pytorch.port.cxx.source import CxxFile
 
 # A block of these files begins with its names, then after "<" the headers it needs, then after ":" the blocks. A header
 # of ours that holds several has them in this order.
 _FILES = (
-    "device_functions.h", "cooperative_groups.h", "small_floats.h", "overloads.h", "libcudacxx.h", "surfaces.h",
-    "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h", "rounding.h",
-    "warp_matrix.h", "warp_mma.h", "quad_pair_mma.h",
-    "other_arguments.h",
+    "device_functions.h", "cooperative_groups.h", "wide_tiles.h", "small_floats.h", "overloads.h", "libcudacxx.h",
+    "surfaces.h", "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h",
+    "rounding.h", "warp_matrix.h", "mma_formats.h", "mma_units.h", "warp_mma.h", "quad_pair_mma.h",
+    "other_arguments.h", "legacy_blas.h",
     "wmma_tiles.h", "wmma.h",
 )  # fmt: skip
 _MARK = "//: "
@@ -154,8 +155,7 @@ _HOST_MATH = sought(
 _HALF2_MAX = sought(rb"\b__h(?:max|min)2\s*\(", b"__hmax2", b"__hmin2")
 _HALF2 = re.compile(rb"\b(?:__)?half2\b")
 # The type to compute in, given as a data type: the last argument but one of cuBLAS' products.
-_COMPUTES_IN_DATA_TYPE = re.compile(rb"\bCUDA_[RC]_\w+\s*,\s*(?:CUBLAS_GEMM_\w+|\w*algo\w*)\s*\)")
-_GEMM_EX = sought(rb"\bcublasGemm(?:StridedBatched)?Ex\s*\(", b"cublasGemm")
+_GEMM_EX = sought(rb"\bcublasGemm(?:StridedBatched|Batched)?Ex\s*\([^;{}]{0,2000}", b"cublasGemm")
 _ERROR_TEXT = sought(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(", b"GetError")
 
 
@@ -165,7 +165,7 @@ _BY_USE = (
     (sought(rb"(?<!kpt_group)\.\s*shfl(?:_up|_down|_xor)?\s*\(", b"shfl"), b"tile.shfl(class)"),
     (sought(rb"(?<![\w:])(?:::)?cuda::std\b", b"cuda::std"), b"cuda::std"),
     (sought(rb"(?<![\w:])(?:::)?cuda::std::identity\b", b"cuda::std::identity"), b"cuda::std::identity"),
-    (sought(rb"(?<![\w:])(?:::)?cuda::atomic_ref\b", b"cuda::atomic_ref"), b"cuda::atomic_ref"),
+    (sought(rb"(?<![\w:])(?:::)?cuda::atomic(?:_ref|_thread_fence)?\b", b"cuda::atomic"), b"cuda::atomic_ref"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b", b"ceil_div", b"round_up"), b"cuda::ceil_div"),
     (sought(rb"(?<![\w:])(?:::)?cuda::barrier\b", b"cuda::barrier"), b"cuda::barrier"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:make_)?pipeline\w*", b"cuda::"), b"cuda::pipeline"),
@@ -174,6 +174,15 @@ _BY_USE = (
     (sought(rb"\b__pipeline_(?:memcpy_async|commit|wait_prior)\b", b"__pipeline_"), b"kpt_pipeline_primitives"),
     (sought(rb"(?<![\w:])(?:::)?cuda::latch\b", b"cuda::latch"), b"cuda::latch"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:counting|binary)_semaphore\b", b"cuda::"), b"cuda::counting_semaphore"),
+    (
+        sought(
+            rb"\bblock_tile_memory\b|\b(?:tiled_partition|thread_block_tile)\s*<\s*(?:64|128|256|512|1024)\b",
+            b"block_tile_memory",
+            b"tiled_partition",
+            b"thread_block_tile",
+        ),
+        b"cg::block_tile_memory",
+    ),
     (
         sought(rb"\b(?:cg|cooperative_groups)::labeled_partition\s*\(", b"labeled_partition"),
         b"cg::labeled_partition",
@@ -220,25 +229,40 @@ _TEXTURES = (
 )  # fmt: skip
 
 
-def _texture_shims(data: bytes, project: Iterable[bytes]) -> list[Shim]:
+def _texture_shims(present: frozenset[bytes], data: bytes, project: Iterable[bytes]) -> list[Shim]:
     """What a file needs that touches textures. In a unit without their types tex2D is the project's own function."""
-    found = [name for used, name in _TEXTURES if used.search(data)]
+    found = [name for used, name in _TEXTURES if used.search_among(present, data)]
     if b"kpt_tex" in found and not any(_OF_TEXTURES.search(text) for text in project):
         found.remove(b"kpt_tex")
     return [shims()[name] for name in found]
 
 
+_OFTEN_PARTS_OF_WORDS = (b"min", b"max")
+_WATCHED = Watched({
+    b"__ffsll",
+    *(word for used, _ in (*_BY_USE, *_TEXTURES) for word in used.words),
+    *(word for used in (_TAKES_LOCATION, _HOST_MATH, _HALF2_MAX, _GEMM_EX, _ERROR_TEXT, _CALLS_ATOMIC_ADD)
+      for word in used.words),
+})  # fmt: skip
+
+
+def may_need_overloads(src: CxxFile) -> bool:
+    """Whether a file has a word without which `overloads_needed` finds nothing. Cheap."""
+    return not src.vocabulary.isdisjoint(_OFTEN_PARTS_OF_WORDS) or bool(_WATCHED.present(src))
+
+
 def overloads_needed(
-    data: bytes, project: Iterable[bytes], is_in_device_code: Callable[[int], bool] = lambda offset: False
+    src: CxxFile, data: bytes, project: Iterable[bytes], is_in_device_code: Callable[[int], bool] = lambda offset: False
 ) -> list[Shim]:
     """Shims that are overloads of names HIP has, for a file whose project does not define them itself.
 
     `data` is what a ROCm build reads of the file (`compiled_text`).
     """
+    present = _WATCHED.present(src)
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
-    needed += [shims()[name] for used, name in _BY_USE if used.search(data)]
-    needed += _texture_shims(data, project)
+    needed += [shims()[name] for used, name in _BY_USE if used.search_among(present, data)]
+    needed += _texture_shims(present, data, project)
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):
@@ -248,7 +272,8 @@ def overloads_needed(
     needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]
     if _HALF2_MAX.search(data) and _HALF2.search(data):
         needed.append(shims()[b"__hmax2(half2)"])
-    if _GEMM_EX.search(data) and _COMPUTES_IN_DATA_TYPE.search(data):
+    # A compute type that is not visibly one may be a data type: CUDA's header takes both.
+    if any(b"CUBLAS_COMPUTE_" not in call.group() for call in _GEMM_EX.finditer(data)):
         needed.append(shims()[b"hipblasGemmEx(data-type)"])
     # CUDA's device runtime has these two for kernels that launch kernels; HIP's are the host's.
     asked = {found.group(1) for found in _ERROR_TEXT.finditer(data) if is_in_device_code(found.start())}

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from kernel_pytorch.port.cxx.lexer import Token
 from kernel_pytorch.port.cxx.source import CxxFile, pieces, read_once
+from kernel_pytorch.port.cxx.tokens import words
 
 
 class Name(NamedTuple):
@@ -85,6 +86,12 @@ def header_rows() -> dict[str, Name]:
     data = files("kernel_pytorch.port.tables").joinpath("cuda_names.csv").read_text(encoding="utf-8")
     rows = (Name(*line.split(",", 6)) for line in data.splitlines()[1:] if ",header," in line)
     return {row.cuda: row for row in rows if row.kind == "header"}
+
+
+def load_table() -> None:
+    """Reads what the first file would read: processes that are copies of this one have it then."""
+    _rows()
+    header_rows()
 
 
 # Words after which a name is a use of that name, not the name of something being declared.
@@ -172,10 +179,17 @@ def _own_names(src: CxxFile) -> frozenset[bytes]:
 
 
 @read_once
+def table_words(src: CxxFile) -> frozenset[bytes]:
+    """The words of a file that are names of the table, whatever they mean there."""
+    return frozenset(src.vocabulary & _rows().keys())
+
+
+@read_once
 def _wanted(src: CxxFile) -> frozenset[bytes]:
     """The words of a file that are in the table, or may be a piece of a name in it."""
-    words = src.vocabulary
-    return frozenset((words & _rows().keys()) | {word for word in words if word.startswith(_PIECES)})
+    known = table_words(src)
+    # A word is a piece of a name only where the preprocessor glues something to it.
+    return known | {word for word in src.vocabulary if word.startswith(_PIECES)} if b"##" in src.data else known
 
 
 @read_once
@@ -184,10 +198,8 @@ def _candidates(src: CxxFile) -> list[int]:
     wanted = _wanted(src)
     if not wanted:
         return []
-    data = src.data
-    return [
-        index for index, (kind, start, end) in enumerate(src.code) if kind == "identifier" and data[start:end] in wanted
-    ]
+    known = words(src)
+    return sorted(index for name in wanted for index in known.get(name))
 
 
 _SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c", ".hip")
@@ -223,13 +235,25 @@ def _included_sources(src: CxxFile) -> list[bytes]:
 
 def project_names(src: CxxFile, files: tuple[CxxFile, ...]) -> frozenset[bytes]:
     """The table names that a file sees declared by the project: by itself, by headers, by what has linkage."""
-    shared, private = _project_names(files)
+    shared, private = _names_of_all(files)
     return shared | private.get(src.path, frozenset())
+
+
+def _names_of_all(files: tuple[CxxFile, ...]) -> tuple[frozenset[bytes], dict[str, frozenset[bytes]]]:
+    """The same again for the tuple that was asked for last: to hash a large unit takes as long as to port a file."""
+    global _asked_last
+    if _asked_last is None or _asked_last[0] is not files:
+        _asked_last = files, _project_names(files)
+    return _asked_last[1]
+
+
+_asked_last: tuple[tuple[CxxFile, ...], tuple[frozenset[bytes], dict[str, frozenset[bytes]]]] | None = None
 
 
 def _text(data: bytes, code: Sequence[Token], index: int) -> bytes:
     if 0 <= index < len(code):
-        return data[code[index].start : code[index].end]
+        _, start, end = code[index]
+        return data[start:end]
     return b""
 
 
@@ -243,12 +267,19 @@ def _is_foreign(data: bytes, code: Sequence[Token], index: int) -> bool:
 def _is_namespace_use(data: bytes, code: Sequence[Token], index: int, after: bytes) -> bool:
     before = _text(data, code, index - 1)
     if after == b"::" or before == b"namespace":
-        return before != b"::" or index < 2 or code[index - 2].kind != "identifier"
+        if before != b"::" or index < 2 or code[index - 2].kind != "identifier":
+            return True
+        return _text(data, code, index - 2) in _NOT_TYPES  # `typedef ::cub::BlockLoad<...>`
     return before == b"=" and _text(data, code, index - 3) == b"namespace"
+
+
+_BEFORE_DECLARED = frozenset((b"*", b"&", b"&&", b"}"))
 
 
 def _is_declared_at(data: bytes, code: Sequence[Token], index: int) -> bool:
     before = _text(data, code, index - 1)
+    if index and code[index - 1].kind == "punct" and before not in _BEFORE_DECLARED:
+        return False  # almost all uses are a call, an argument or the start of a statement
     after = _text(data, code, index + 1)
     name = find_name(data[code[index].start : code[index].end])
     if name is None or name.kind == "namespace":
@@ -258,7 +289,7 @@ def _is_declared_at(data: bytes, code: Sequence[Token], index: int) -> bool:
     if before in (b"struct", b"class", b"union", b"enum"):
         return after == b"{" or (after == b":" and name.kind == "type")
     if after == b"(":
-        return _follows_type(data, code, index) and _is_definition(data, code, index + 1)
+        return _follows_type(data, code, index, on_its_line=False) and _is_definition(data, code, index + 1)
     if before == b"}" and after == b";" and name.kind == "type":
         return True  # `typedef struct CUuuid_st { ... } CUuuid;`
     if after not in _AFTER_DECLARATOR or (after == b":" and name.kind != "type"):
@@ -287,7 +318,7 @@ def _enumerators(data: bytes, code: Sequence[Token]) -> Iterator[bytes]:
 _ENUM = re.compile(rb"\benum\b[^;{}()]{0,200}\{")
 
 
-def _follows_type(data: bytes, code: Sequence[Token], index: int) -> bool:
+def _follows_type(data: bytes, code: Sequence[Token], index: int, *, on_its_line: bool = True) -> bool:
     """Whether what stands before is a type, so that the token names something new."""
     back = index - 1
     before = _text(data, code, back)
@@ -300,9 +331,10 @@ def _follows_type(data: bytes, code: Sequence[Token], index: int) -> bool:
     if back < 0 or code[back].kind != "identifier" or before in _NOT_TYPES:
         return False
     # `__global__ cudaFoo(...)`: a qualifier, not a type; a directive's words (#ifdef X cudaFoo) do not get here.
-    return (
-        not before.startswith(b"__") and not before.isupper() and b"\n" not in data[code[back].end : code[index].start]
-    )
+    if before.startswith(b"__") or before.isupper():
+        return False
+    # A function's type often has a line of its own; elsewhere a word on the line before belongs to something else.
+    return not on_its_line or b"\n" not in data[code[back].end : code[index].start]
 
 
 def _is_definition(data: bytes, code: Sequence[Token], opening: int) -> bool:

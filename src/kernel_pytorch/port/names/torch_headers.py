@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings
-from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.includes import includes_in
 from kernel_pytorch.port.cxx.source import CxxFile
 
 _TORCH_CUDA = re.compile(r"(?:c10|ATen)/cuda/|torch/csrc/cuda/")
@@ -16,7 +16,7 @@ _TORCH_CUDA = re.compile(r"(?:c10|ATen)/cuda/|torch/csrc/cuda/")
 def torch_header_findings(src: CxxFile) -> Iterator[Finding]:
     """Each #include of such a header that a ROCm build reads."""
     found = []
-    for include in includes_of(src.data):
+    for include in includes_in(src):
         if _TORCH_CUDA.match(include.name):
             message = f"#include <{include.name}>: torch's build renames it for ROCm, and this project's build does not"
             found.append(Finding("KP213", src.path, *src.line_col(include.start), message, Safety.MANUAL))

@@ -75,6 +75,7 @@ class Lowering:
     lines: list[str] = field(default_factory=list)
     declarations: list[str] = field(default_factory=list)
     bound: dict[int, str] = field(default_factory=dict)
+    written_inputs: set[int] = field(default_factory=set)
     carry: str = "none"  # none | pending (written, not yet read) | read
     is_single: bool = False
     temporaries: int = 0
@@ -170,8 +171,11 @@ class Lowering:
             source = CLASSES.get(target.constraint)
             if source is None:
                 raise NotTranslated(f'constraint "{target.constraint}" of %{operand.index} is not a PTX register class')
-            if source == "n" or not target.is_written:
+            if source == "n" or not (target.is_written or operand.index in self.bound):
                 raise NotTranslated(f"%{operand.index} cannot be written")
+            if not target.is_written:
+                # nvcc accepts it: the register of an input is a copy that the rest of the block sees.
+                self.written_inputs.add(operand.index)
             value = convert(expression, kind, source)
             if operand.index in self.bound:
                 self.lines.append(f"{self.bound[operand.index]} = {value};")
@@ -285,7 +289,12 @@ def lower(statement: AsmStatement, program: PtxProgram, context: Context, handle
             _lower_instruction(state, item, handlers)
     if state.carry == "pending":
         raise NotTranslated("it leaves the carry flag for another asm statement")
-    return [*state.declarations, *state.lines, *ends]
+    changed = tuple(f"{state.bound[index]} = " for index in state.written_inputs)
+    declarations = [
+        line.removeprefix("const ") if any(f" {name}" in line for name in changed) else line
+        for line in state.declarations
+    ]
+    return [*declarations, *state.lines, *ends]
 
 
 def _declare(state: Lowering, item: RegisterDeclaration) -> None:

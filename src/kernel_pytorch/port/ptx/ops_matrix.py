@@ -13,7 +13,9 @@ from kernel_pytorch.port.ptx.ops_memory import shared_address
 from kernel_pytorch.port.ptx.parse import Address, Instruction, Operand, Vector
 
 # The functions that a rewritten block may call: a file that does carries their definitions.
-FUNCTIONS = ("kpt_mma", "kpt_mma_m8n8k4", "kpt_ldmatrix", "kpt_stmatrix", "kpt_movmatrix")
+FUNCTIONS = (
+    "kpt_mma", "kpt_mma_m8n8k4", "kpt_ldmatrix", "kpt_stmatrix", "kpt_movmatrix", "kpt_own_copy", "kpt_own_copies_done",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ def _multiply(state: Lowering, item: Instruction) -> None:
         raise _no_form(item)
     bits = {"xor", "and", "popc"} if types[1] == "b1" else set()
     limits = {"satfinite"} if types[3] == "s32" and types[1] != "b1" else set()
-    only(item, {"sync", "aligned", shape.group(), *layouts, *types, *bits, *limits})
+    # Blackwell's name for the same product, where the elements have 8 bits.
+    kinds = {"kind::f8f6f4"} if {*types[1:3]} <= {"e4m3", "e5m2"} and shape[3] == "32" else set()
+    only(item, {"sync", "aligned", shape.group(), *layouts, *types, *bits, *limits, *kinds})
     m, n, k = (int(size) for size in shape.groups())
     if types[0] != types[3] or n != 8:
         raise _no_form(item)

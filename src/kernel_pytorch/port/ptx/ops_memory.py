@@ -190,13 +190,13 @@ _COPY_TYPES = {4: "unsigned", 8: "uint2", 16: "uint4"}
 
 
 def _async_copy(state: Lowering, item: Instruction) -> None:
-    """cp.async without bulk: the copy is made on the spot, so the group instructions have nothing to wait for.
+    """cp.async without bulk: the copy is made on the spot, or loads into LDS under way are all waited for.
 
     A program that reads the destination only after waiting, as PTX demands, sees the same bytes.
     """
     if item.has("commit_group", "wait_group", "wait_all"):
         only(item, {"async", "commit_group", "wait_group", "wait_all"})
-        state.lines.append(";")
+        state.lines.append(";" if item.has("commit_group") else "kpt_own_copies_done();")
         return
     only(
         item,
@@ -219,7 +219,7 @@ def _async_copy(state: Lowering, item: Instruction) -> None:
     total = str(size) if words else f"(unsigned)({state.read(operands[2], 'u32')})"
     each = "for (unsigned kpt_i = 0; kpt_i < {total}; ++kpt_i) ((unsigned char*){to})[kpt_i] = {value};"
     byte = f"((const unsigned char*){source})[kpt_i]"
-    whole = f"*{to} = *{source};" if words else _copy_of_size(total, to, source)
+    whole = f"kpt_own_copy({to}, {source});" if words else _copy_of_size(total, to, source)
     if len(operands) == 3 or (words and state.constant(operands[3]) == size):
         state.lines.append(whole)
         return
@@ -235,7 +235,8 @@ def _async_copy(state: Lowering, item: Instruction) -> None:
 def _copy_of_size(total: str, to: str, source: str) -> str:
     """A copy whose size is a constant of the code around it, such as a template's: PTX has 4, 8 and 16."""
     choices = (
-        f"if ({total} == {size}) *({kind}*){to} = *(const {kind}*){source};" for size, kind in _COPY_TYPES.items()
+        f"if ({total} == {size}) kpt_own_copy(({kind}*){to}, (const {kind}*){source});"
+        for size, kind in _COPY_TYPES.items()
     )
     return " else ".join(choices)
 

@@ -7,15 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Edit, Finding
 from kernel_pytorch.port.cxx.device_code import DeviceRegion, device_region_at
 from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.unit import macros_of
 from kernel_pytorch.port.ptx.asm_statement import AsmStatement, asm_statements
 from kernel_pytorch.port.ptx.lower import Context
 from kernel_pytorch.port.ptx.rewrite import RewrittenAsm, looks_like_ptx, note_for, rewrite_asm
 from kernel_pytorch.port.rule import Rule
 
 _SHOWN = 4
+_SOURCES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ def findings_with_code(
     `one_for_each_function`: statements of one function that are left for a person are one finding. `nearest` says who
     has a kernel like the file's on AMD.
     """
-    reports = [report for report in asm_reports(src) if report.code == rule.code]
+    reports = [report for report in asm_reports(src) if report.code == rule.code and not _is_unused(src, report)]
     left: dict[DeviceRegion, int] = {}
     for report in reports:
         region = device_region_at(src, report.statement.span.start)
@@ -79,10 +82,20 @@ def findings_with_code(
             count = left.pop(region, 0) if region is not None and one_for_each_function else 1
             if not count:
                 continue
-            more = f" ({count - 1} more such statements in this function)" if count > 1 else ""
+            more = f" ({counted(count - 1, 'more such statement')} in this function)" if count > 1 else ""
             whole = nearest(src)
             text += more + (f"; for the whole kernel, {whole}" if whole else "")
         yield rule.finding(src, report.statement.span, text, edits)
+
+
+def _is_unused(src: CxxFile, report: AsmReport) -> bool:
+    """Whether a statement that has no translation stands in a macro that its source file never uses. A header's macros
+    may be for files that we do not see."""
+    if report.rewritten.replacement is not None or not report.statement.in_directive or not src.path.endswith(_SOURCES):
+        return False
+    at = report.statement.span.start
+    names = [macro.name for macro in macros_of(src) if macro.body_start <= at < macro.body_end]
+    return len(names) == 1 and len(re.findall(rb"\b%b\b" % names[0], src.data)) == 1
 
 
 def _indented(src: CxxFile, statement: AsmStatement, replacement: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 What: A header declares `template <bool> cudaError_t f();`, and the source defines it with `static`.
 Why: nvcc takes the first declaration's linkage. clang refuses the second: the function cannot be both.
-Fix: The definition without `static`, on ROCm.
+Fix: On ROCm kpt drops `static` from the definition.
 Source: https://eel.is/c++draft/dcl.stc (storage class specifiers of one entity agree)
 """
 

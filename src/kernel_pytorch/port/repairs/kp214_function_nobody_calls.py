@@ -3,8 +3,9 @@
 What: A static, inline or template function of the project, often in a header that many sources share, that uses a name
     without counterpart in HIP, and that no file of the project mentions besides its own definition.
 Why: The compiler reads the whole function, so that one name stops every source that includes the header.
-Fix: The function is left out on ROCm. The finding about the name stays where it is.
-Source: clang's "unknown type name" and "use of undeclared identifier"; the headers of CUDA 11 to 13 and of ROCm 7.2
+Fix: kpt leaves the function out on ROCm. The finding about the name stays where it is.
+Source: https://github.com/ROCm/HIPIFY/tree/amd-staging/docs/tables (the names without a counterpart); clang's "unknown
+    type name" and "use of undeclared identifier", https://clang.llvm.org/docs/DiagnosticsReference.html
 """
 
 from __future__ import annotations

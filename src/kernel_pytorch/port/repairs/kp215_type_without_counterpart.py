@@ -2,8 +2,10 @@
 
 What: A type of CUDA's without counterpart in HIP as a member, a parameter or a variable: `CUtensorMap* map;`.
 Why: The compiler must know the name, whether or not anything is done with it.
-Fix: An opaque type of that name on ROCm. A call of one of CUDA's functions with it has a finding of its own.
-Source: clang's "unknown type name"; the headers of CUDA 11 to 13 and of ROCm 7.2
+Fix: kpt declares an opaque type of that name on ROCm. A call of one of CUDA's functions with it has a finding of its
+    own.
+Source: https://github.com/ROCm/HIPIFY/tree/amd-staging/docs/tables (the types without a counterpart); clang's "unknown
+    type name", https://clang.llvm.org/docs/DiagnosticsReference.html
 """
 
 from __future__ import annotations

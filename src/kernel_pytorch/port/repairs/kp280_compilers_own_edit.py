@@ -3,8 +3,10 @@
 What: An error for which clang itself proposes the edit: a missing `typename` or `template` before a dependent name, a
     narrowing conversion inside braces.
 Why: nvcc and gcc accept these or warn. clang follows the standard.
-Fix: clang's edit, on ROCm. A narrowing conversion becomes a static_cast to the same type, so that the value stays.
-Source: clang's -fdiagnostics-parseable-fixits; ISO C++ [temp.res], [dcl.init.list]
+Fix: kpt makes clang's edit on ROCm. A narrowing conversion becomes a static_cast to the same type, so the value does
+    not change.
+Source: https://clang.llvm.org/docs/ClangCommandLineReference.html (-fdiagnostics-parseable-fixits);
+    https://eel.is/c++draft/temp.res; https://eel.is/c++draft/dcl.init.list
 """
 
 from __future__ import annotations

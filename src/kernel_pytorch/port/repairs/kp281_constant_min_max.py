@@ -2,9 +2,10 @@
 
 What: `constexpr int n = std::min(A, B);` or a template argument made with min or max.
 Why: torch's renaming turns `std::min(` into `::min(` in every file with kernels. HIP's own min is not constexpr.
-Fix: `(std::min)(` on ROCm: torch's renaming does not see it, and clang allows constexpr functions in device code.
-Source: torch/utils/hipify/hipify_python.py (replace_math_functions); clang's "non-constexpr function 'min' cannot be
-    used in a constant expression"
+Fix: kpt writes `(std::min)(` on ROCm. torch's renaming does not see it, and clang allows constexpr functions in device
+    code.
+Source: torch/utils/hipify/hipify_python.py in pytorch/pytorch (replace_math_functions);
+    clang/lib/Headers/__clang_hip_math.h in llvm/llvm-project (min is not constexpr)
 """
 
 from __future__ import annotations

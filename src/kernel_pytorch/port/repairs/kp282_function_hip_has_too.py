@@ -2,11 +2,12 @@
 
 What: A project's own `template <typename T> __device__ T max(T a, T b)` beside HIP's, or `max(a, b)`, `pow(a, b)` of
     two types.
-Why: CUDA's functions are plain ones, which win over a template, and there is one for every pair of types. HIP's are
-    templates: both fit equally well, and the call is ambiguous.
-Fix: The project's definition is left out on ROCm, where HIP's does the same. If there is none, both arguments are
-    converted to the type that `a + b` has, as CUDA's functions do.
-Source: CUDA's crt/math_functions.hpp; clang's "call to 'max' is ambiguous"
+Why: CUDA's functions are plain ones, which win over a template, and CUDA has one for every pair of types. HIP's are
+    templates. Both fit equally well, so the call is ambiguous.
+Fix: kpt leaves the project's definition out on ROCm, where HIP's does the same. If the project has none, kpt converts
+    both arguments to the type of `a + b`, as CUDA's functions do.
+Source: clang/lib/Headers/__clang_hip_math.h in llvm/llvm-project; https://eel.is/c++draft/over.match.best (a plain
+    function beats a template)
 """
 
 from __future__ import annotations

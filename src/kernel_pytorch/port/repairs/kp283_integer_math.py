@@ -1,9 +1,9 @@
 """Math functions called with an integer
 
 What: `sqrt(n)`, `ceil(n / 2)`, `log2(n)`, `abs(n)` of an integer or an unsigned number.
-Why: C++ takes an integer argument as double. In HIP's device code two overloads fit equally well, or none does.
-Fix: The argument is converted to double on ROCm; abs is written as a comparison.
-Source: ISO C++ [cmath.syn]; clang's "call to 'sqrt' is ambiguous"
+Why: C++ converts an integer argument to double. In HIP's device code two overloads fit equally well, or none does.
+Fix: On ROCm kpt converts the argument to double, and writes abs as a comparison.
+Source: https://eel.is/c++draft/cmath.syn; clang/lib/Headers/__clang_hip_math.h in llvm/llvm-project
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 What: `__ldg(p)` and its relatives (`__ldcs`, `__ldca`, `__ldcg`) of a pointer to at::Half or to a struct.
 Why: HIP has these functions for the built-in types. On AMD they are plain loads.
-Fix: `*(p)` on ROCm, which reads the same value.
-Source: hip/amd_detail/hip_ldg.h, ROCm 7.2
+Fix: kpt writes `*(p)` on ROCm, which reads the same value.
+Source: hipamd/include/hip/amd_detail/hip_ldg.h in ROCm/clr
 """
 
 from __future__ import annotations

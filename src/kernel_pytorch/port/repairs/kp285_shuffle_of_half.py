@@ -2,8 +2,8 @@
 
 What: `__shfl_down_sync(mask, v, offset)` and its relatives where `v` is at::Half or at::BFloat16.
 Why: HIP's shuffles take built-in types; at::Half converts to several of them, so that the call is ambiguous.
-Fix: The value travels as float, which holds every value of both types, and is converted back.
-Source: hip/amd_detail/amd_warp_functions.h, ROCm 7.2
+Fix: On ROCm kpt sends the value as float, which holds every value of both types, and converts it back.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_warp_functions.h in ROCm/rocm-systems
 """
 
 from __future__ import annotations

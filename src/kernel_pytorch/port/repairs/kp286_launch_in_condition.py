@@ -2,8 +2,8 @@
 
 What: `wide ? wide_kernel<<<g, b>>>(x) : narrow_kernel<<<g, b>>>(x);`
 Why: torch's renaming turns a launch into the macro hipLaunchKernelGGL, which is a statement.
-Fix: `if (wide) wide_kernel<<<g, b>>>(x); else narrow_kernel<<<g, b>>>(x);` on ROCm.
-Source: hipLaunchKernelGGLInternal in hip/amd_detail/amd_hip_runtime.h, ROCm 7.2
+Fix: kpt writes `if (wide) wide_kernel<<<g, b>>>(x); else narrow_kernel<<<g, b>>>(x);` on ROCm.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_runtime.h in ROCm/rocm-systems (hipLaunchKernelGGLInternal)
 """
 
 from __future__ import annotations

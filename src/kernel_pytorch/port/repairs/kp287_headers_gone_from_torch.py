@@ -2,7 +2,8 @@
 
 What: `THC/*.h`, `THCudaCheck`, `THCCeilDiv`, `THCudaMalloc`, `THCudaBlas_Sgemm`, `AT_CHECK`, and others of old torch.
 Why: torch removed them years ago, on CUDA as well. A ROCm build of torch that runs on today's GPUs does not have them.
-Fix: What today's torch has in their place, on ROCm. The CUDA side stays as it was, for the old torch it needs.
+Fix: On ROCm kpt writes what today's torch has in their place. The CUDA side stays as it was, for the old torch it
+    needs.
 Source: https://github.com/pytorch/pytorch/pull/66391 (THC removed), ATen/cuda/Exceptions.h, ATen/ceil_div.h
 """
 

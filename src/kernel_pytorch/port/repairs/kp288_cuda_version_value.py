@@ -2,8 +2,9 @@
 
 What: `return CUDART_VERSION;`, or another use of CUDART_VERSION or CUDA_VERSION outside a preprocessor condition.
 Why: HIP defines neither.
-Fix: `(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)` on ROCm: HIP's version in the form of CUDA's numbers.
-Source: hip/hip_version.h, ROCm 7.2; cuda_runtime_api.h on CUDART_VERSION
+Fix: kpt writes `(HIP_VERSION_MAJOR * 1000 + HIP_VERSION_MINOR * 10)` on ROCm: HIP's version in the form of CUDA's
+    numbers.
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html (HIP_VERSION)
 """
 
 from __future__ import annotations

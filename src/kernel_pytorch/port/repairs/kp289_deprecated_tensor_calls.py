@@ -2,8 +2,8 @@
 
 What: `AT_DISPATCH_FLOATING_TYPES(x.type(), ...)`, `x.data<float>()`.
 Why: Today's torch dispatches on a ScalarType, and has `data_ptr`. The old forms were deprecated first and then removed.
-Fix: `x.scalar_type()`, `x.data_ptr<float>()`, on ROCm.
-Source: ATen/Dispatch.h, ATen/core/TensorBody.h of torch 2
+Fix: kpt writes `x.scalar_type()` and `x.data_ptr<float>()` on ROCm.
+Source: aten/src/ATen/Dispatch.h in pytorch/pytorch; aten/src/ATen/templates/TensorBody.h in pytorch/pytorch
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 What: `(unsigned)ptr`, `reinterpret_cast<uint32_t>(ptr)` of a pointer, mostly shared memory's address for inline PTX.
 Why: nvcc truncates. clang refuses a cast from a pointer to a type that is smaller than it.
-Fix: The pointer is cast to uintptr_t first, then truncated as nvcc does.
-Source: clang's "cast from pointer to smaller type loses information"; ISO C++ [expr.reinterpret.cast]
+Fix: On ROCm kpt casts the pointer to uintptr_t first. The second cast then truncates it as nvcc does.
+Source: https://eel.is/c++draft/expr.reinterpret.cast; clang's "cast from pointer to smaller type loses information"
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Names that torch's renaming leaves alone or turns into what is not there
+"""Names that torch's renaming does not translate, or translates to a name that is not declared
 
 What: A CUDA name that torch's own renaming does not know, or maps to a name of a header that is not included:
     CUBLAS_STATUS_SUCCESS becomes rocblas_status_success, beside hipBLAS's header.
-Why: torch's table is made for torch's own sources.
-Fix: HIP's name from kpt's table, written on ROCm: torch's renaming leaves it as it is.
-Source: torch/utils/hipify/cuda_to_hip_mappings.py; the headers of ROCm 7.2
+Why: torch's table was made for torch's own sources.
+Fix: kpt writes HIP's name from its own table on ROCm. torch's renaming leaves that one as it is.
+Source: torch/utils/hipify/cuda_to_hip_mappings.py in pytorch/pytorch;
+    https://github.com/ROCm/HIPIFY/tree/amd-staging/docs/tables
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ What: `FLT_MAX`, `INT_MAX`, `uint32_t`, `std::numeric_limits`, `assert` and the 
     their header, or names of rocBLAS beside hipBLAS's header alone. CUDA's runtime in a .cu file that includes nothing
     of CUDA and launches no kernel: torch's renaming adds HIP's header only where it sees a launch.
 Why: nvcc reads cuda_runtime.h before every source, and with it a dozen of the C++ library's headers. clang reads fewer.
-Fix: The header is included on ROCm.
-Source: clang's "use of undeclared identifier"; CUDA's crt/host_config.h
+Fix: kpt includes the header on ROCm.
+Source: https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/index.html (nvcc includes cuda_runtime.h before every
+    .cu source); clang's "use of undeclared identifier"
 """
 
 from __future__ import annotations

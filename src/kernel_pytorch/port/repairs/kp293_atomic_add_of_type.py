@@ -3,9 +3,11 @@
 What: `atomicAdd` on at::Half, at::BFloat16, int64_t or an 8-bit number in a torch extension, or on __half2 in a project
     with overloads of its own.
 Why: HIP's overloads are int, unsigned, unsigned long, float and double. CUDA has __half2 and others as well.
-Fix: torch's gpuAtomicAdd for torch's types and 64-bit integers; HIP's unsafeAtomicAdd for __half, __half2 and bfloat16
-    pairs. "Unsafe" is about memory shared with the host, where it may be lost; tensors are not in such memory.
-Source: ATen/cuda/Atomic.cuh; hip/amd_detail/amd_hip_fp16.h, ROCm 7.2
+Fix: kpt uses torch's gpuAtomicAdd for torch's types and 64-bit integers, and HIP's unsafeAtomicAdd for __half, __half2
+    and bfloat16 pairs. "Unsafe" is about memory shared with the host, where an addition may be lost. Tensors are not
+    in such memory.
+Source: aten/src/ATen/cuda/Atomic.cuh in pytorch/pytorch; projects/clr/hipamd/include/hip/amd_detail/amd_hip_fp16.h in
+    ROCm/rocm-systems
 """
 
 from __future__ import annotations

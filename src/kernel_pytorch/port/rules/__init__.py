@@ -14,12 +14,13 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.core.pages import SECTIONS, SINCE
 from kernel_pytorch.core.pages import page as page  # the page of a code, beside its rule
 from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings
+from kernel_pytorch.port.cxx.sought import Watched
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import Unit, unit_of
 from kernel_pytorch.port.rule import Rule
@@ -28,9 +29,10 @@ from kernel_pytorch.port.source import SourceFile
 _NVIDIA_LIBRARY = "KP510"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadedRule:
-    """A rule with its check and the text of its page. `check` is None where the rule sees the unit."""
+    """A rule with its check and the text of its page. `check` is None where the rule sees the unit. There is one of
+    each: they are told apart as objects, and tuples of them are keys of a cache."""
 
     rule: Rule
     check: Callable[..., Iterator[Finding]] | None
@@ -40,10 +42,12 @@ class LoadedRule:
 
     def run(self, src: SourceFile, unit: Unit | None = None) -> tuple[Finding, ...]:
         """All findings in one file, in the order of the file. `unit` is what a C++ file is seen with."""
-        if not self.rule.concerns(src):
-            return ()
+        return self.run_concerned(src, unit) if self.rule.concerns(src) else ()
+
+    def run_concerned(self, src: SourceFile, unit: Unit | None) -> tuple[Finding, ...]:
+        """The same for a file that is known to concern the rule."""
         found = sorted(self._found(src, unit), key=lambda one: (one.line, one.col))
-        return tuple(compiled_findings(src, found)) if isinstance(src, CxxFile) else tuple(found)
+        return tuple(compiled_findings(src, found)) if found and isinstance(src, CxxFile) else tuple(found)
 
     def _found(self, src: SourceFile, unit: Unit | None) -> Iterable[Finding]:
         if self.check_in_unit is not None:
@@ -125,9 +129,9 @@ def _rules_for(language: str, wanted: frozenset[str] | None) -> tuple[LoadedRule
 
 def run_rules(rules: Iterable[LoadedRule], src: SourceFile, unit: Unit | None = None) -> Iterator[Finding]:
     """What rules find in one file. A rule that fails on it costs the user neither the others nor the knowledge."""
-    for loaded in rules:
+    for loaded in _concerned(tuple(rules), src):
         try:
-            yield from loaded.run(src, unit)
+            yield from loaded.run_concerned(src, unit)
         except RecursionError:
             message = f"nested too deeply to analyse for {loaded.rule.code}"
             yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
@@ -135,6 +139,24 @@ def run_rules(rules: Iterable[LoadedRule], src: SourceFile, unit: Unit | None = 
             what = f"{type(problem).__name__}: {problem}"
             message = f"{loaded.rule.code} could not read this file and says nothing about it (a fault of kpt: {what})"
             yield Finding("KP002", src.path, 1, 1, message, Safety.MANUAL)
+
+
+def _concerned(rules: tuple[LoadedRule, ...], src: SourceFile) -> Iterable[LoadedRule]:
+    """The rules that may have something to say about a file, in their order."""
+    if not isinstance(src, CxxFile):
+        return (loaded for loaded in rules if loaded.rule.concerns(src))
+    present = _triggers(rules).present(src)
+    return (
+        loaded
+        for loaded in rules
+        if src.language in loaded.rule.languages
+        and (not loaded.rule.triggers or not present.isdisjoint(loaded.rule.triggers))
+    )
+
+
+@lru_cache(maxsize=8)
+def _triggers(rules: tuple[LoadedRule, ...]) -> Watched:
+    return Watched(trigger for loaded in rules for trigger in loaded.rule.triggers)
 
 
 def parse_docstring(docstring: str) -> tuple[str, dict[str, str]]:

@@ -137,7 +137,7 @@ def nvmlDeviceGetPowerUsage(handle: Any) -> int:
     for name in ("current_socket_power", "average_socket_power", "socket_power"):
         if isinstance(power.get(name), (int, float)):
             return int(power[name] * 1000)
-    raise NVMLError_NotSupported(NVML_ERROR_NOT_SUPPORTED, "amdsmi tells no socket power")
+    raise NVMLError_NotSupported(NVML_ERROR_NOT_SUPPORTED, "amdsmi gives no socket power")
 
 
 def nvmlDeviceGetEnforcedPowerLimit(handle: Any) -> int:

@@ -147,9 +147,7 @@ def _words(facts: Facts) -> _Text | None:
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
     at = skip_until = 0
-    for token in code[bisect_left(code, body.start, key=lambda one: one.start) :]:
-        if token.start >= body.end:
-            break
+    for token in code[bisect_left(code.starts, body.start) : bisect_left(code.starts, body.end)]:
         if token.start < skip_until:
             continue
         text = source.text(token).decode("latin-1")

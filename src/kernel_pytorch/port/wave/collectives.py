@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernel_pytorch.port.cxx.sought import Watched
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 
@@ -63,14 +64,16 @@ _WAVE_WORDS = (
 _LOCKSTEP_WORDS = (b"atomicCAS", b"atomicExch", b"volatile", b"TempStorage")
 _DEVICE_WORDS = (b"__device__", b"__global__")
 _FUNCTION_WORDS = (b"threadIdx", b"<<<", *_DEVICE_WORDS, *_WAVE_WORDS, *_LOCKSTEP_WORDS)
+_WATCHED = Watched((*_WAVE_WORDS, *_LOCKSTEP_WORDS, *_DEVICE_WORDS))
 
 
 @read_once  # every file of a unit is asked for again where one of them changes
 def is_wave_file(source: CxxFile) -> bool:
     """Whether a file says anything about warps, lockstep or locks on the device."""
-    if any(map(source.holds, _WAVE_WORDS)):
+    present = _WATCHED.present(source)
+    if not present.isdisjoint(_WAVE_WORDS):
         return True
-    return any(map(source.holds, _LOCKSTEP_WORDS)) and any(map(source.holds, _DEVICE_WORDS))
+    return not present.isdisjoint(_LOCKSTEP_WORDS) and not present.isdisjoint(_DEVICE_WORDS)
 
 
 def is_wave_function(data: bytes, start: int, end: int) -> bool:

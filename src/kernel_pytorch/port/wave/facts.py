@@ -121,7 +121,7 @@ def _read_call(facts: Facts, node: Node) -> None:
 
 def _read_declaration(facts: Facts, node: Node) -> None:
     kind = node.child("type")
-    head = facts.function.source.data[node.start : kind.end if kind is not None else node.start].decode("latin-1")
+    head = facts.function.source.characters[node.start : kind.end if kind is not None else node.start]
     for one in node.children:
         if one.role != "declarator":
             continue

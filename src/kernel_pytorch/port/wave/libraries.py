@@ -27,7 +27,6 @@ _GROUP_SHIMS = {
     "reduce": "reduce", "inclusive_scan": "scan", "exclusive_scan": "scan", "labeled_partition": "",
     "memcpy_async": "memcpy_async", "wait_prior": "memcpy_async",
 }  # fmt: skip
-_TILE_MEMORY = re.compile(rb"\bblock_tile_memory\s*<")
 _GROUP_HEADER = re.compile(rb"<\s*cooperative_groups/(reduce|scan|memcpy_async)\.h\s*>")
 
 
@@ -58,12 +57,6 @@ def file_library_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
                 yield Hazard("KP319", match.start(), close, message + "; give it 32 as its fourth template argument")
         elif commas + 1 == _CUB_WARP[name]:
             yield Hazard("KP319", match.start(), close, message, (replace(close, close, ", 32"),))
-    for match in _TILE_MEMORY.finditer(data):
-        if not in_comment(syntax, match.start()):
-            message = (
-                "block_tile_memory: ROCm has no tiles of several warps: reduce in the block (hipCUB's BlockReduce)"
-            )
-            yield Hazard("KP321", match.start(), match.end(), message)
     for match in _GROUP_HEADER.finditer(data):
         if match.group(1) == b"memcpy_async":
             message = "cooperative_groups/memcpy_async.h is missing from ROCm: the group copies in a loop"

@@ -47,6 +47,27 @@ WIDTH = ", 32"
 # Same, for programs that follow the hardware's width and ask the device for it.
 
 
+# Over the lanes that a mask names: all 32 are asked, so that lanes whose masks differ stay together.
+REDUCE_OF = (
+    "[](unsigned kpt_m, auto kpt_v) { auto kpt_r = kpt_v; for (unsigned kpt_l = 0; kpt_l < 32; ++kpt_l) "
+    "{ auto kpt_s = __shfl(kpt_v, kpt_l, 32); if (kpt_l != (__lane_id() & 31) && (kpt_m >> kpt_l & 1)) {step}; } "
+    "return kpt_r; }({mask}, {value})"
+)
+REDUCE_OF_STEPS = {
+    "add": "kpt_r += kpt_s",
+    "min": "kpt_r = kpt_s < kpt_r ? kpt_s : kpt_r",
+    "max": "kpt_r = kpt_r < kpt_s ? kpt_s : kpt_r",
+    "and": "kpt_r &= kpt_s",
+    "or": "kpt_r |= kpt_s",
+    "xor": "kpt_r ^= kpt_s",
+}
+
+
+def reduce_of_text(operation: str, mask: str, value: str) -> str:
+    """A reduction of integers over the lanes of a 32-bit mask, as an expression."""
+    return REDUCE_OF.replace("{step}", REDUCE_OF_STEPS[operation]).replace("{mask}", mask).replace("{value}", value)
+
+
 def reduce_text(operation: str, value: str) -> str:
     """A 32-lane reduction of integers, as an expression."""
     return (

@@ -152,11 +152,6 @@ def _vote(model: WaveModel, facts: Facts, call: Call, collective: Collective) ->
     if mask is not None and (_has_side_effect(facts, mask) or _mask_kind(facts, mask) == "vote"):
         yield Hazard(code, start, end, message + "; put its mask into a variable first")
         return
-    if collective.family == "reduce" and _mask_kind(facts, mask) != "full":
-        yield Hazard(
-            code, start, end, f"{call.name} with a partial mask: HIP reduces the whole wave; say which lanes take part"
-        )
-        return
     if model.follows_hardware and not model.is_thirty_two(facts):
         yield from _hardware_vote(facts, call, collective, code)
         return
@@ -250,6 +245,8 @@ def _pieces(
         return None
     if family == "reduce":
         operation = collective.name.split("_")[3]
+        if mask is not None and not full:
+            return tuple(templates.reduce_of_text(operation, facts.text(mask), "\0").split("\0"))
         return tuple(templates.reduce_text(operation, "\0").split("\0"))
     text = {
         "ballot": templates.BALLOT if full else templates.BALLOT_OF,

@@ -20,6 +20,7 @@ _CONST_SIXTY_FOUR = re.compile(
     rb"\b(?:constexpr|const)\s[^;=(){}\n]*?\b(\w*(?:warp|wave)\w*)\s*=\s*(32|64)\s*;", re.IGNORECASE
 )
 _AMD = re.compile(rb"rocm|hip|amd|cdna", re.IGNORECASE)
+_NARROW = "RDNA and gfx1250 have 32-lane waves under HIP"
 _WAVEFRONT = re.compile(rb"\b__AMDGCN_WAVEFRONT_SIZE(?:__)?\b")
 
 
@@ -42,7 +43,7 @@ def wave_size_hazards(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
                 code,
                 node.start,
                 node.end,
-                f"warpSize {why}: 64 on a CDNA wave, CUDA counts in 32s",
+                f"warpSize {why}: it is 64 on CDNA and 32 in CUDA",
                 (replace(node.start, node.end, "32"),),
             )
     for parameter in facts.function.parameters:
@@ -97,7 +98,7 @@ def _constant_place(node: Node) -> str:
 
 
 def _constant_use(model: WaveModel, facts: Facts, node: Node, place: str) -> Hazard:
-    message = f"warpSize is not a constant expression since ROCm 7.0, and stands as {place}"
+    message = f"warpSize is used as {place}, but is not a constant expression since ROCm 7.0"
     if place == "array bound" or not model.follows_hardware:
         text = "64" if place == "array bound" and model.follows_hardware else "32"
         return Hazard("KP308", node.start, node.end, message, (replace(node.start, node.end, text),))
@@ -117,7 +118,7 @@ def _consumer(model: WaveModel, facts: Facts, node: Node) -> tuple[str, str]:
     names = _assigned_names(node, facts)
     tags = frozenset[str]().union(*(model.values.variable(facts, name) for name in names)) if names else frozenset()
     if "lane" in tags and any(_shifts_one_by(facts, name) for name in names):
-        return "KP304", "makes a lane number that 1 is shifted by"
+        return "KP304", "makes the lane number that 1 is shifted by"
     if tags & {"warp", "warps"} and any(_indexes_shared(facts, name) for name in names):
         return "KP311", "makes the number of a per-warp slot"
     if tags & {"lane", "warp", "warps"}:
@@ -185,13 +186,11 @@ def vendor_width_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
         for match in matches:
             if by_name[match.group(1)] == {b"32", b"64"} and match.group(2) == b"64":
                 name = match.group(1).decode("latin-1")
-                message = (
-                    f"{name} is 64 by vendor: RDNA and gfx1250 have 32-lane waves under HIP; ask the device, or keep 32"
-                )
+                message = f"{name} is 64 for every AMD GPU: {_NARROW}; ask the device, or keep 32"
                 yield Hazard("KP324", match.start(2), match.end(2), message)
     for match in re.finditer(rb"\?\s*64\s*:\s*32\b", data):
         if _AMD.search(data[max(data.rfind(b"\n", 0, match.start()), match.start() - 80) : match.start()]):
-            message = "64 lanes by vendor: RDNA and gfx1250 have 32-lane waves under HIP; ask the device"
+            message = f"64 lanes for every AMD GPU: {_NARROW}; ask the device"
             yield Hazard("KP324", match.start(), match.end(), message)
     for match in _WAVEFRONT.finditer(data):
         if not in_comment(syntax, match.start()):
@@ -199,7 +198,7 @@ def vendor_width_hazards(model: WaveModel, syntax: FileSyntax) -> Iterator[Hazar
 
 
 def _wavefront_macro(data: bytes, match: re.Match[bytes]) -> Hazard:
-    message = "__AMDGCN_WAVEFRONT_SIZE is gone from new compilers"
+    message = "new compilers do not define __AMDGCN_WAVEFRONT_SIZE"
     line_start = data.rfind(b"\n", 0, match.start()) + 1
     if data[line_start : match.start()].lstrip().startswith(b"#"):
         # A directive cannot be put inside a gate, so the NVIDIA text would not come back: no edit.

@@ -45,3 +45,43 @@ int conditional_nodes() { return 0; }
 #endif
 
 int is_new() { return CUDART_VERSION >= 10000; }
+
+// A macro that only says that nvcc is new enough. AMD has a form of what is under it.
+#if (__CUDACC_VER_MAJOR__ >= 11)
+#if (!defined(__CUDA_ARCH__) || (__CUDA_ARCH__ >= 800))
+#define COPIES_ENABLED
+#endif
+#endif
+
+__device__ void commit() {
+#ifdef COPIES_ENABLED
+  asm volatile("cp.async.commit_group;\n" ::);
+#else
+  RUNTIME_ASSERT("no asynchronous copies");
+#endif
+}
+
+#if __CUDACC_VER_MAJOR__ >= 11
+#define STORES_ENABLED
+#define LOADS_ENABLED
+#define OLD_LOADS_ENABLED
+#endif
+
+__device__ void store_slowly(unsigned to, unsigned a);
+__device__ void store(unsigned to, unsigned a) {
+#ifdef STORES_ENABLED
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(to), "r"(a));
+#else
+  store_slowly(to, a);
+#endif
+}
+
+__device__ void load(unsigned &a, unsigned from) {
+#if defined(LOADS_ENABLED)
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(from));
+#elif defined(OLD_LOADS_ENABLED)
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(a) : "r"(from));
+#else
+  assert(0);
+#endif
+}

@@ -26,3 +26,21 @@ __global__ void either(float* x) { x[threadIdx.x] *= 0.333f; }
 #endif
 }
 const char *text = "CUDA_VERSION >= 9000";
+
+#if __CUDACC_VER_MAJOR__ >= 11
+#define ASYNC_COPIES
+#endif
+
+__device__ void copy(unsigned to, const float4 *from) {
+#ifdef ASYNC_COPIES
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from));
+#else
+  copy_slowly(to, from);
+#endif
+}
+
+__device__ void commit() {
+#ifdef ASYNC_COPIES
+  asm volatile("cp.async.commit_group;\n" ::);
+#endif
+}

@@ -13,8 +13,8 @@ static __device__ inline double kpt_of_lane(double value, unsigned lane) {
   return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
 }
 #endif
-#ifndef KPT_SHIM_KPT_MMA
-#define KPT_SHIM_KPT_MMA
+#ifndef KPT_SHIM_KPT_MMA_FORMATS
+#define KPT_SHIM_KPT_MMA_FORMATS
 // The formats of PTX. A word of `per_word` elements becomes `parts` words of the format `as`, in which it is multiplied;
 // that changes no value. The order of the elements along K changes, for both factors alike.
 struct kpt_f16 {
@@ -42,18 +42,27 @@ struct kpt_f64 {
   enum { per_word = 1, parts = 1 };
   static __device__ inline word part(word x, int) { return x; }
 };
-// Both 8-bit formats of OCP are exact in f16. (CDNA3's own are others.)
-struct kpt_e5m2 {
+// Both 8-bit formats of OCP are exact in f16. CDNA4 and RDNA4 multiply them as they are; CDNA3's own are others.
+#if defined(__gfx950__) || defined(__gfx1200__) || defined(__gfx1201__) || defined(__gfx12_generic__)
+#define KPT_MMA_BYTES_OF_FLOATS
+#endif
+template <typename Format> struct kpt_float_byte {
   typedef unsigned word;
+#if defined(KPT_MMA_BYTES_OF_FLOATS)
+  typedef Format as;
+  enum { per_word = 4, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+#else
   typedef kpt_f16 as;
   enum { per_word = 4, parts = 2 };
-  static __device__ inline word part(word x, int odd) { return (odd ? x : x << 8) & 0xff00ff00u; }
+  static __device__ inline word part(word x, int odd) { return Format::halves(x, odd); }
+#endif
 };
-struct kpt_e4m3 {
-  typedef unsigned word;
-  typedef kpt_f16 as;
-  enum { per_word = 4, parts = 2 };
-  static __device__ inline word part(word x, int odd) {
+struct kpt_e5m2 : kpt_float_byte<kpt_e5m2> {
+  static __device__ inline word halves(word x, int odd) { return (odd ? x : x << 8) & 0xff00ff00u; }
+};
+struct kpt_e4m3 : kpt_float_byte<kpt_e4m3> {
+  static __device__ inline word halves(word x, int odd) {
     typedef _Float16 pair __attribute__((ext_vector_type(2)));
     const unsigned bytes = (odd ? x >> 8 : x) & 0x00ff00ffu, magnitude = bytes & 0x007f007fu;
     const unsigned scaled = (bytes & 0x00800080u) << 8 | magnitude << 7;  // 2^-8 of the value
@@ -74,20 +83,33 @@ struct kpt_u8 {
   enum { per_word = 4, parts = 1 };
   static __device__ inline word part(word x, int) { return x; }
 };
+// RDNA3 and RDNA4 multiply 4-bit integers as they are.
 struct kpt_s4 {
   typedef unsigned word;
+#if defined(__GFX11__) || defined(__GFX12__)
+  typedef kpt_s4 as;
+  enum { per_word = 8, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+#else
   typedef kpt_s8 as;
   enum { per_word = 8, parts = 2 };
   static __device__ inline word part(word x, int odd) {
     const unsigned low = (odd ? x >> 4 : x) & 0x0f0f0f0fu;
     return low | (low & 0x08080808u) * 30u;
   }
+#endif
 };
 struct kpt_u4 {
   typedef unsigned word;
+#if defined(__GFX11__) || defined(__GFX12__)
+  typedef kpt_u4 as;
+  enum { per_word = 8, parts = 1 };
+  static __device__ inline word part(word x, int) { return x; }
+#else
   typedef kpt_u8 as;
   enum { per_word = 8, parts = 2 };
   static __device__ inline word part(word x, int odd) { return (odd ? x >> 4 : x) & 0x0f0f0f0fu; }
+#endif
 };
 struct kpt_b1_xor {
   typedef unsigned word;
@@ -167,6 +189,32 @@ template <> struct kpt_dot<kpt_s8, kpt_s8> : kpt_dot_bytes<true, true> {};
 template <> struct kpt_dot<kpt_s8, kpt_u8> : kpt_dot_bytes<true, false> {};
 template <> struct kpt_dot<kpt_u8, kpt_s8> : kpt_dot_bytes<false, true> {};
 template <> struct kpt_dot<kpt_u8, kpt_u8> : kpt_dot_bytes<false, false> {};
+#if defined(KPT_MMA_BYTES_OF_FLOATS)
+template <typename A, typename B> struct kpt_dot_float_bytes {
+  typedef float sum;
+  static __device__ inline float add(unsigned a, unsigned b, float c) {
+    typedef kpt_dot<kpt_f16, kpt_f16> halves;
+    return halves::add(A::halves(a, 1), B::halves(b, 1), halves::add(A::halves(a, 0), B::halves(b, 0), c));
+  }
+};
+template <> struct kpt_dot<kpt_e4m3, kpt_e4m3> : kpt_dot_float_bytes<kpt_e4m3, kpt_e4m3> {};
+template <> struct kpt_dot<kpt_e4m3, kpt_e5m2> : kpt_dot_float_bytes<kpt_e4m3, kpt_e5m2> {};
+template <> struct kpt_dot<kpt_e5m2, kpt_e4m3> : kpt_dot_float_bytes<kpt_e5m2, kpt_e4m3> {};
+template <> struct kpt_dot<kpt_e5m2, kpt_e5m2> : kpt_dot_float_bytes<kpt_e5m2, kpt_e5m2> {};
+#endif
+#if defined(__GFX11__) || defined(__GFX12__)
+template <bool SignedA, bool SignedB> struct kpt_dot_nibbles {
+  typedef unsigned sum;
+  static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) {
+    return static_cast<unsigned>(__builtin_amdgcn_sudot8(SignedA, static_cast<int>(a), SignedB, static_cast<int>(b),
+                                                         static_cast<int>(c), false));
+  }
+};
+template <> struct kpt_dot<kpt_s4, kpt_s4> : kpt_dot_nibbles<true, true> {};
+template <> struct kpt_dot<kpt_s4, kpt_u4> : kpt_dot_nibbles<true, false> {};
+template <> struct kpt_dot<kpt_u4, kpt_s4> : kpt_dot_nibbles<false, true> {};
+template <> struct kpt_dot<kpt_u4, kpt_u4> : kpt_dot_nibbles<false, false> {};
+#endif
 template <> struct kpt_dot<kpt_b1_xor, kpt_b1_xor> {
   typedef unsigned sum;
   static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) { return c + static_cast<unsigned>(__popc(a ^ b)); }
@@ -176,6 +224,9 @@ template <> struct kpt_dot<kpt_b1_and, kpt_b1_and> {
   static __device__ inline unsigned add(unsigned a, unsigned b, unsigned c) { return c + static_cast<unsigned>(__popc(a & b)); }
 };
 
+#endif
+#ifndef KPT_SHIM_KPT_MMA_BY_DOTS
+#define KPT_SHIM_KPT_MMA_BY_DOTS
 // The word of one lane of this lane's four.
 template <int Lane> static __device__ inline unsigned kpt_of_four(unsigned word) {
   return static_cast<unsigned>(__builtin_amdgcn_mov_dpp(static_cast<int>(word), Lane * 0x55, 0xf, 0xf, true));
@@ -199,9 +250,15 @@ static __device__ inline void kpt_mma_step(typename Dot::sum* d, const Word* a, 
   }
 }
 // The compiler would keep what it fetched from other lanes for the next product with the same factor, and spill it: a
-// tile of 64 columns fills 256 registers. So a factor seems to depend on the sum that it is for.
-template <typename Word> static __device__ inline void kpt_fetch_anew(Word& word, float sum) { __asm__("" : "+v"(word) : "v"(sum)); }
-template <typename Word, typename Sum> static __device__ inline void kpt_fetch_anew(Word&, Sum) {}
+// tile of 64 columns fills 256 registers. So a factor seems to depend on the sum that it is for. With -DKPT_MMA_SHARE it does
+// not: half the instructions, for kernels with registers to spare.
+template <typename Word, typename Sum> static __device__ inline void kpt_fetch_anew(Word& word, Sum sum) {
+#if !defined(KPT_MMA_SHARE)
+  __asm__("" : "+v"(word) : "v"(sum));
+#endif
+}
+// The compiler moves a sum into the branch that uses it, and keeps all factors of all products until then.
+template <typename Sum> static __device__ inline void kpt_computed_here(Sum& sum) { __asm__("" : "+v"(sum)); }
 template <typename Dot, int Rows, int Blocks, typename Word>
 static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* a, const Word* b) {
 #pragma unroll
@@ -215,15 +272,22 @@ static __device__ inline void kpt_mma_by_dots(typename Dot::sum* d, const Word* 
     kpt_mma_step<Dot, Rows, 2>(d, own, other);
     kpt_mma_step<Dot, Rows, 3>(d, own, other);
   }
+#if defined(__GFX10__) || defined(__GFX11__) || defined(__GFX12__)  // CDNA has twice the registers, and multiplies pairs
+#pragma unroll
+  for (int i = 0; i < 2 * Rows; ++i) kpt_computed_here(d[i]);
+#endif
 }
+#endif
+#ifndef KPT_SHIM_KPT_MATRIX_UNIT
+#define KPT_SHIM_KPT_MATRIX_UNIT
 #if defined(__gfx90a__) || defined(__gfx942__) || defined(__gfx950__)
 // CDNA's matrix unit: 16x16 tiles of a whole wave. It pays no heed to EXEC, so all 64 lanes must be in the call.
 template <typename Dot> struct kpt_matrix_unit {
-  enum { exists = 0 };
+  enum { exists = 0, blocks = 1 };
 };
 #if !defined(__gfx90a__)  // whose unit flushes subnormals, which begin at 2^-14 in f16
 template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> {
-  enum { exists = 1 };
+  enum { exists = 1, blocks = 2 };
   typedef float element;
   typedef element tile __attribute__((ext_vector_type(4)));
   typedef _Float16 factor __attribute__((ext_vector_type(4)));
@@ -233,7 +297,7 @@ template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> {
 };
 #endif
 template <> struct kpt_matrix_unit<kpt_dot<kpt_bf16, kpt_bf16>> {
-  enum { exists = 1 };
+  enum { exists = 1, blocks = 2 };
   typedef float element;
   typedef element tile __attribute__((ext_vector_type(4)));
   typedef short factor __attribute__((ext_vector_type(4)));
@@ -242,7 +306,7 @@ template <> struct kpt_matrix_unit<kpt_dot<kpt_bf16, kpt_bf16>> {
   }
 };
 template <> struct kpt_matrix_unit<kpt_dot<kpt_s8, kpt_s8>> {
-  enum { exists = 1 };
+  enum { exists = 1, blocks = 2 };
   typedef int element;
   typedef element tile __attribute__((ext_vector_type(4)));
   static __device__ inline tile add(uint2 a, uint2 b, tile c) {
@@ -254,6 +318,22 @@ template <> struct kpt_matrix_unit<kpt_dot<kpt_s8, kpt_s8>> {
 #endif
   }
 };
+#if defined(__gfx950__)
+#define KPT_FLOAT_BYTES(A, B, name)                                                                                        \
+  template <> struct kpt_matrix_unit<kpt_dot<A, B>> {                                                                      \
+    enum { exists = 1, blocks = 2 };                                                                                       \
+    typedef float element;                                                                                                 \
+    typedef element tile __attribute__((ext_vector_type(4)));                                                              \
+    static __device__ inline tile add(uint2 b, uint2 a, tile c) {                                                          \
+      return __builtin_amdgcn_mfma_f32_16x16x32_##name(__builtin_bit_cast(long, b), __builtin_bit_cast(long, a), c, 0, 0, 0); \
+    }                                                                                                                      \
+  };
+KPT_FLOAT_BYTES(kpt_e4m3, kpt_e4m3, fp8_fp8)
+KPT_FLOAT_BYTES(kpt_e4m3, kpt_e5m2, bf8_fp8)
+KPT_FLOAT_BYTES(kpt_e5m2, kpt_e4m3, fp8_bf8)
+KPT_FLOAT_BYTES(kpt_e5m2, kpt_e5m2, bf8_bf8)
+#undef KPT_FLOAT_BYTES
+#endif
 static __device__ inline unsigned kpt_of_wave(unsigned word, unsigned lane) {
   return static_cast<unsigned>(__builtin_amdgcn_ds_bpermute(static_cast<int>(lane << 2), static_cast<int>(word)));
 }
@@ -273,15 +353,7 @@ static __device__ inline void kpt_mma_by_matrix_unit(typename Dot::sum* d, const
   const unsigned of_a = (lane & 2u) << 3 | (lane & 12u) | lane >> 4;                // to t1 t0 g1 g0 g2, and the lower row
   const unsigned of_d = (lane & 0x2du) | (lane & 2u) << 3 | (lane & 16u) >> 3;      // swaps g2 and t1
   const bool lower = lane & 1u;
-  typename unit::tile tile[2];
-#pragma unroll
-  for (int column = 0; column < 2; ++column) {
-    unsigned x = __builtin_bit_cast(unsigned, d[column]), y = __builtin_bit_cast(unsigned, d[2 + column]);
-    kpt_transpose_pairs(x, y, lower);
-    tile[0][column] = __builtin_bit_cast(typename unit::element, kpt_of_wave(x, of_d));
-    tile[0][2 + column] = __builtin_bit_cast(typename unit::element, kpt_of_wave(y, of_d));
-  }
-  tile[1] = tile[0];
+  typename unit::tile tile[2] = {{0, 0, 0, 0}, {0, 0, 0, 0}};  // C is added at the end: it would have to move there and back
 #pragma unroll
   for (int block = 0; block < Blocks; block += 2) {
     const uint2 columns = {kpt_of_wave(b[block], of_b), kpt_of_wave(b[block + 1], of_b)};
@@ -310,16 +382,184 @@ static __device__ inline void kpt_mma_by_matrix_unit(typename Dot::sum* d, const
     const auto upper = second ? tile[1][column] : tile[0][column], under = second ? tile[1][2 + column] : tile[0][2 + column];
     unsigned x = kpt_of_wave(__builtin_bit_cast(unsigned, upper), of_d), y = kpt_of_wave(__builtin_bit_cast(unsigned, under), of_d);
     kpt_transpose_pairs(x, y, lower);
-    d[column] = __builtin_bit_cast(typename Dot::sum, x);
-    d[2 + column] = __builtin_bit_cast(typename Dot::sum, y);
+    d[column] += __builtin_bit_cast(typename Dot::sum, x);
+    d[2 + column] += __builtin_bit_cast(typename Dot::sum, y);
   }
 }
 #else
+// RDNA's matrix unit, for the forms that take far fewer instructions with it. `words` of a lane go into one instruction.
+// 16-bit floats, and bytes on RDNA3, take a third to a sixth fewer and about twenty registers more: too many for kernels
+// that fill them. They do so with -DKPT_MMA_WMMA.
 template <typename Dot> struct kpt_matrix_unit {
-  enum { exists = 0 };
+  enum { exists = 0, blocks = 1 };
+};
+#if defined(__GFX11__)
+#define KPT_RDNA_UNIT(name) __builtin_amdgcn_wmma_##name##_w32
+#define KPT_RDNA_WORDS(elements) (16 / (elements))
+#define KPT_RDNA_NIBBLES i32_16x16x16_iu4
+#elif defined(__gfx1200__) || defined(__gfx1201__) || defined(__gfx12_generic__)
+#define KPT_RDNA_UNIT(name) __builtin_amdgcn_wmma_##name##_w32_gfx12
+#define KPT_RDNA_WORDS(elements) (8 / (elements))
+#define KPT_RDNA_NIBBLES i32_16x16x32_iu4
+#endif
+#if defined(KPT_RDNA_UNIT)
+#define KPT_RDNA_UNIT_(name) KPT_RDNA_UNIT(name)
+template <int Words> struct kpt_rdna_words {
+  enum { exists = 1, words = Words };
+#if defined(__GFX11__)
+  enum { blocks = Words > 4 ? Words / 4 : 1 };
+#else
+  enum { blocks = Words / 2 };
+#endif
+  typedef float floats __attribute__((ext_vector_type(8)));
+  typedef int ints __attribute__((ext_vector_type(8)));
+  typedef unsigned factor __attribute__((ext_vector_type(Words)));
+};
+#if defined(KPT_MMA_WMMA)
+template <> struct kpt_matrix_unit<kpt_dot<kpt_f16, kpt_f16>> : kpt_rdna_words<KPT_RDNA_WORDS(2)> {
+  typedef floats tile;
+  typedef _Float16 halves __attribute__((ext_vector_type(2 * words)));
+  static __device__ inline tile add(factor b, factor a, tile c) {
+    return KPT_RDNA_UNIT(f32_16x16x16_f16)(__builtin_bit_cast(halves, b), __builtin_bit_cast(halves, a), c);
+  }
 };
 #endif
-template <typename Dot, int Rows, int Blocks, bool HasUnit = (kpt_matrix_unit<Dot>::exists && Rows == 2 && Blocks % 2 == 0)>
+#if defined(KPT_MMA_WMMA) || !defined(__GFX11__)
+template <bool SignedA, bool SignedB> struct kpt_rdna_bytes : kpt_rdna_words<KPT_RDNA_WORDS(4)> {
+  typedef ints tile;
+  typedef int signed_factor __attribute__((ext_vector_type(kpt_rdna_bytes::words)));
+  static __device__ inline tile add(typename kpt_rdna_bytes::factor b, typename kpt_rdna_bytes::factor a, tile c) {
+    return KPT_RDNA_UNIT(i32_16x16x16_iu8)(SignedB, __builtin_bit_cast(signed_factor, b), SignedA,
+                                           __builtin_bit_cast(signed_factor, a), c, false);
+  }
+};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_s8, kpt_s8>> : kpt_rdna_bytes<true, true> {};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_s8, kpt_u8>> : kpt_rdna_bytes<true, false> {};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_u8, kpt_s8>> : kpt_rdna_bytes<false, true> {};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_u8, kpt_u8>> : kpt_rdna_bytes<false, false> {};
+#endif
+template <bool SignedA, bool SignedB> struct kpt_rdna_nibbles : kpt_rdna_words<2> {
+  typedef ints tile;
+  typedef int signed_factor __attribute__((ext_vector_type(2)));
+  static __device__ inline tile add(factor b, factor a, tile c) {
+    return KPT_RDNA_UNIT_(KPT_RDNA_NIBBLES)(SignedB, __builtin_bit_cast(signed_factor, b), SignedA,
+                                            __builtin_bit_cast(signed_factor, a), c, false);
+  }
+};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_s4, kpt_s4>> : kpt_rdna_nibbles<true, true> {};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_s4, kpt_u4>> : kpt_rdna_nibbles<true, false> {};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_u4, kpt_s4>> : kpt_rdna_nibbles<false, true> {};
+template <> struct kpt_matrix_unit<kpt_dot<kpt_u4, kpt_u4>> : kpt_rdna_nibbles<false, false> {};
+// By value: clang 22 takes the first element where __builtin_bit_cast is given an element of a vector.
+template <typename T> static __device__ inline unsigned kpt_bits(T value) { return __builtin_bit_cast(unsigned, value); }
+static __device__ inline unsigned kpt_either(bool second, unsigned x, unsigned y) { return second ? y : x; }
+#if defined(__GFX11__)
+// Each lane has all of K. Lane l of the unit's tile has row l % 16 of A, and of D the columns 2i + l / 16.
+static __device__ inline void kpt_rdna_factors(unsigned* to_a, unsigned* to_b, const unsigned* a, unsigned b) {
+  const unsigned lane = kpt_lane(), row = 4 * (lane & 7u), second = lane >> 3 & 1u;
+  const unsigned x = kpt_either(lane & 1u, a[0], a[1]), y = kpt_either(lane & 1u, a[1], a[0]);
+#pragma unroll
+  for (unsigned t = 0; t < 4; t += 2) {
+    const unsigned left = kpt_of_lane(x, row + t + second), right = kpt_of_lane(y, row + t + 1 - second);
+    to_a[t] = kpt_either(second, left, right), to_a[t + 1] = kpt_either(second, right, left);
+    to_b[t] = kpt_of_lane(b, row + t), to_b[t + 1] = kpt_of_lane(b, row + t + 1);
+  }
+}
+template <typename Sum, typename Tile> static __device__ inline void kpt_rdna_sums(Sum* d, const Tile& tile) {
+  const unsigned lane = kpt_lane(), t = lane & 3u;
+  unsigned turned[4], got[4], back[4];
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i)
+    turned[i] = kpt_either(lane & 16u, kpt_bits(tile[i]), kpt_bits(tile[(i + 1) & 3u]));
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i) {  // of source j = 2 * (row > 7) + odd column, its column pair t = j - i
+    const unsigned at = (4 - i) & 3u, from = (i + t) & 3u;
+    const unsigned offered = kpt_either(lane & 8u, turned[at], turned[(at + 2) & 3u]);
+    got[i] = kpt_of_lane(offered, lane / 4 + 8 * (from >> 1) + 16 * (from & 1u));
+  }
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i) back[i] = kpt_either(t & 1u, got[i], got[(i + 3) & 3u]);
+#pragma unroll
+  for (unsigned i = 0; i < 4; ++i) d[i] += __builtin_bit_cast(Sum, kpt_either(t & 2u, back[i], back[(i + 2) & 3u]));
+}
+enum { kpt_rdna_words_of_block = 4 };
+#else
+#if defined(KPT_MMA_WMMA)
+template <> struct kpt_matrix_unit<kpt_dot<kpt_bf16, kpt_bf16>> : kpt_rdna_words<4> {
+  typedef floats tile;
+  typedef short halves __attribute__((ext_vector_type(8)));
+  static __device__ inline tile add(factor b, factor a, tile c) {
+    return KPT_RDNA_UNIT(f32_16x16x16_bf16)(__builtin_bit_cast(halves, b), __builtin_bit_cast(halves, a), c);
+  }
+};
+#endif
+#define KPT_FLOAT_BYTES(A, B, name)                                                                               \
+  template <> struct kpt_matrix_unit<kpt_dot<A, B>> : kpt_rdna_words<2> {                                         \
+    typedef floats tile;                                                                                          \
+    typedef int signed_factor __attribute__((ext_vector_type(2)));                                                \
+    static __device__ inline tile add(factor b, factor a, tile c) {                                               \
+      return KPT_RDNA_UNIT(f32_16x16x16_##name)(__builtin_bit_cast(signed_factor, b), __builtin_bit_cast(signed_factor, a), c); \
+    }                                                                                                             \
+  };
+KPT_FLOAT_BYTES(kpt_e4m3, kpt_e4m3, fp8_fp8)
+KPT_FLOAT_BYTES(kpt_e4m3, kpt_e5m2, bf8_fp8)
+KPT_FLOAT_BYTES(kpt_e5m2, kpt_e4m3, fp8_bf8)
+KPT_FLOAT_BYTES(kpt_e5m2, kpt_e5m2, bf8_bf8)
+#undef KPT_FLOAT_BYTES
+// Lanes 16 to 31 have the other half of K. Lane l of the unit's tile has row l % 16 of A; of D all eight columns, twice.
+static __device__ inline void kpt_rdna_factors(unsigned* to_a, unsigned* to_b, const unsigned* a, unsigned b) {
+  const unsigned lane = kpt_lane(), row = 4 * (lane & 7u) + 2 * (lane >> 4), second = lane >> 3 & 1u;
+  const unsigned x = kpt_either(lane & 1u, a[0], a[1]), y = kpt_either(lane & 1u, a[1], a[0]);
+  const unsigned left = kpt_of_lane(x, row + second), right = kpt_of_lane(y, row + 1 - second);
+  to_a[0] = kpt_either(second, left, right), to_a[1] = kpt_either(second, right, left);
+  to_b[0] = kpt_of_lane(b, row), to_b[1] = kpt_of_lane(b, row + 1);
+}
+template <typename Sum, typename Tile> static __device__ inline void kpt_rdna_sums(Sum* d, const Tile& tile) {
+  const unsigned lane = kpt_lane(), odd = lane & 1u, from = lane / 4 + 8 * (lane & 2u);
+#pragma unroll
+  for (unsigned i = 0; i < 2; ++i) {
+    const unsigned low = kpt_either(lane & 16u, kpt_bits(tile[i]), kpt_bits(tile[4 + i]));
+    const unsigned high = kpt_either(lane & 16u, kpt_bits(tile[2 + i]), kpt_bits(tile[6 + i]));
+    // Lanes with an even column pair take the upper row first, the others the lower one.
+    const unsigned x = kpt_of_lane(kpt_either(lane & 8u, low, high), from + 8 * odd);
+    const unsigned y = kpt_of_lane(kpt_either(lane & 8u, high, low), from + 8 * (1 - odd));
+    d[i] += __builtin_bit_cast(Sum, kpt_either(odd, x, y));
+    d[2 + i] += __builtin_bit_cast(Sum, kpt_either(odd, y, x));
+  }
+}
+enum { kpt_rdna_words_of_block = 2 };
+#endif
+// The unit computes D transposed: its rows are the columns of B, twice, its columns the rows of A. C is added at the end: it
+// would have to move there and back. A wave of 32 lanes is one warp, so all its lanes are here.
+template <typename Dot, int Blocks> static __device__ inline void kpt_mma_by_rdna_unit(typename Dot::sum* d, const unsigned* a, const unsigned* b) {
+  typedef kpt_matrix_unit<Dot> unit;
+  enum { each = kpt_rdna_words_of_block };
+  unsigned left[each * Blocks], right[each * Blocks];
+#pragma unroll
+  for (int block = 0; block < Blocks; ++block) {
+    unsigned rows[2] = {a[2 * block], a[2 * block + 1]}, columns = b[block];
+    kpt_fetch_anew(rows[0], d[0]), kpt_fetch_anew(rows[1], d[0]), kpt_fetch_anew(columns, d[0]);
+    kpt_rdna_factors(left + each * block, right + each * block, rows, columns);
+  }
+  typename unit::tile tile = {0, 0, 0, 0, 0, 0, 0, 0};
+#pragma unroll
+  for (int at = 0; at < each * Blocks; at += unit::words) {
+    typename unit::factor x, y;
+#pragma unroll
+    for (int i = 0; i < unit::words; ++i) x[i] = left[at + i], y[i] = right[at + i];
+    tile = unit::add(y, x, tile);
+  }
+  kpt_rdna_sums(d, tile);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) kpt_computed_here(d[i]);
+}
+#endif
+#endif
+#endif
+#ifndef KPT_SHIM_KPT_MMA
+#define KPT_SHIM_KPT_MMA
+template <typename Dot, int Rows, int Blocks,
+          bool HasUnit = (kpt_matrix_unit<Dot>::exists && Rows == 2 && Blocks % kpt_matrix_unit<Dot>::blocks == 0)>
 struct kpt_mma_unit {
   template <typename Word> static __device__ inline void run(typename Dot::sum* d, const Word* a, const Word* b) {
     kpt_mma_by_dots<Dot, Rows, Blocks>(d, a, b);
@@ -348,6 +588,12 @@ template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit<Dot, Rows, Blo
     }
   }
 };
+#elif defined(KPT_RDNA_UNIT)
+template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit<Dot, Rows, Blocks, true> {
+  static __device__ inline void run(typename Dot::sum* d, const unsigned* a, const unsigned* b) {
+    kpt_mma_by_rdna_unit<Dot, Blocks>(d, a, b);
+  }
+};
 #endif
 
 // What D is: its words, and how they start and end the sums of a tile.
@@ -360,6 +606,7 @@ struct kpt_into_f16 {
     for (int i = 0; i < Count; i += 2) {
       const pair both = {static_cast<_Float16>(sums[i]), static_cast<_Float16>(sums[i + 1])};
       d[i / 2] = __builtin_bit_cast(unsigned, both);
+      kpt_computed_here(d[i / 2]);  // else each half takes a register until the next product
     }
   }
 };

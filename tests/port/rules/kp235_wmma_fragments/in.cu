@@ -27,3 +27,20 @@ __global__ void rows_of_nvidia(const float *bias, float *c) {
     c[row * 16 + threadIdx.x % 4 * 2] = sum.x[i];
   }
 }
+
+__global__ void nibbles(const void *a, const void *b, int *c) {
+  wmma::fragment<wmma::matrix_a, 8, 8, 32, wmma::experimental::precision::s4, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 8, 8, 32, wmma::experimental::precision::u4, wmma::col_major> right;
+  wmma::fragment<wmma::accumulator, 8, 8, 32, int> sums;
+  wmma::load_matrix_sync(left, a, 32);
+  wmma::load_matrix_sync(right, b, 32);
+  wmma::fill_fragment(sums, 0);
+  wmma::mma_sync(sums, left, right, sums);
+  wmma::store_matrix_sync(c, sums, 8, wmma::mem_row_major);
+}
+
+__global__ void built_in(const int *a, float *c) {
+  int left[8];
+  __hmma_m16n16k16_ld_a(left, a, 16, 0);
+  __hmma_m16n16k16_mma_f32f32(c, left, left, c, 0, 0);
+}

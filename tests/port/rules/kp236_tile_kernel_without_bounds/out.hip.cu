@@ -315,10 +315,21 @@ __device__ inline void multiply(layout_of<16>::type, Of, Sum (&sum)[8], const wo
 #endif
 }  // namespace kpt_wmma
 #endif
-#ifndef KPT_SHIM_KPT_READS_STAY
-#define KPT_SHIM_KPT_READS_STAY
-// LLVM up to 22 may move reads of LDS past a barrier that follows (llvm/llvm-project issue 181708), but not past this.
-static __device__ inline void kpt_reads_stay() { __asm__ volatile("" ::: "memory"); }
+#ifndef KPT_SHIM_KPT_READ_HERE
+#define KPT_SHIM_KPT_READ_HERE
+// LLVM up to 22 may move a read of LDS into a later branch, past the barrier between them (llvm/llvm-project issue 181708).
+// It does not move this: inline assembly of HIP is convergent. Unlike a barrier for memory it leaves the order of reads and products
+// to the compiler, which needs it to fit large tiles into registers.
+static __device__ inline void kpt_read_here(unsigned& word) { __asm__("" : "+v"(word)); }
+template <typename T, int Count> static __device__ inline void kpt_read_here(T (&values)[Count], int count) {
+#pragma unroll
+  for (int at = 0; at < count * int(sizeof(T)) / 4; ++at) {
+    unsigned word;
+    __builtin_memcpy(&word, reinterpret_cast<const char*>(values) + 4 * at, 4);
+    kpt_read_here(word);
+    __builtin_memcpy(reinterpret_cast<char*>(values) + 4 * at, &word, 4);
+  }
+}
 #endif
 #ifndef KPT_SHIM_NVCUDA_WMMA
 #define KPT_SHIM_NVCUDA_WMMA
@@ -456,7 +467,7 @@ __device__ inline void load_matrix_sync(fragment<Use, Rows, Cols, Deep, T, Layou
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.inner + e) * stride + at.outer];
     }
   }
-  kpt_reads_stay();
+  kpt_read_here(to.x, part::count);
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, T>& to,
@@ -475,7 +486,7 @@ __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, 
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.outer + e) * stride + at.inner];
     }
   }
-  kpt_reads_stay();
+  kpt_read_here(to.x, part::count);
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void store_matrix_sync(typename kpt_wmma::stored_as<T>::type* to,
@@ -517,6 +528,8 @@ __device__ inline void mma_sync(fragment<accumulator, Rows, Cols, Deep, TypeD>& 
     if (adds_later) sum[i] = Sum(__builtin_elementwise_add_sat(int(kpt_wmma::wide(c.x[i])), int(sum[i])));
     kpt_wmma::narrow(d.x[i], satf ? kpt_wmma::finite(d.x, sum[i]) : sum[i]);
   }
+  // Two halves in a register until the next product, as they are on NVIDIA. Else each would take one.
+  if (sizeof(TypeD) == 2) kpt_read_here(d.x, 8);
 }
 template <typename LayoutA, typename LayoutB>
 __device__ inline void mma_sync(fragment<accumulator, 8, 8, 4, double>& d,
@@ -526,6 +539,7 @@ __device__ inline void mma_sync(fragment<accumulator, 8, 8, 4, double>& d,
   for (int i = 0; i < 2; ++i) {
     double sum = c.x[i];
     for (int k = 0; k < 4; ++k) sum = __builtin_fma(a.x[k], b.x[4 * i + k], sum);
+    __asm__("" : "+v"(sum));  // computed here, not in a later branch with all factors kept until then
     d.x[i] = sum;
   }
 }
@@ -567,4 +581,21 @@ void launch(const half *a, const half *b, float *c, int threads) {
   product<<<1, THREADS_PER_BLOCK>>>(a, b, c);
   product<<<1, block>>>(a, b, c);
   many<4><<<1, threads>>>(a, b, c);
+}
+
+template <int Warps, class T> __global__ __launch_bounds__(32 * Warps) void rows(const half *a, const half *b, float *c) {
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 0.0f);
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> right;
+  wmma::load_matrix_sync(left, a, 16 * Warps);
+  wmma::load_matrix_sync(right, b, 16);
+  wmma::mma_sync(sum, left, right, sum);
+  wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+}
+
+template <int N> void launch_rows(const half *a, const half *b, float *c) {
+  dim3 block(WARP_SIZE, N);
+  auto kernel = rows<N, float>;
+  kernel<<<1, block>>>(a, b, c);
 }

@@ -12,3 +12,6 @@ __global__ void __launch_bounds__(THREADS,
 }
 
 template __global__ void fill<128>(int *);
+
+// One block at least, and clusters of two.
+__global__ void __launch_bounds__(128, 1, 2) clustered(float *d) { d[0] = 1; }

@@ -11,6 +11,6 @@ int prepare() {
   hipFuncSetAttribute(reinterpret_cast<const void*>(kernel<float, 4>), hipFuncAttributeMaxDynamicSharedMemorySize, 49152);
   hipFuncAttributes attributes;
   hipFuncGetAttributes(&attributes, reinterpret_cast<const void*>(other));
-  hipFuncSetCacheConfig(reinterpret_cast<const void*>(reinterpret_cast<const void*>(other)), hipFuncCachePreferL1);
+  hipFuncSetCacheConfig(reinterpret_cast<const void*>(other), hipFuncCachePreferL1);
   return attributes.numRegs;
 }

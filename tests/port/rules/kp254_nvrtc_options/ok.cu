@@ -1,6 +1,4 @@
-#include <nvrtc.h>
+#include "nvrtc.h"
 
-void compile(nvrtcProgram program) {
-  const char *options[] = {"-std=c++17", "-DTILE=16"};  // no --gpu-architecture
-  nvrtcCompileProgram(program, 2, options);
-}
+// nvrtcCreateProgram(program, text, "tile.cu", 0, nullptr, nullptr), nvrtcCompileProgram(program, 1, "-default-device")
+void end(nvrtcProgram *program) { nvrtcDestroyProgram(program); }

@@ -26,3 +26,9 @@ template <typename T>
 __device__ bool small(int x) {
   return Limit<T>::value < x && Limit<T>::template scaled<2>(x) > (x);
 }
+
+struct Plain {
+  template <int Step> __device__ int advanced(int at) { return at + Step; }
+};
+
+__device__ int walk(Plain tile) { return tile.advanced<2>(1); }

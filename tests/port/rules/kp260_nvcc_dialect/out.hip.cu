@@ -22,3 +22,11 @@ template <typename T>
 __global__ void copy_pairs(T *to, const T *from) {
   Cast<T>::template copy<2>(to, from);
 }
+
+template <int Stride> struct Tile {
+  template <int Step> __device__ int advanced(int at) { return at + Step * Stride; }
+};
+
+template <int Stride> __device__ int walk(Tile<Stride> tile, Tile<Stride> *other) {
+  return tile.template advanced<2>(1) + other->template advanced<3>(2);
+}

@@ -7,7 +7,7 @@ void run(int* out, int many)
     dim3 last = dim3(1, 1, 1);
     if (many > 64) {
         grid = dim3(many, 1, 1);
-        block = make_uint3(256, 1, 1);
+        block = dim3(256, 1, 1);
     }
     merge<<<grid, block>>>(out);
     merge<<<last, block>>>(out);

@@ -16,3 +16,9 @@ static const char *text_of(CUresult error) {
 #endif
 
 const char *both(CUresult driver, cudaError_t runtime) { return driver ? "driver" : text_of(runtime); }
+
+// Only the driver's tells apart what can be tried again.
+static bool is_fatal(cudaError_t error) { return error != cudaSuccess && error != cudaErrorNotReady; }
+static bool is_fatal(CUresult error) {
+  return error != CUDA_SUCCESS && error != CUDA_ERROR_NOT_READY && error != CUDA_ERROR_OUT_OF_MEMORY;
+}

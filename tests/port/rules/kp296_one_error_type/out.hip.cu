@@ -11,3 +11,7 @@ static const char *text_of(hipError_t error) { return hipGetErrorName(error); }
 #endif
 
 const char *both(hipError_t driver, hipError_t runtime) { return driver ? "driver" : text_of(runtime); }
+
+// Only the driver's tells apart what can be tried again.
+static bool is_fatal(hipError_t error) { return error != hipSuccess && error != hipErrorNotReady; }
+

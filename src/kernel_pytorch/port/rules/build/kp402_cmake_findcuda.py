@@ -3,12 +3,12 @@
 What: `find_package(CUDA)`, and the commands of that module that make PTX, cubins or object files by hand.
 Why: The module has no HIP twin, and CMake itself removed it (policy CMP0146). Its commands and variables
     (cuda_add_library, CUDA_NVCC_FLAGS, CUDA_LIBRARIES) are used all over a project.
-Fix: An option USE_HIP, off by default. On: kpt_findcuda_hip.cmake is included in the module's place. It enables the
-    HIP language and provides the module's commands and variables for HIP: targets whose .cu files are HIP sources,
-    nvcc's flags in clang's spelling, CUDA_SEPARABLE_COMPILATION as -fgpu-rdc, CUDA_LIBRARIES as hip::host. The other
-    lines stay as they are. CUDA_VERSION is a stand-in, 12.0. Off: the original line, untouched. Inside a function,
-    where CMake cannot enable a language, kpt leaves the search out because it was made before. Custom commands for PTX
-    are for a person.
+Fix: kpt adds an option USE_HIP, off by default. If it is on, CMake includes kpt_findcuda_hip.cmake in place of the
+    module. It enables the HIP language and provides the module's commands and variables for HIP: targets whose .cu
+    files are HIP sources, nvcc's flags in clang's spelling, CUDA_SEPARABLE_COMPILATION as -fgpu-rdc, CUDA_LIBRARIES as
+    hip::host. The other lines stay as they are. CUDA_VERSION is 12.0, a stand-in. If it is off, CMake runs the
+    original line. CMake cannot enable a language inside a function, so there kpt leaves out the search, which was made
+    before. Custom commands for PTX are left to you.
 Source: https://cmake.org/cmake/help/latest/module/FindCUDA.html
 """
 
@@ -35,9 +35,11 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     for command in cmake.open_commands(file, "find_package", *_BY_HAND):
         words = list(command.words())
         if command.name != "find_package":
-            yield cmake.finding(RULE, file, command, f"{command.name} is of the old module and has no HIP form")
+            yield cmake.finding(
+                RULE, file, command, f"{command.name} belongs to CMake's old CUDA module and has no HIP form"
+            )
         elif words[:1] == ["CUDA"]:
-            message = "find_package(CUDA) is the old module, which has no HIP twin"
+            message = "find_package(CUDA) loads CMake's old CUDA module, which has no HIP counterpart"
             if command.is_in_function:
                 edits = cmake.left_out(file, command)
             else:

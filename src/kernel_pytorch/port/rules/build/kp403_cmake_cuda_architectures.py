@@ -4,7 +4,7 @@ What: CMAKE_CUDA_ARCHITECTURES demanded by a test, and `CUDA_SEPARABLE_COMPILATI
 Why: HIP has CMAKE_HIP_ARCHITECTURES instead, which CMake finds out itself; a number like 80 means nothing there. A
     test that stops without CUDA's variable stops a HIP build too. CUDA's relocatable device code is a property, HIP's
     is a flag.
-Fix: Separable compilation gets -fgpu-rdc when USE_HIP is on. A fatal test is for a person. Settings of CUDA's own
+Fix: Separable compilation gets -fgpu-rdc when USE_HIP is on. A fatal test is left to you. Settings of CUDA's own
     variable and property stay: HIP does not read them.
 Source: https://cmake.org/cmake/help/latest/variable/CMAKE_HIP_ARCHITECTURES.html;
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
@@ -35,7 +35,10 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
     for command in cmake.open_commands(file, "message"):
         if command.words()[:1] == ("FATAL_ERROR",) and "CMAKE_CUDA_ARCHITECTURES" in " ".join(command.conditions):
             yield cmake.finding(
-                RULE, file, command, "the configuration stops where CMAKE_CUDA_ARCHITECTURES is not set, HIP or not"
+                RULE,
+                file,
+                command,
+                "CMake stops here if CMAKE_CUDA_ARCHITECTURES is not set, and a HIP build does not set it",
             )
     for command in cmake.open_commands(file, "set_target_properties", "set_property", "set"):
         lines = _relocatable(command)

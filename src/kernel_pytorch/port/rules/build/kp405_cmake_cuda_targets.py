@@ -4,7 +4,7 @@ What: `target_link_libraries(... CUDA::cublas)` and `find_package(CUDAToolkit)`.
 Why: The targets do not exist without CUDA's toolkit.
 Fix: Under USE_HIP the packages and targets of ROCm (port/tables/libraries.csv): CUDA::cudart is hip::host,
     CUDA::cublas is roc::hipblas, CUDA::curand is hip::hiprand. A library without a counterpart of the same interface
-    is for a person.
+    is left to you.
 Source: https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/CMakeLists.txt
 """
 
@@ -31,7 +31,7 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
         used += targets
         unknown = [target for target in targets if cmake.hip_target(target) is None]
         if unknown:
-            yield cmake.finding(RULE, file, command, f"{', '.join(unknown)}: ROCm has no library of that interface")
+            yield cmake.finding(RULE, file, command, f"{', '.join(unknown)}: ROCm has no library with that interface")
             continue
         words = [cmake.hip_target(word) if word.startswith("CUDA::") else word for word in command.words()]
         kept = list(dict.fromkeys(word for word in words if word))

@@ -33,7 +33,7 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
         if position >= len(words) or words[position].upper() not in _TRUE:
             continue
         words[position] = "OFF"
-        message = "interprocedural optimisation: under HIP the link leaves bitcode behind"
+        message = "interprocedural optimisation: a HIP link then leaves bitcode in the library"
         yield cmake.finding(
             RULE, file, command, message, cmake.added(file, command, f"{command.name}({cmake.quoted(words)})")
         )

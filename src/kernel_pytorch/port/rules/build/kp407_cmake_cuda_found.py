@@ -5,7 +5,7 @@ What: `if(CUDAToolkit_FOUND)`, `if(NOT CUDA_FOUND)`, `if(CMAKE_CUDA_COMPILER)`,
 Why: With HIP nothing looks for CUDA, so these variables are empty. CMake then skips the code inside the condition
     without an error, or stops because an empty version is less than any other.
 Fix: With USE_HIP the condition gets the answer it has on a machine with a current CUDA. If the condition asks for more
-    than that, a person decides. Conditions that only choose nvcc's architectures stay: HIP does not read those.
+    than that, you decide. Conditions that only choose nvcc's architectures stay: HIP does not read those.
 Source: https://cmake.org/cmake/help/latest/module/FindCUDAToolkit.html;
     https://cmake.org/cmake/help/latest/command/if.html (an unset variable is an empty string);
     https://github.com/ggml-org/llama.cpp/pull/1087
@@ -51,9 +51,9 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
         answer = None if is_nested else _answer_of_today(words, found)
         edits = gated_condition(file, command.start, answer) if answer is not None else None
         if name in found and (edits is not None or len(words) > 2):
-            message = f"{name} is empty with HIP, which does not look for CUDA"
+            message = f"{name} is empty in a HIP build, which does not look for CUDA"
         elif name in _VERSIONS and (edits is not None or any(word in _LESS for word in words)):
-            message = f"{name} is empty with HIP, and less than any version"
+            message = f"{name} is empty in a HIP build, which makes it less than any version"
         else:
             continue
         yield cmake.finding(RULE, file, command, message, edits or ())

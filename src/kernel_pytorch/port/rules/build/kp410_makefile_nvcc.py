@@ -1,7 +1,7 @@
 """A Makefile that builds with nvcc
 
 What: A Makefile that names nvcc.
-Why: nvcc is not there, and hipcc does not know most of its flags.
+Why: ROCm has no nvcc, and hipcc does not know most of its flags.
 Fix: kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
     -Xcompiler, ROCm's libraries; .hip sources with `--layout copy`, -DUSE_ROCM otherwise. Build with `make -f
     Makefile.hip HIP_ARCH=gfx942`. Where it cannot be derived kpt names the obstacle: an included file, another makefile
@@ -37,7 +37,7 @@ def check(src: SourceFile) -> Iterator[Finding]:
     found = re.search(rb"^[^#\n]*?(?<![\w-])nvcc(?![\w-])", src.data, re.MULTILINE)
     place = found.end() - 4 if found else 0
     if derived.text is not None:
-        message = f"builds with nvcc: {name}.hip can be derived for hipcc"
+        message = f"builds with nvcc: kpt can write {name}.hip for hipcc"
     else:
         message = f"builds with nvcc, and {name}.hip cannot be derived: {'; '.join(derived.obstacles)}"
     yield RULE.finding(src, Span(place, place + 4), message)

@@ -5,7 +5,7 @@ What: A build that stops, or leaves its extension out, when torch's CUDA_HOME is
 Why: It is None on ROCm, where torch finds the compiler through ROCM_HOME.
 Fix: A question that means "is there a GPU compiler?" is answered with yes on ROCm: `IS_ROCM or CUDA_HOME is not None`,
     `not IS_ROCM and CUDA_HOME is None`, in a condition, an assertion, an assignment or a return. Code that needs the
-    CUDA folder itself is left to a person: torch's ROCM_HOME has the counterpart, but the folders inside differ.
+    CUDA folder itself is left to you: torch's ROCM_HOME has the counterpart, but the folders inside differ.
 Source: Dao-AILab/flash-attention#1635; ROCm/DeepEP#1;
     https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py
 """
@@ -53,7 +53,9 @@ def _answered(module: PythonModule, question: HomeQuestion) -> Iterator[Finding]
     looks = tuple(node for node in needed if _is_looked_at(module, node))
     if len(looks) < len(needed):
         if any(b"xtension(" in module.text(node) for node in question.where_there if isinstance(node, ast.stmt)):
-            message = "CUDA_HOME is None on ROCm: the extension is left out, and what builds it uses the CUDA folder"
+            message = (
+                "CUDA_HOME is None on ROCm: the extension is left out, and the code that builds it uses the CUDA folder"
+            )
             yield RULE.finding(module.src, module.span(question.node), message)
         return
     span = _with_looks(module, question, looks)
@@ -76,10 +78,10 @@ def _why(module: PythonModule, question: HomeQuestion) -> str | None:
         both = (*question.where_there, *question.where_not)
         does_something = not only_talks(question.where_there) or not only_talks(question.where_not)
         if does_something and is_about_gpu(module, both) and not _sets_home(module, question.where_not):
-            return "CUDA_HOME is None on ROCm: what is built for GPUs is left out"
+            return "CUDA_HOME is None on ROCm: the GPU sources are left out"
         return None
     if isinstance(question.holder, (ast.Assign, ast.AnnAssign, ast.Return)):
-        return "CUDA_HOME is None on ROCm: this says that there is no GPU compiler"
+        return "CUDA_HOME is None on ROCm: this code then assumes that there is no GPU compiler"
     return None
 
 
@@ -129,7 +131,7 @@ def _unbound_names(module: PythonModule) -> Iterator[Finding]:
         if not module.reached_on_rocm(node) or _is_below(module, node, names[node.id]):
             continue
         test = _condition_around(module, node)
-        message = f"{node.id} is bound only where CUDA_HOME is there: NameError on ROCm"
+        message = f"{node.id} is set only where CUDA_HOME exists: NameError on ROCm"
         if test is None:
             yield RULE.finding(module.src, module.span(node), message)
         elif not any(isinstance(one, ast.Name) and one.id in names for one in _before(test, node)):

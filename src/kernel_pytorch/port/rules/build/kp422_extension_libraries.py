@@ -4,7 +4,7 @@ What: `libraries=["cublas", "cudart"]` or `extra_ldflags=["-lcuda"]` of an exten
     is passed there by its name: `libs.append("nccl")`, `libs += ["cublas"]`.
 Why: The linker does not find them on ROCm. torch renames sources, not these lists.
 Fix: The gate chooses the list: HIP's libraries on ROCm (hipcc links the runtime itself), the original elsewhere. kpt
-    names a library without a counterpart of the same interface and leaves it to a person.
+    names a library without a counterpart of the same interface and leaves it to you.
 Source: https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py (what torch links itself);
     port/tables/libraries.csv (the libraries of ROCm 7.2).
 """
@@ -58,7 +58,7 @@ def _of_value(module: PythonModule, value: ast.expr, prefix: str) -> Iterator[Fi
     span, text = module.span(value), module.text(value)
     missing = [f"{word} ({row.note})" for word, row in known.items() if row.hip == "?"]
     if missing:
-        yield RULE.finding(module.src, span, f"libraries that ROCm has not: {', '.join(missing)}")
+        yield RULE.finding(module.src, span, f"libraries that ROCm does not have: {', '.join(missing)}")
         return
     kept = [word for word in words if word not in known or known[word].hip]
     hip = [prefix + known[word].hip if word in known else word for word in kept]
@@ -69,10 +69,10 @@ def _of_value(module: PythonModule, value: ast.expr, prefix: str) -> Iterator[Fi
     if is_one and not hip:
         gated = gated_statement(module, statement_of(module, value))
         if gated is None:
-            yield RULE.finding(module.src, span, f"CUDA's libraries: {', '.join(known)}")
+            yield RULE.finding(module.src, span, f"links CUDA's libraries: {', '.join(known)}")
             return
         edit = gated
-    yield RULE.finding(module.src, span, f"CUDA's libraries: {', '.join(known)}", [edit])
+    yield RULE.finding(module.src, span, f"links CUDA's libraries: {', '.join(known)}", [edit])
 
 
 def _parts(module: PythonModule, value: ast.expr, names: set[str]) -> Iterator[ast.expr]:

@@ -2,8 +2,8 @@
 
 What: A build that runs nvcc, or asks torch for CUDA's architecture flags.
 Why: There is no nvcc on ROCm. The call raises an exception and the build ends.
-Fix: A person puts it behind the gate; torch.version.hip has ROCm's version. kpt leaves a function alone that only
-    NVIDIA's branch calls, or that is called behind a test of CUDA_HOME.
+Fix: Put the test behind the gate; torch.version.hip has ROCm's version. kpt leaves a function alone that only NVIDIA's
+    branch calls, or that is called behind a test of CUDA_HOME.
 Source: https://github.com/pytorch/pytorch/blob/main/torch/utils/cpp_extension.py;
     https://docs.pytorch.org/docs/main/notes/hip.html (torch.version.hip)
 """
@@ -25,7 +25,7 @@ CALLS = tuple(f"subprocess.{name}" for name in ("run", "call", "check_call", "ch
 def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls(*CALLS):
         if call.args and _runs_nvcc(call.args[0]) and _is_reached(module, call):
-            yield RULE.finding(module.src, module.span(call), "runs nvcc, which ROCm has not")
+            yield RULE.finding(module.src, module.span(call), "runs nvcc, which ROCm does not have")
     for call in module.calls("torch.utils.cpp_extension._get_cuda_arch_flags"):
         if _is_reached(module, call):
             yield RULE.finding(module.src, module.span(call), "asks torch for CUDA's architecture flags")

@@ -3,7 +3,7 @@
 What: `-std=c++14` or `-std=c++11` among the flags of a torch extension.
 Why: torch's headers need C++17 since torch 2.1, and every torch for today's AMD GPUs is newer. The build stops in
     torch's own headers with hundreds of errors that do not name the cause.
-Fix: `-std=c++17` on ROCm. The CUDA side keeps its flag, for the old torch it may be built with.
+Fix: kpt writes `-std=c++17` on ROCm. The CUDA side keeps its flag, for the old torch it may be built with.
 Source: https://github.com/pytorch/pytorch/pull/85969 (torch is C++17); ATen/ATen.h: "C++17 or later compatible compiler
     is required to use ATen"
 """

@@ -3,8 +3,10 @@
 What: `prop.sparseCudaArraySupported`, `attribute.val.clusterDim` and other members of CUDA's structures, in a file that
     names the structure.
 Why: HIP has the structure, so its name is translated. The compiler then refuses the member.
-Fix: HIP's name of the member. Where HIP has none, a person leaves it out or does without.
-Source: The structures of CUDA 11 to 13 and of ROCm 7.2, compared member by member (port/tables/members.csv)
+Fix: kpt writes HIP's name of the member. Where HIP has none, leave the member out or find another way to get the
+    value.
+Source: projects/hip/include/hip/hip_runtime_api.h in ROCm/rocm-systems. We compared the structures of CUDA 11 to 13
+    and ROCm 7.2 member by member; port/tables/members.csv has the result.
 """
 
 from __future__ import annotations

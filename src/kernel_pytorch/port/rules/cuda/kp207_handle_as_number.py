@@ -4,9 +4,10 @@ What: `texture & 0xffffffff`, `texture >> 32`, `(cudaTextureObject_t)low | ...`,
     `*(reinterpret_cast<CUdeviceptr*>(place)) = width`: texture and surface objects and device addresses that code
     computes with, or stores numbers as.
 Why: These are 64-bit numbers in CUDA and pointers in HIP.
-Fix: A handle that the file declares is cast to a number where bits of it are taken, and a number that is stored as one
-    is cast to the handle. Numbers that are put together to a handle are left to a person.
-Source: hip/driver_types.h and hip/texture_types.h, ROCm 7.2
+Fix: kpt casts a handle that the file declares to a number where bits of it are taken, and casts a number that is
+    stored as one to the handle. If the code puts a handle together from numbers, change it yourself.
+Source: projects/hip/include/hip/driver_types.h in ROCm/rocm-systems;
+    https://docs.nvidia.com/cuda/cuda-driver-api/index.html (CUdeviceptr)
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
                 if text_at(src, index + 1) in _BITS and declared_type(src, index, _HANDLES) is not None:
                     token = src.code[index]
                     place = Span(token.start, token.end)
-                    message = f"{name.decode()} is a pointer in HIP: its bits are those of a number cast from it"
+                    message = f"{name.decode()} is a pointer in HIP: cast it to a number to take its bits"
                     number = b"reinterpret_cast<unsigned long long>(" + name + b")"
                     yield RULE.finding(src, place, message, [Edit(place, number)])
 
@@ -70,7 +71,9 @@ def _stored(src: CxxFile, index: int) -> Iterator[Finding]:
         end += 1
     place = Span(src.code[close + 2].start, src.code[end - 1].end)
     kind, value = text_at(src, index), src.data[place.start : place.end]
-    message = f"{kind.decode()} is a pointer in HIP: what is stored as one is cast"
+    if value.startswith(b"(" + kind + b")"):
+        return
+    message = f"{kind.decode()} is a pointer in HIP: values stored in one need a cast"
     yield RULE.finding(src, place, message, [Edit(place, b"(" + kind + b")(" + value + b")")])
 
 

@@ -5,8 +5,8 @@ What: A function with a parameter of type cublasHandle_t or cublasStatus_t whose
 Why: The branch was written when torch renamed cuBLAS to rocBLAS, up to torch 2.0. Since 2.1 torch, and kpt, rename it
     to hipBLAS. A hipblasHandle_t is no rocblas_handle, the operations and the status are other enumerations, and the
     call does not compile.
-Fix: A person calls hipBLAS there (`hipblasHgemm`, `hipblasGemmEx` for bfloat16), or removes the AMD branch: the
-    renamed cuBLAS call beside it does the same. Code behind a test of torch's version stays.
+Fix: Call hipBLAS there (`hipblasHgemm`, `hipblasGemmEx` for bfloat16), or remove the AMD branch: the renamed cuBLAS
+    call beside it does the same. kpt does not report code behind a test of torch's version.
 Source: torch/utils/hipify/cuda_to_hip_mappings.py (torch 2.13: cublasHandle_t is hipblasHandle_t);
     https://github.com/deepspeedai/DeepSpeed/blob/master/csrc/includes/cublas_wrappers.h (both forms by torch's version)
 """
@@ -50,8 +50,8 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
                 continue
             reported = body[1]
             message = (
-                f"{name.decode('latin-1')}: rocBLAS beside {text_at(src, index).decode()}, which is renamed to "
-                "hipBLAS's: the two do not convert"
+                f"{name.decode('latin-1')} is rocBLAS's, but {text_at(src, index).decode()} becomes hipBLAS's: "
+                "the two do not convert"
             )
             yield RULE.finding(src, Span(src.code[at].start, src.code[at].end), message)
             break

@@ -7,9 +7,9 @@ Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A 
     what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
     same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs. If
     there is none, AMD takes the newer branch (up to 890), provided that a port has a form of all that it needs, such
-    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places. `if constexpr (__CUDA_ARCH__ >= N)` is answered
-    in the same way. Some projects define a fake value
-    instead; that is a decision for the whole project.
+    as nvcuda::wmma, mma.sync or cp.async; kpt reports the other places, but for those that only wait for the kernel
+    before (`griddepcontrol`): on AMD the kernels of a stream run one after the other. `if constexpr` on __CUDA_ARCH__
+    is answered in the same way. Some projects define a fake value instead; that is a decision for the whole project.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/ggml-org/llama.cpp/blob/master/ggml/src/ggml-cuda/vendors/hip.h (a project that fakes a value).
 """
@@ -17,6 +17,7 @@ Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guid
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ from kernel_pytorch.port.cxx.presented_capability import (
     special_parts,
 )
 from kernel_pytorch.port.cxx.presented_version import needs_nvidia
+from kernel_pytorch.port.cxx.source import read_once
 from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 from kernel_pytorch.port.rule import Rule
 
@@ -126,7 +128,7 @@ def _condition(src: CxxFile, conditional: Conditional, position: int) -> Iterato
             )
         return
     if not hidden and any(atom.span in newer_atoms(src) for atom in ours):
-        message = "no branch for older GPUs, and AMD has a form of all that this one needs: AMD compiles it"
+        message = "no branch for older GPUs, and AMD supports everything in this one: AMD compiles it"
         edits = [_edit(branch.directive.name, atom, True) for atom in ours]
         yield RULE.finding(src, branch.directive.span, message, edits)
         return
@@ -163,11 +165,20 @@ def _specialises(src: CxxFile, branch: Branch) -> bool:
     """Whether a branch for one GPU or for later ones stands within one that AMD compiles."""
     at = branch.directive.span.start
     return any(
-        outer.body.start <= at < outer.body.end
-        and any(outer.directive.span.start <= atom.start < outer.directive.span.end for atom in newer_atoms(src))
-        and any(part.start == at for part in special_parts(src, outer.body))
+        outer.body.start <= at < outer.body.end and any(part.start == at for part in special_parts(src, outer.body))
+        for outer in _newer_branches(src)
+    )
+
+
+@read_once
+def _newer_branches(src: CxxFile) -> tuple[Branch, ...]:
+    """The branches for newer GPUs that AMD compiles; asked for once, since a file may nest thousands of conditions."""
+    newer = sorted(atom.start for atom in newer_atoms(src))
+    return tuple(
+        branch
         for conditional in conditionals(src)
-        for outer in conditional.branches
+        for branch in conditional.branches
+        if bisect_left(newer, branch.directive.span.start) < bisect_left(newer, branch.directive.span.end)
     )
 
 

@@ -5,12 +5,13 @@ Why: HIP defines none of these names. In a condition each of them is 0, so AMD w
     oldest CUDA, or nothing, without a message; in ordinary code the name is not declared. HIP_VERSION is no substitute:
     70200000 >= 11000 is true for every HIP, so each test would claim the newest CUDA. torch's own hipify writes
     TORCH_HIP_VERSION, 702 for ROCm 7.2, which answers such tests as 0 does. hipify-perl leaves the names alone.
-Fix: A port presents CUDA 12.0, whose names, forms and meanings HIP 7 follows: kpt answers each test as CUDA 12.0 would.
-    The exception is a test whose answer would choose code that AMD cannot compile (a name without counterpart, PTX,
-    tensor cores), or code that only switches a macro on: there AMD keeps the branch for older CUDA, and kpt reports the
-    place where that branch holds no code, or where code of the file waits for the macro. Such a branch is for a person:
-    write the AMD code, or leave it out. Outside conditions a comparison gets 12000; a number that is shown or passed on
-    becomes HIP's version in CUDA's form.
+Fix: A port presents CUDA 12.0, whose names, forms and meanings HIP 7 follows: kpt answers each test as CUDA 12.0
+    would. The exception is a test whose answer would choose code that AMD cannot compile (a name without counterpart,
+    PTX or tensor cores without a form), or that switches a macro on whose code in this file is such, or is not in this
+    file: there AMD keeps the branch for older CUDA, and kpt reports the place where that branch holds no code, or
+    where code of the file waits for the macro. Such a branch is left to you: write the AMD code, or leave it out.
+    Outside conditions a comparison gets 12000; a number that is shown or passed on becomes HIP's version in CUDA's
+    form.
 Source: https://docs.pytorch.org/docs/main/notes/hip.html; hip/hip_runtime_api.h of ROCm 7.2 beside CUDA 11 to 13's.
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
-from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, is_without_work, only_defines
+from kernel_pytorch.port.cxx.branches import branch_taken, branch_text, ends_copies, is_without_work, only_defines
 from kernel_pytorch.port.cxx.compiled_on_rocm import VERSION_MACROS, is_compiled, is_rocm_macro
 from kernel_pytorch.port.cxx.conditions import Atom, atoms, compare, evaluate, parse_condition
 from kernel_pytorch.port.cxx.directives import Directive, conditionals, directive_at
@@ -64,7 +65,7 @@ def _answered(src: CxxFile) -> Iterator[Finding]:
             asked = [leaf for leaf in leaves if isinstance(leaf, Atom) and leaf.span in presented]
             if asked:
                 condition = b" ".join(src.text(token) for token in branch.directive.tokens).decode("latin-1")
-                message = f"`{condition}`: HIP defines no version of CUDA: AMD answers as CUDA 12.0 does"
+                message = f"`{condition}`: HIP defines no CUDA version, so AMD answers as CUDA 12.0 does"
                 edits = [Edit(atom.span, _answer(branch.directive, atom)) for atom in asked]
                 yield RULE.finding(src, branch.directive.span, message, edits)
 
@@ -157,7 +158,7 @@ def _left_out_without(src: CxxFile, macro: bytes) -> int | None:
             if truth is not False:
                 continue
             taken, body = branch_taken(src, conditional, position, False), branch_text(src, branch)
-            is_work = not (only_defines(body) or is_without_work(body))
+            is_work = not (only_defines(body) or is_without_work(body) or (taken is None and ends_copies(body)))
             if is_work and (taken is None or is_without_work(branch_text(src, taken))):
                 return src.data.count(b"\n", 0, branch.directive.span.start) + 1
     return None

@@ -6,7 +6,7 @@ Why: AMD's matrix instructions (MFMA on CDNA, WMMA on RDNA3 and RDNA4) hold frag
 Fix: mma.sync (f16, bf16, tf32, f64, 8-bit floats, integers of 8 and 4 bits, single bits) and movmatrix become calls of
     functions that kpt writes beside the file. Fragments stay in NVIDIA's lane layout, so code that indexes them is
     right as it is (docs/tensor-cores.md has the cost). Other forms (wmma, wgmma, tcgen05, mma.sp, block scales) are
-    for a person: rocWMMA has the fragment classes, with one wave instead of 32 threads per fragment; Composable Kernel
+    left to you: rocWMMA has the fragment classes, with one wave instead of 32 threads per fragment; Composable Kernel
     and hipBLASLt have whole GEMMs. If the file has a path without tensor cores, build that one first.
 Source: NVIDIA, PTX ISA, "Warp level matrix multiply-accumulate instructions";
     https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;

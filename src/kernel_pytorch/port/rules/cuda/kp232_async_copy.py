@@ -3,10 +3,11 @@
 What: PTX that moves data to shared memory in the background, loads matrices in mma layout, or works on thread block
     clusters.
 Why: AMD GPUs have no copy engine of that kind, no clusters and another fragment layout.
-Fix: cp.async without bulk becomes a plain copy on the spot, and its commit and wait instructions become nothing. A
-    program that waits before it reads, as PTX demands, sees the same bytes; only the overlap is lost. ldmatrix and
-    stmatrix become calls of functions that kpt writes beside the file, in the same lane layout. TMA, mbarrier and
-    cluster instructions are for a person; the message gives the nearest AMD form and the effort.
+Fix: cp.async without bulk becomes a plain copy on the spot, or with `-DKPT_COPY_INTO_LDS` a load into LDS where the
+    target and the addresses allow it, which the wait instructions wait for. A program that waits before it reads, as
+    PTX demands, sees the same bytes; a plain copy loses the overlap. ldmatrix and stmatrix become calls of functions
+    that kpt writes beside the file, in the same lane layout. TMA, mbarrier and cluster instructions are left to you;
+    the message gives the nearest AMD form and the effort.
 Source: NVIDIA, PTX ISA, "Data movement and conversion instructions: asynchronous copy";
     https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """

@@ -2,9 +2,9 @@
 
 What: An #include of cutlass/ or cute/.
 Why: CUTLASS generates NVIDIA instructions. There is no ROCm port of it.
-Fix: A person looks for a twin of the kernel without CUTLASS first. Then Composable Kernel (ck_tile) has GEMM, grouped
-    GEMM, convolution and attention with the same kinds of epilogues, hipBLASLt has plain GEMMs, AITER has attention and
-    mixtures of experts. The message names the nearest by the words of the file.
+Fix: Look for a twin of the kernel without CUTLASS first. If there is none, Composable Kernel (ck_tile) has GEMM,
+    grouped GEMM, convolution and attention with the same kinds of epilogues, hipBLASLt has plain GEMMs, and AITER has
+    attention and mixtures of experts. The message names the nearest one, judged by the words in the file.
 Source: https://github.com/ROCm/composable_kernel; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

@@ -1,13 +1,14 @@
-"""libcu++: cuda::std, cuda::atomic_ref, <cuda/...>
+"""libcu++: cuda::std, cuda::atomic, <cuda/...>
 
 What: An #include of <cuda/...> or <nv/target>, or a use of cuda::std without one.
 Why: The library comes with CUDA's toolkit, not with ROCm.
 Fix: What the C++ library has under the same name becomes that. clang compiles constexpr functions of std for the
-    device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name
-    of std. kpt writes out cuda::atomic_ref (with __hip_atomic_*), cuda::ceil_div and cuda::round_up, and barriers,
-    latches, semaphores, pipelines and cuda::memcpy_async in plain atomics and copies (KP330). A source file that uses
-    nothing of the library does without the header. The rest is for a person: ROCm/libhipcxx has most of it under the
-    same names and must be vendored; 8- and 16-bit compare-and-swap is broken there.
+    device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name of
+    std. kpt writes out cuda::atomic, cuda::atomic_ref and fences (with __hip_atomic_*), cuda::ceil_div and
+    cuda::round_up, and barriers, latches, semaphores, pipelines and cuda::memcpy_async in plain atomics and copies
+    (KP330). A source file that uses nothing of the library does without the header. The rest is left to you:
+    ROCm/libhipcxx has most of it under the same names and must be vendored; 8- and 16-bit compare-and-swap is broken
+    there.
 Source: https://github.com/ROCm/libhipcxx; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the 8- and
     16-bit fault)
 """
@@ -31,7 +32,7 @@ RULE = Rule(
 
 # Not written out on ROCm.
 _MEMBERS = frozenset({
-    b"atomic", b"atomic_thread_fence", b"ptx", b"device", b"access_property",
+    b"ptx", b"device", b"access_property",
 })  # fmt: skip
 # Headers of cuda/std whose contents are constexpr in the C++ library's header of the same name.
 _IN_STD = frozenset({

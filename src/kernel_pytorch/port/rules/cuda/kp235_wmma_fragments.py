@@ -2,14 +2,15 @@
 
 What: Matrix fragments of 4 bits or 1 bit (wmma::experimental, bmma_sync), an element of a fragment that is chosen by
     its position (`c.x[2]`) instead of by a loop over all of them, a loop over `c.x[i]` that computes a row or a column
-    from `i`, and the old pipelines of nvcuda::experimental. A function has one finding of a kind, with their number.
+    from `i`, the old pipelines of nvcuda::experimental, and functions that are built into nvcc
+    (`__hmma_m16n16k16_ld_a` and the like). A function has one finding of a kind, with their number.
 Why: kpt writes nvcuda::wmma out for AMD: fragments of a 32-lane warp on MFMA (CDNA), WMMA (RDNA3, RDNA4) or plain FMA,
     for half, bfloat16, signed and unsigned char, tf32 and double (docs/wmma.md). AMD's matrix units have no 1-bit
     products. Which element of the matrix `x[2]` of a lane is, CUDA leaves open, and it is another one on AMD.
-Fix: A person unpacks 4-bit values to signed char, in tiles of 16x16x16, and writes 1-bit products with __popc. For an
-    element by its position: store the fragment to shared memory and take it from there.
-Source: NVIDIA, CUDA C++ Programming Guide, "Warp matrix functions": "The mapping of matrix elements into fragment
-    internal storage is unspecified".
+Fix: Unpack 4-bit values to signed char, in tiles of 16x16x16, and write 1-bit products with __popc. If you need an
+    element by its position, store the fragment to shared memory and read it there.
+Source: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#warp-matrix-functions: "The mapping of matrix
+    elements into fragment internal storage is unspecified"
 """
 
 from __future__ import annotations
@@ -27,20 +28,25 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP235", "wmma-fragments", languages=("cuda",), safety=Safety.MANUAL, triggers=(b"wmma", b"nvcuda"))
+RULE = Rule("KP235", "wmma-fragments", languages=("cuda",), safety=Safety.MANUAL, triggers=(
+    b"wmma", b"nvcuda", b"__hmma_", b"__imma_", b"__bmma_", b"__dmma_", b"__mma_",
+))  # fmt: skip
+
+_BUILT_IN = re.compile(rb"\b__(?:[hibd]mma|mma_\w+?)_m\d+n\d+k\d+_\w+(?=\s*\()")
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """The first use of each thing that is missing, and each element by position."""
+    built_in = [
+        Span(*found.span())
+        for found in _BUILT_IN.finditer(src.data)
+        if device_region_at(src, found.start()) is not None
+    ]
+    yield from _placed(src, built_in, "a built-in function of nvcc: nvcuda::wmma has the same, and is carried over")
     if b"nvcuda" not in words(src) and b"wmma" not in words(src):
         return
-    for index in words(src).get(b"experimental", ()):
-        if text_at(src, index - 1) == b"::" and text_at(src, index - 2) == b"wmma":
-            calls = sum(text_at(src, at + 1) == b"(" for at in words(src).get(b"bmma_sync", ()))
-            what = f"1-bit products ({calls} bmma_sync calls)" if calls else "fragments of 4 bits or 1 bit"
-            message = f"wmma::experimental: {what} are not carried over: unpack to signed char, or use __popc"
-            yield RULE.finding(src, Span(src.code[index - 2].start, src.code[index].end), message)
-            break
+    for what, spans in _sub_byte(src).items():
+        yield from _placed(src, spans, f"wmma::experimental: {what}")
     for index in words(src).get(b"nvcuda", ()):
         if text_at(src, index + 1) == b"::" and text_at(src, index + 2) == b"experimental":
             span = Span(src.code[index].start, src.code[index + 2].end)
@@ -49,11 +55,34 @@ def check(src: CxxFile) -> Iterator[Finding]:
             )
             break
     yield from _placed(
-        src, _by_position(src), "an element of a fragment by its position: another one of the matrix on AMD"
+        src, _by_position(src), "a fragment element chosen by its position: on AMD it is another element of the matrix"
     )
     yield from _placed(
-        src, _by_loop(src), "a row or a column computed from the place of an element in a fragment: another one on AMD"
+        src,
+        _by_loop(src),
+        "computes a row or a column from an element's position in a fragment: on AMD that is another element",
     )
+
+
+_FOUR_BITS = "fragments of 4 bits are not translated: unpack them to signed char in tiles of 16x16x16"
+_ONE_BIT = "1-bit products are not translated: write them with __popc"
+
+
+def _sub_byte(src: CxxFile) -> dict[str, list[Span]]:
+    """The places that name fragments of less than a byte, by what is to be done about them."""
+    found: dict[str, list[Span]] = {}
+    for index in words(src).get(b"experimental", ()):
+        if text_at(src, index - 1) != b"::" or text_at(src, index - 2) != b"wmma":
+            continue
+        kind = text_at(src, index + 4) if text_at(src, index + 2) == b"precision" else text_at(src, index + 2)
+        # `using namespace` does not say which: the file's other names do.
+        names = (kind,) if text_at(src, index + 1) == b"::" else words(src)
+        span = Span(src.code[index - 2].start, src.code[index].end)
+        if b"s4" in names or b"u4" in names:
+            found.setdefault(_FOUR_BITS, []).append(span)
+        if not (b"s4" in names or b"u4" in names) or b"bmma_sync" in names:
+            found.setdefault(_ONE_BIT, []).append(span)
+    return found
 
 
 def _placed(src: CxxFile, spans: Iterable[Span], message: str) -> Iterator[Finding]:

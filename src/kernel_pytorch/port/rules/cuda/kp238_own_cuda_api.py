@@ -3,9 +3,10 @@
 What: A file that declares twelve or more types, enumerators or functions of CUDA's API: a copy of cuda.h, or a loader
     that asks libcuda for each function (cuew, nv-codec-headers, the dynlink headers of NVIDIA's samples).
 Why: Names that the project declares itself are the project's own, so they stay as they are in the port. The file then
-    describes NVIDIA's driver, which an AMD machine has not. Beside HIP's own header some of the names exist twice.
-Fix: A person includes <hip/hip_runtime.h> in place of the file in a ROCm build. HIP has the driver's functions under
-    names of its own, in libamdhip64.so; hipew does for HIP what cuew does for CUDA.
+    describes NVIDIA's driver, which an AMD machine does not have. Beside HIP's own header some of the names exist
+    twice.
+Fix: Include <hip/hip_runtime.h> in place of the file in a ROCm build. HIP has the driver's functions under names of
+    its own, in libamdhip64.so; hipew does for HIP what cuew does for CUDA.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_driver_api.html;
     https://projects.blender.org/blender/blender/src/branch/main/extern/hipew
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding, Safety, Span
 from kernel_pytorch.port.names.table import find_name, own_names
 from kernel_pytorch.port.rule import Rule
@@ -42,5 +44,6 @@ def check(src: CxxFile) -> Iterator[Finding]:
     if len(declared) < _A_COPY:
         return
     first = next(token for token in src.code if src.data[token.start : token.end] in declared)
-    message = f"declares {len(declared)} names of CUDA's API itself: a ROCm build needs HIP's header in its place"
+    names = counted(len(declared), "name")
+    message = f"declares {names} of CUDA's API itself: a ROCm build needs HIP's header in its place"
     yield RULE.finding(src, Span(first.start, first.end), message)

@@ -3,8 +3,8 @@
 What: `dlopen` or `LoadLibrary` in a file that names a library of NVIDIA's: libcuda.so, libcudart.so, libcublas.so,
     libcudnn.so, libnvidia-ml.so, nvcuda.dll and the like.
 Why: An AMD machine has no file of that name. The call fails at run time, and most programs then go on without a GPU.
-Fix: A person opens the counterpart in a ROCm build (libamdhip64.so for libcuda and libcudart, libhipblas.so,
-    libMIOpen.so, librccl.so, libamd_smi.so), and asks it for HIP's names: dlsym finds no name that starts with cuda.
+Fix: Open the counterpart in a ROCm build (libamdhip64.so for libcuda and libcudart, libhipblas.so, libMIOpen.so,
+    librccl.so, libamd_smi.so), and ask it for HIP's names: dlsym finds no name that starts with cuda.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_driver_api.html
 """
 
@@ -47,5 +47,5 @@ def check(src: CxxFile) -> Iterator[Finding]:
             continue
         file = found.group().decode()
         other = _COUNTERPARTS.get(found.group(1)) if found.group(1) else None
-        instead = f": the counterpart is {other}, with HIP's names in it" if other else ""
-        yield RULE.finding(src, Span(token.start, token.end), f"{file} is no library of an AMD machine{instead}")
+        instead = f": open {other}, whose functions have HIP's names" if other else ""
+        yield RULE.finding(src, Span(token.start, token.end), f"an AMD machine has no {file}{instead}")

@@ -3,8 +3,8 @@
 What: `<<<...>>>` in a __global__ or __device__ function, CUDA's device-side launch functions, and calls of the runtime
     that only such code makes (`cudaMalloc` or `cudaStreamCreateWithFlags` in a kernel).
 Why: HIP has no dynamic parallelism and no runtime on the device. The launch, and each such call, does not compile.
-Fix: A person launches from the host (with sizes read back or computed ahead), makes the child a device function that
-    the parent's threads share, or writes a persistent kernel with a work queue.
+Fix: Launch from the host (with sizes read back or computed ahead), make the child a device function that the parent's
+    threads share, or write a persistent kernel with a work queue.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """
 
@@ -34,6 +34,8 @@ _LAUNCHES = (b"cudaLaunchDevice", b"cudaLaunchDeviceV2", b"cudaGetParameterBuffe
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """Each launch that device code makes."""
+    if src.vocabulary.isdisjoint((b"__global__", b"__device__", *_LAUNCHES)):
+        return
     for index in punctuation(src, b"<<<"):
         token = src.code[index]
         region = device_region_at(src, token.start)
@@ -52,14 +54,14 @@ def check(src: CxxFile) -> Iterator[Finding]:
 
 
 def _runtime_calls(src: CxxFile) -> Iterator[Finding]:
-    names = [name for name in words(src) if name.startswith(b"cuda") and name not in _ON_THE_DEVICE_TOO]
+    names = [name for name in src.vocabulary if name.startswith(b"cuda") and name not in _ON_THE_DEVICE_TOO]
     for name in names:
         row = find_name(name)
         if row is None or row.kind != "function" or row.library != "runtime" or not row.hip:
             continue
-        for index in words(src)[name]:
+        for index in words(src).get(name):
             token = src.code[index]
             region = device_region_at(src, token.start) if text_at(src, index + 1) == b"(" else None
             if region is not None and not region.is_host_too:
-                message = f"{name.decode()} in device code: HIP's runtime is the host's alone"
+                message = f"{name.decode()} in device code: only the host can call HIP's runtime"
                 yield RULE.finding(src, Span(token.start, token.end), message)

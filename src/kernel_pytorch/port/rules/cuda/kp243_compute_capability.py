@@ -3,8 +3,8 @@
 What: `prop.major >= 8` or `10 * prop.major + prop.minor` with a cudaDeviceProp, or the capability attributes.
 Why: AMD fills the same fields: gfx90a reports 9.0, gfx942 9.4, gfx1100 11.0. The number collides with Hopper's, so the
     program picks kernels for NVIDIA at run time.
-Fix: A person asks first whether this is AMD (__HIP_PLATFORM_AMD__), then for gcnArchName or the feature itself. kpt
-    leaves comparisons with 7 or less alone: they are true for every GPU that matters here.
+Fix: First test for AMD (__HIP_PLATFORM_AMD__), then test gcnArchName or the feature itself. kpt leaves comparisons
+    with 7 or less alone: they are true for every GPU that matters here.
 Source: vllm-project/vllm#40620; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
@@ -43,7 +43,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
     for name in _ATTRIBUTES:
         for index in words(src).get(name, ()):
             token = src.code[index]
-            message = f"{name.decode()}: an AMD GPU answers with its gfx number (9.4 for gfx942), no compute capability"
+            message = f"{name.decode()}: an AMD GPU answers with its gfx number (9.4 for gfx942), not a capability"
             yield RULE.finding(src, Span(token.start, token.end), message)
     if not _DECLARED.search(src.data):
         return
@@ -56,9 +56,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
             yield RULE.finding(src, span, f"major compared with {number}: gfx90a reports 9, gfx942 9, gfx1100 11")
         elif _is_combined(src, index):
             span = Span(src.code[index].start, src.code[index].end)
-            yield RULE.finding(
-                src, span, "major and minor made one number: an AMD GPU's gfx number takes the place of an SM version"
-            )
+            yield RULE.finding(src, span, "major and minor as one number: on AMD it is a gfx number, not an SM version")
 
 
 def _compared_with(src: CxxFile, index: int) -> int | None:

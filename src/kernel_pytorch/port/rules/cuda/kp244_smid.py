@@ -3,8 +3,8 @@
 What: PTX that reads %smid, the number of the multiprocessor.
 Why: AMD's number (__smid() in HIP) is made of shader engine and compute unit ids. It is sparse and can exceed
     multiProcessorCount, so a table with one slot per multiprocessor is written out of bounds.
-Fix: A person sizes the table by an upper bound that was probed, or takes a slot with an atomic counter. KP230
-    translates the instruction itself.
+Fix: Size the table by an upper bound that you have measured, or takes a slot with an atomic counter. KP230 translates
+    the instruction itself.
 Source: hip/amd_detail/amd_device_functions.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

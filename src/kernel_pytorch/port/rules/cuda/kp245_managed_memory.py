@@ -4,7 +4,7 @@ What: cudaMallocManaged or __managed__. kpt reports it once per file.
 Why: Without XNACK (HSA_XNACK=1 and a kernel that supports it) AMD does not migrate pages. The memory stays on the
     host, and every access crosses the bus. The program is right but slow, and integer atomicMin and atomicMax on such
     memory can be lost.
-Fix: A person uses explicit copies, or hipMemPrefetchAsync, where it matters. kpt doctor reports the state of XNACK.
+Fix: Use explicit copies, or hipMemPrefetchAsync, where it matters. kpt doctor reports the state of XNACK.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/memory_management/unified_memory.html;
     https://github.com/jeffdaily/moat/blob/main/FINDINGS.md (the lost atomics)
 """

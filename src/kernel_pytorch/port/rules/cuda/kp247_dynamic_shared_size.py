@@ -4,7 +4,7 @@ What: cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize, whe
     be read from the source.
 Why: A block of MI200, MI300 or an RDNA GPU has 64 KiB of LDS and no way to ask for more (gfx950 has 160 KiB), so the
     launch fails. On CUDA the attribute unlocks up to 227 KiB.
-Fix: A person uses a smaller tile or fewer stages on ROCm, chosen from the device's sharedMemPerBlock.
+Fix: Use a smaller tile or fewer stages on ROCm, chosen from the device's sharedMemPerBlock.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html;
     https://github.com/vllm-project/vllm/pull/17744; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """

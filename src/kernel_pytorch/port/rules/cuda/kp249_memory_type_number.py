@@ -41,5 +41,5 @@ def check(src: CxxFile) -> Iterator[Finding]:
             number = text_at(src, index + 2)
             if text_at(src, index + 1) in (b"==", b"!=") and number in _NAMES:
                 span = Span(src.code[index + 2].start, src.code[index + 2].end)
-                message = f"memory type {number.decode()} by number: HIP before ROCm 6.0 numbered them otherwise"
+                message = f"memory type {number.decode()} as a number: HIP before ROCm 6.0 used other numbers"
                 yield RULE.finding(src, span, message, [Edit(span, _NAMES[number])])

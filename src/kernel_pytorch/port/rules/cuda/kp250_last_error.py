@@ -3,7 +3,7 @@
 What: A kernel launch, then a runtime call whose result is dropped, then cudaGetLastError or cudaPeekAtLastError.
 Why: Before ROCm 7.0 hipGetLastError gave the status of the call before it, so the successful call in between hides the
     failed launch. CUDA, and HIP from 7.0, keep the last real error.
-Fix: A person asks right after the launch, or checks the result of the call in between.
+Fix: Ask for the error right after the launch, or check the result of the call in between.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html
 """
 
@@ -46,7 +46,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
         if launch is None or not _has_launch(src, launch, between):
             continue
         name = first.decode("utf-8", "replace")
-        asked = f"{call.name.decode('utf-8', 'replace')} asks about a launch, but {name} came in between"
+        asked = f"{call.name.decode('utf-8', 'replace')} checks a launch, but {name} was called in between"
         message = f"{asked}: before ROCm 7.0 its success hides the error"
         yield RULE.finding(src, call.span, message)
 

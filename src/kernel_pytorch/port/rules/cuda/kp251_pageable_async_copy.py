@@ -2,9 +2,9 @@
 
 What: An asynchronous copy whose host buffer is freed or deleted later in the same function, with no synchronisation in
     between.
-Why: CUDA copies pageable memory to a staging buffer before it returns. HIP may still be reading the buffer when it is
-    gone.
-Fix: A person synchronises the stream before the buffer goes, or pins the buffer and keeps it.
+Why: CUDA copies pageable memory to a staging buffer before it returns. HIP may still be reading the buffer when the
+    program frees it.
+Fix: Synchronise the stream before you free the buffer, or pin the buffer and keep it.
 Source: https://docs.nvidia.com/cuda/archive/12.2.0/cuda-runtime-api/api-sync-behavior.html (CUDA's staging);
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (HIP)
 """

@@ -3,7 +3,7 @@
 What: Allocations, frees, queries and memory-pool calls between cudaStreamBeginCapture and cudaStreamEndCapture.
 Why: HIP 7 answers hipErrorStreamCaptureUnsupported for several of them, also where CUDA's relaxed mode lets them pass.
     Scratch memory that grows during a capture stops the program.
-Fix: A person allocates before the capture, and compares the graph's replay with a run without it.
+Fix: Allocate before the capture, and compare the graph's replay with a run without it.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/hip-7-changes.html;
     https://github.com/ggml-org/llama.cpp/pull/26592
 """

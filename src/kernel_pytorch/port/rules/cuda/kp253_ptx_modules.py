@@ -3,8 +3,8 @@
 What: cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuLibraryLoad* and the cuLink
     functions.
 Why: AMD loads code objects of one architecture (hsaco). Nothing turns PTX or a cubin into one at run time.
-Fix: A person builds a code object per architecture (hipcc --genco --offload-arch=gfx942) and picks it by gcnArchName
-    without its feature suffix, or compiles the source with hipRTC.
+Fix: Build a code object per architecture (hipcc --genco --offload-arch=gfx942) and pick it by gcnArchName without its
+    feature suffix, or compile the source with hipRTC.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
 """
 

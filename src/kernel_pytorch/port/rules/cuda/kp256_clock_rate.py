@@ -3,7 +3,7 @@
 What: clock() or clock64() in device code of a file that also asks for clockRate.
 Why: AMD's clock64() counts shader clocks, which change with power management; on RDNA3 it is not reliable. clockRate
     is the peak. Dividing the two gives no time.
-Fix: A person uses wall_clock64() with hipDeviceAttributeWallClockRate, or events from the host.
+Fix: Use wall_clock64() with hipDeviceAttributeWallClockRate, or events from the host.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html
 """
 
@@ -31,7 +31,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
     for call in calls(src, b"clock", b"clock64"):
         if device_region_at(src, call.span.start) is not None:
             message = (
-                f"{call.name.decode()}() counts shader clocks, which vary: divided by clockRate it is no time on AMD"
+                f"{call.name.decode()}() counts shader clocks, which vary: dividing by clockRate gives no time on AMD"
             )
             yield RULE.finding(src, call.span, message)
             return

@@ -3,8 +3,8 @@
 What: The fused __hfma_relu forms, and the __h..2_mask comparisons (__heq2_mask, __hgtu2_mask ...) of bfloat16.
 Why: HIP's fp16 header has no such functions. (The members .x and .y of half2 need no change: older HIP had them as
     unsigned short, and since ROCm 6 they are halves.)
-Fix: kpt writes the masks of half2 into the file that calls them, made from the comparisons of the two halves. The rest
-    is for a person: __hfma and then a comparison with zero; the comparison of the two halves of a bfloat162.
+Fix: kpt writes the masks of half2 into the file that calls them, made from the comparisons of the two halves. Write
+    the rest yourself: __hfma and then a comparison with zero, or the comparison of the two halves of a bfloat162.
 Source: hip/amd_detail/amd_hip_fp16.h, ROCm 7.2; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

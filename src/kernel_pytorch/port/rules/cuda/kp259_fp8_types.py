@@ -3,8 +3,8 @@
 What: __nv_fp8_e4m3 and its relatives. kpt reports them once per file.
 Why: gfx942 computes with the FNUZ formats only; gfx950 and gfx12 compute with the OCP formats that NVIDIA has. The
     same bits mean another value (half, for normal numbers), and NaN has another encoding.
-Fix: A person uses the FNUZ type on gfx942 (__hip_fp8_e4m3_fnuz) with converted data and scales, and the OCP type
-    elsewhere. Stored weights need scale x2, and the pattern 0x80 must become zero.
+Fix: Use the FNUZ type on gfx942 (__hip_fp8_e4m3_fnuz) with converted data and scales, and the OCP type elsewhere.
+    Stored weights need scale x2, and the pattern 0x80 must become zero.
 Source: https://rocm.docs.amd.com/projects/HIP/en/docs-6.3.3/reference/fp8_numbers.html;
     https://github.com/ggml-org/llama.cpp/pull/21040
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding, Safety, Span
 from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.rule import Rule
@@ -41,6 +42,6 @@ def check(src: CxxFile) -> Iterator[Finding]:
     if uses:
         token = src.code[min(uses)]
         name = src.text(token).decode("utf-8", "replace")
-        count = f"({len(uses)} uses in this file)"
+        count = f"({counted(len(uses), 'use')} in this file)"
         message = f"{name} has OCP encoding; gfx942 computes in FNUZ: the same bits are another value {count}"
         yield RULE.finding(src, Span(token.start, token.end), message)

@@ -1,11 +1,11 @@
 """Spellings that only nvcc accepts
 
-What: Launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` without the
-    word `template` where the member is a template.
+What: Launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` or, in a
+    template, `object.member<N>(...)` without the word `template` where the member is a template.
 Why: clang reads `<< <` as two operators and expects __device__ before the declarator. As the standard says, it reads
     `<` after a name that depends on a template parameter as a comparison.
-Fix: `<<<` and `>>>`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is for a person,
-    because its place depends on the declaration. All of this is right for nvcc as well.
+Fix: `<<<` and `>>>`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is left to you, because
+    its place depends on the declaration. All of this is right for nvcc as well.
 Source: https://docs.scale-lang.com/; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.tokens import punctuation, text_at, words
 from kernel_pytorch.port.rule import Rule
 
@@ -28,7 +29,7 @@ RULE = Rule(
     "nvcc-dialect",
     languages=("cuda",),
     safety=Safety.SAFE,
-    triggers=(b"<< <", b"<<  <", b"< <<", b">> >", b"> >>", b"operator", b">::"),
+    triggers=(b"<< <", b"<<  <", b"< <<", b">> >", b"> >>", b"operator", b">::", b"template"),
 )
 
 _SPLIT = re.compile(rb"<<[ \t]+<|<[ \t]+<<")
@@ -46,12 +47,15 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         ):
             span = Span(src.code[index].start, src.code[index + 3].end)
             yield RULE.finding(src, span, "operator() __device__: clang wants the attribute before the declaration")
-    if b">::" in src.data:
+    if b">::" in src.data or b"template" in src.data:
         yield from _dependent_templates(src, unit)
 
 
 # `>::name<`, and nothing that is a comparison between the two angle brackets and the call's parenthesis.
 _MEMBER_TEMPLATE_CALL = re.compile(rb">::[ \t]*(?=([A-Za-z_]\w*)[ \t]*<[\w \t:,*&<>]{1,120}>[ \t]*\()")
+
+# `object.name<`, which is dependent only inside a template.
+_OBJECT_TEMPLATE_CALL = re.compile(rb"[\w\])](?:\.|->)(?=([A-Za-z_]\w*)<[\w \t:,*&<>]{1,120}>[ \t]*\()")
 
 _TEMPLATE_FUNCTION = re.compile(rb"\btemplate\s*<[^;{}()]{0,400}>[^;{}()]{0,400}?\b([A-Za-z_]\w*)\s*\(")
 
@@ -59,6 +63,7 @@ _TEMPLATE_FUNCTION = re.compile(rb"\btemplate\s*<[^;{}()]{0,400}>[^;{}()]{0,400}
 def _dependent_templates(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Calls of member templates through a class template. `template` is allowed there in and outside templates."""
     matches = list(_MEMBER_TEMPLATE_CALL.finditer(src.data))
+    matches += [found for found in _OBJECT_TEMPLATE_CALL.finditer(src.data) if _is_in_template(src, found.start())]
     if not matches:
         return
     # Without a template of that name in sight `<` may well be a comparison.
@@ -70,6 +75,15 @@ def _dependent_templates(src: CxxFile, unit: Unit) -> Iterator[Finding]:
             span = Span(found.end(), found.end(1))
             message = f"{name.decode()} is a member template of a dependent type: clang wants `template` before it"
             yield RULE.finding(src, span, message, [Edit(span, b"template " + name)])
+
+
+def _is_in_template(src: CxxFile, offset: int) -> bool:
+    """Whether a place is in a device function whose declaration begins with `template`."""
+    region = device_region_at(src, offset)
+    if region is None:
+        return False
+    before = max(src.data.rfind(end, 0, region.start) for end in (b";", b"}"))
+    return b"template" in src.data[before + 1 : region.start]
 
 
 def _launches(src: CxxFile) -> Iterator[Finding]:

@@ -3,7 +3,7 @@
 What: A launch whose grid and block are numbers in the source and make 2^32 threads or more.
 Why: AMD's limit of 2^32 - 1 holds for gridDim times blockDim in each dimension; CUDA's holds for gridDim alone. The
     launch fails.
-Fix: A person writes a grid-stride loop over fewer blocks.
+Fix: Write a grid-stride loop over fewer blocks.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html
 """
 
@@ -38,7 +38,9 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         arguments = split_arguments(src, index, end)
         if len(arguments) < 2:
             continue
-        grid, block = (constant_value(src.data[span.start : span.end], unit) for span in arguments[:2])
+        first, second = (src.data[span.start : span.end] for span in arguments[:2])
+        grid = constant_value(first, unit)
+        block = constant_value(second, unit) if grid is not None else None
         if grid is not None and block is not None and grid * block >= _LIMIT:
             span = Span(src.code[index].start, src.code[end].end)
             yield RULE.finding(

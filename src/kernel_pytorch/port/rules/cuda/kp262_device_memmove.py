@@ -4,7 +4,8 @@ What: `memmove` or `std::memmove` called in a device function.
 Why: nvcc provides it there. HIP provides memcpy and memset, and only the host has memmove, which device code cannot
     call. (min, max, memcpy and memset are complete in HIP 7.2; older HIP lacked some combinations.)
 Fix: `__builtin_memmove`, which clang turns into a loop.
-Source: Found by building HeCBench's CUDA programs here; checked against the headers of ROCm 7.2.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_device_functions.h in ROCm/rocm-systems (memcpy and memset for
+    the device, no memmove). We found it by building HeCBench's CUDA programs.
 """
 
 from __future__ import annotations
@@ -33,5 +34,5 @@ def check(src: CxxFile) -> Iterator[Finding]:
         if text_at(src, start - 1) == b"::":
             start -= 2 if text_at(src, start - 2) == b"std" else 1
         span = Span(src.code[start].start, src.code[call.index].end)
-        message = "memmove in device code: HIP has the host's only"
+        message = "memmove in device code: HIP has it for the host only"
         yield RULE.finding(src, span, message, [Edit(span, b"__builtin_memmove")])

@@ -2,8 +2,8 @@
 
 What: `thrust::cuda::par`, other members of thrust::cuda, and includes of thrust's CUDA back end.
 Why: rocThrust calls its back end hip.
-Fix: `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is neither in
-    rocThrust nor in current Thrust. A person chooses: an allocator over hipHostMalloc, or a plain std::vector.
+Fix: kpt writes `thrust::hip` and <thrust/system/hip/...> on ROCm. The experimental part (pinned_allocator) is neither
+    in rocThrust nor in current Thrust. Use an allocator over hipHostMalloc in its place, or a plain std::vector.
 Source: https://rocm.docs.amd.com/projects/rocThrust/en/latest/;
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """

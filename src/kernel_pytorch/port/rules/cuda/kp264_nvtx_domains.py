@@ -2,8 +2,8 @@
 
 What: Event attributes, domains, wide-character forms and the C++ interface of NVTX. kpt reports them once per file.
 Why: roctx has marks and ranges with plain text only. (kpt renames those.)
-Fix: A person writes a plain roctxRangePush, or nothing on ROCm. None of it changes a result.
-Source: roctracer/roctx.h, ROCm 7.2
+Fix: Write a plain roctxRangePush, or nothing on ROCm. NVTX never changes a result.
+Source: projects/roctracer/inc/roctx.h in ROCm/rocm-systems
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding, Safety, Span
 from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.rule import Rule
@@ -56,5 +57,5 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         yield RULE.finding(
             src,
             Span(token.start, token.end),
-            f"{name}: roctx has plain marks and ranges only ({len(uses)} uses in this file)",
+            f"{name}: roctx has plain marks and ranges only ({counted(len(uses), 'use')} in this file)",
         )

@@ -2,7 +2,7 @@
 
 What: cuRAND generators seeded with a constant. kpt reports them once per file.
 Why: cuRAND and hipRAND do not promise equal streams. A result compared with stored numbers differs.
-Fix: A person stores the generated inputs instead of the seed, where results are compared across vendors.
+Fix: Store the generated inputs instead of the seed, where results are compared across vendors.
 Source: https://rocm.docs.amd.com/projects/hipRAND/en/latest/
 """
 

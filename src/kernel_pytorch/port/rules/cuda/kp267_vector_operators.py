@@ -7,7 +7,8 @@ Why: CUDA's vector types have no operators, so projects write them. HIP's types 
     binary `+` and `-`, comparisons and bit operators are templates, which a plain function beats; a function marked
     for one side only is preferred there; forms with a scalar match better.
 Fix: The definition is left out on ROCm, where HIP's does the same element by element.
-Source: hip/amd_detail/amd_hip_vector_types.h, ROCm 7.1 and 7.2; each form above was compiled here.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_vector_types.h in ROCm/rocm-systems. Each form above was
+    compiled with the headers of ROCm 7.1 and 7.2.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.directives import is_in_directive
+from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.names.table import matching
 from kernel_pytorch.port.rule import Rule
 
@@ -48,16 +50,14 @@ _QUALIFIERS = frozenset(
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each definition of an operator that HIP's vector types have already."""
-    code = src.code
-    for index, token in enumerate(code):
-        if token.kind == "identifier" and src.text(token) == b"operator":
-            found = _definition(src, index, unit)
-            if found is not None:
-                operator, kind, span = found
-                message = (
-                    f"operator{operator.decode()} of two {kind.decode()} is HIP's own as well: each use is ambiguous"
-                )
-                yield RULE.finding(src, span, message, [Edit(span, b"")])
+    if not any(map(_VECTOR.match, src.vocabulary)):
+        return
+    for index in words(src).get(b"operator"):
+        found = _definition(src, index, unit)
+        if found is not None:
+            operator, kind, span = found
+            message = f"operator{operator.decode()} of two {kind.decode()} is HIP's own as well: each use is ambiguous"
+            yield RULE.finding(src, span, message, [Edit(span, b"")])
 
 
 def _definition(src: CxxFile, index: int, unit: Unit) -> tuple[bytes, bytes, Span] | None:
@@ -69,8 +69,7 @@ def _definition(src: CxxFile, index: int, unit: Unit) -> tuple[bytes, bytes, Spa
     closing = matching(src.data, code, index + 2)
     if operator not in _SAME_IN_HIP or closing is None or closing + 1 >= len(code):
         return None
-    words = [src.text(token) for token in code[index + 3 : closing]]
-    kinds = _parameter_kinds(words)
+    kinds = _parameter_kinds([src.text(token) for token in code[index + 3 : closing]])
     if len(kinds) != 2 or len(set(kinds)) != 1 or not _VECTOR.match(kinds[0]):
         return None
     if src.text(code[closing + 1]) != b"{":
@@ -91,13 +90,13 @@ def _definition(src: CxxFile, index: int, unit: Unit) -> tuple[bytes, bytes, Spa
 
 def _is_on_both_sides(head: set[bytes], unit: Unit) -> bool:
     """Whether a declaration is __host__ __device__, by itself or by a macro. A macro out of sight is taken to be."""
-    words = set(head)
+    marks = set(head)
     for macro in (word for word in head if word.isupper() and word not in _QUALIFIERS):
         bodies = unit.macros.get(macro, ())
         if not bodies:
             return True
-        words |= {word for one in bodies for word in one.body.split()}
-    return {b"__host__", b"__device__"} <= words or b"constexpr" in words
+        marks |= {word for one in bodies for word in one.body.split()}
+    return {b"__host__", b"__device__"} <= marks or b"constexpr" in marks
 
 
 def _first(src: CxxFile, index: int) -> int | None:
@@ -121,10 +120,10 @@ def _first(src: CxxFile, index: int) -> int | None:
     return first
 
 
-def _parameter_kinds(words: list[bytes]) -> list[bytes]:
+def _parameter_kinds(texts: list[bytes]) -> list[bytes]:
     kinds: list[bytes] = []
     parameter: list[bytes] = []
-    for word in [*words, b","]:
+    for word in [*texts, b","]:
         if word == b",":
             plain = [item for item in parameter if item not in (b"const", b"&", b"struct")]
             kinds.append(plain[0] if plain else b"")

@@ -3,8 +3,8 @@
 What: A definition of atomicMin or atomicMax for float or double, or of atomicAdd for double, at file scope, for the
     device. A function of that name for the host alone does not clash with HIP's and stays.
 Why: CUDA has no such overload (or had none), so projects write one with atomicCAS. HIP has it, and the two clash.
-Fix: The definition is left out on ROCm. HIP's function returns the old value too.
-Source: hip/amd_detail/amd_hip_atomic.h, ROCm 7.2
+Fix: kpt leaves the definition out on ROCm. HIP's function returns the old value too.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_atomic.h in ROCm/rocm-systems
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.directives import is_in_directive
+from kernel_pytorch.port.cxx.tokens import text_at, words
 from kernel_pytorch.port.names.table import matching
 from kernel_pytorch.port.rule import Rule
 
@@ -30,13 +31,11 @@ _BEFORE = frozenset((b"__device__", b"__forceinline__", b"static", b"inline", b"
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each definition of an overload that HIP declares."""
-    for index, token in enumerate(src.code):
-        if token.kind == "identifier" and src.text(token) in _IN_HIP:
-            span = _definition(src, unit, index)
-            if span is not None:
-                name = src.text(token).decode()
-                kind = src.text(src.code[index + 2]).decode()
-                yield RULE.finding(src, span, f"{name} for {kind} is declared by HIP as well", [Edit(span, b"")])
+    for index in sorted(index for name in _IN_HIP for index in words(src).get(name)):
+        span = _definition(src, unit, index)
+        if span is not None:
+            name, kind = text_at(src, index).decode(), text_at(src, index + 2).decode()
+            yield RULE.finding(src, span, f"{name} for {kind} is declared by HIP as well", [Edit(span, b"")])
 
 
 def _definition(src: CxxFile, unit: Unit, index: int) -> Span | None:
@@ -46,20 +45,20 @@ def _definition(src: CxxFile, unit: Unit, index: int) -> Span | None:
     )
     if closing is None or closing + 1 >= len(code) or src.text(code[closing + 1]) != b"{":
         return None
-    words = [
+    inner = [
         src.text(token)
         for token in code[index + 2 : closing]
         if src.text(token) not in (b"const", b"volatile", b"__restrict__")
     ]
-    kind = words[0] if words else b""
+    kind = inner[0] if inner else b""
     # One that returns nothing clashes too: functions cannot differ in their return type alone.
     if (
         index == 0
         or src.text(code[index - 1]) not in (kind, b"void")
         or kind not in _IN_HIP[src.text(code[index])]
-        or len(words) != 6
-        or words[:2] != [kind, b"*"]
-        or words[3:5] != [b",", kind]
+        or len(inner) != 6
+        or inner[:2] != [kind, b"*"]
+        or inner[3:5] != [b",", kind]
     ):
         return None
     first = index - 1

@@ -2,17 +2,17 @@
 
 What: `register` before a declaration in CUDA source.
 Why: nvcc ignores it. C++17 took it out of the language, and clang refuses it.
-Fix: The word goes away.
-Source: ISO C++17, [diff.cpp14.dcl.dcl]
+Fix: kpt removes the word.
+Source: https://eel.is/c++draft/diff.cpp14.dcl.dcl
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.tokens import words
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def check(src: CxxFile) -> Iterator[Finding]:
     if src.path.endswith(".c"):
         return
     code = src.code
-    for token, following in itertools.pairwise(code):
-        if token.kind == "identifier" and src.text(token) == b"register" and following.kind == "identifier":
-            span = Span(token.start, following.start)
+    for index in words(src).get(b"register"):
+        if index + 1 < len(code) and code[index + 1].kind == "identifier":
+            span = Span(code.starts[index], code.starts[index + 1])
             if b"\n" not in src.data[span.start : span.end]:
                 yield RULE.finding(src, span, "register is not C++17: clang refuses it", [Edit(span, b"")])

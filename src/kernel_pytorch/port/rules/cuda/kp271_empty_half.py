@@ -5,7 +5,9 @@ Why: CUDA's types have one assignment that takes {}. HIP's types have one for ea
     them equally good: "use of overloaded operator '=' is ambiguous".
 Fix: kpt names the type: `x = half2{}`. The value is the same. __nv_bfloat162 has one assignment in HIP too, so it
     stays.
-Source: hip/amd_detail/amd_hip_fp16.h and amd_hip_bf16.h, ROCm 7.2; each type was compiled here.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_fp16.h in ROCm/rocm-systems;
+    projects/clr/hipamd/include/hip/amd_detail/amd_hip_bf16.h in ROCm/rocm-systems. Each type was compiled with the
+    headers of ROCm 7.2.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 What: cusparseSpSM_solve, after a cusparseSpSM_analysis with the same descriptor.
 Why: cuSPARSE keeps the buffer given to the analysis in the descriptor. hipSPARSE's solve takes it as a last argument.
-Fix: kpt passes the analysis's buffer on, where all analyses of that descriptor in the file name the same plain
-    variable. Elsewhere a person does it.
-Source: hipsparse/internal/generic/hipsparse_spsm.h, ROCm 7.2
+Fix: kpt passes on the buffer of the analysis if all analyses of that descriptor in the file name the same plain
+    variable. Otherwise pass it on yourself.
+Source: projects/hipsparse/library/include/internal/generic/hipsparse_spsm.h in ROCm/rocm-libraries
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def check(src: CxxFile) -> Iterator[Finding]:
             continue
         buffer = _buffer(src, call)
         if buffer is None:
-            message = "hipsparseSpSM_solve wants the buffer of the analysis as its last argument"
+            message = "hipsparseSpSM_solve needs the analysis's buffer as its last argument"
             yield RULE.finding(src, call.span, message)
         else:
             end = call.arguments[_DESCRIPTOR].end
-            message = f"hipsparseSpSM_solve takes the buffer of the analysis, {buffer.decode()}, once more"
+            message = f"hipsparseSpSM_solve needs the analysis's buffer, {buffer.decode()}, as its last argument"
             yield RULE.finding(src, call.span, message, [Edit(Span(end, end), b", " + buffer)])
 
 

@@ -4,7 +4,9 @@ What: `grid = make_uint3(...)` or `dim3 grid = make_uint3(...)`, where grid is a
     launch.
 Why: CUDA's dim3 converts from and to uint3. HIP's dim3 converts to uint3 only.
 Fix: `dim3(...)` with the same three numbers; a variable for launches becomes a dim3.
-Source: hip/amd_detail/amd_hip_vector_types.h and hip/hip_runtime_api.h, ROCm 7.2; both forms were compiled here.
+Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_vector_types.h in ROCm/rocm-systems;
+    projects/hip/include/hip/hip_runtime_api.h in ROCm/rocm-systems. Both forms were compiled with the headers of ROCm
+    7.2.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
         if before == b"uint3":
             if _is_size_of_launch(src, text_at(src, name)):
                 edits = [Edit(_span(src, name - 1), b"dim3"), Edit(place, b"dim3")]
-                yield RULE.finding(src, place, "HIP's launches take a dim3, and no uint3", edits)
+                yield RULE.finding(src, place, "a HIP launch takes a dim3, not a uint3", edits)
         elif before == b"dim3" or declared_type(src, name, _DIM3) is not None:
             yield RULE.finding(src, place, "HIP's dim3 does not take a uint3", [Edit(place, b"dim3")])
 

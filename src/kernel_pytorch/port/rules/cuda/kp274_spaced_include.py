@@ -40,7 +40,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     lines += [one for one in _INCLUDE.finditer(src.data) if one.group().lstrip().startswith(b"#include  ")]
     if not lines or not any(map(_is_of_torch, unit.files)):
         return
-    starts = {token.start for token in src.tokens if token.kind == "directive"}
+    starts = {src.code[index].start for index in src.split.directives}
     for one in sorted(lines, key=lambda found: found.start()):
         mark = one.start() + one.group().index(b"#")
         header = one.group(1).decode("utf-8", "surrogateescape")

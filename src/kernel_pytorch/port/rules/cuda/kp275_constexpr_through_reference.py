@@ -3,9 +3,10 @@
 What: `constexpr float k = 1.f / model.SCALE;` in device code, where `model` is a reference made in the same function.
 Why: nvcc reads the static member without looking at the reference. clang follows the standard: if a reference's object
     is not known, the whole expression is not a constant.
-Fix: The variable is `const` on ROCm. Where its value sizes an array or is a template argument, name the class instead:
-    `Model::SCALE`.
-Source: ISO C++, [expr.const] on references; clang 22's "initializer of 'x' is not a constant expression"
+Fix: kpt makes the variable `const` on ROCm. Where its value sizes an array or is a template argument, name the class
+    instead: `Model::SCALE`.
+Source: https://eel.is/c++draft/expr.const (references in constant expressions); clang's "initializer of 'x' is not a
+    constant expression"
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 RULE = Rule("KP275", "constexpr-through-reference", languages=("cuda",), safety=Safety.SAFE, triggers=(b"constexpr",))
 
-_VARIABLE = re.compile(rb"\bconstexpr\b(?=[^;={}()]*?\w\s*=\s*([^;{}]*);)")
+_VARIABLE = re.compile(rb"constexpr(?<!\wconstexpr)\b(?=[^;={}()]*?\w\s*=\s*([^;{}]*);)")
 _MEMBER = re.compile(rb"(?<![\w.])([A-Za-z_]\w*)\s*\.\s*[A-Za-z_]")
 
 
@@ -42,5 +43,5 @@ def check(src: CxxFile) -> Iterator[Finding]:
         starts = starts if starts is not None else {token.start for token in src.code}
         if found.start() in starts:
             span = Span(found.start(), found.end())
-            message = f"a constant made through the reference {through.decode()}: clang takes it for no constant"
+            message = f"computed through the reference {through.decode()}: clang does not accept it as a constant"
             yield RULE.finding(src, span, message, [Edit(span, b"const")])

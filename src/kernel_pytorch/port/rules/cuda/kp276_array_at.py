@@ -1,11 +1,12 @@
 """std::array's at() in device code
 
 What: `.at(i)` of a std::array, or of cuda::std::array, in a function for the device.
-Why: at() throws where the index is out of range, through a function of the host. nvcc leaves that out of device code;
-    for clang it is an error: "reference to __host__ function '__throw_out_of_range_fmt'".
-Fix: `[i]` on ROCm, which is what remains of at() in device code. In a function that the host calls too, where at()
-    does throw, a person decides.
-Source: libstdc++'s <array>; clang 22's message
+Why: at() calls a host function that throws if the index is out of range. nvcc leaves that call out of device code. For
+    clang it is an error: "reference to __host__ function '__throw_out_of_range_fmt'".
+Fix: kpt writes `[i]` on ROCm, which does what at() does in nvcc's device code. If the host calls the function too,
+    at() does throw there, and you decide.
+Source: https://github.com/gcc-mirror/gcc/blob/master/libstdc++-v3/include/std/array (at() calls
+    __throw_out_of_range_fmt)
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ What: `#ifdef __DRIVER_TYPES_H__`, `#if defined(CUBLAS_API_H_)` and the like: th
     macro that only this header defines (`CUSPARSEAPI`), in a preprocessor condition.
 Why: HIP's headers have other guards, so the test is false on AMD. The code inside it, often the whole error handling of
     a project, disappears without a message.
-Fix: kpt changes the test to the guard of the HIP header. If that header has none (`#pragma once`), a person decides. A
-    test for a header without a counterpart (nvjpeg.h, npp.h) stays: nothing includes it on AMD, so false is right.
+Fix: kpt changes the test to the guard of the HIP header. If that header has none (`#pragma once`), you decide. A test
+    for a header without a counterpart (nvjpeg.h, npp.h) stays: nothing includes it on AMD, so false is right.
 Source: The headers of CUDA 11 to 13 and of ROCm 7.2, read here (port/tables/header_guards.csv);
     https://github.com/NVIDIA/cuda-samples/blob/master/Common/helper_cuda.h
 """
@@ -47,6 +47,8 @@ def _is_on_amd(macro: bytes) -> bool:
 
 def check(src: CxxFile) -> Iterator[Finding]:
     """Each condition that names the guard of a CUDA header and does not know HIP."""
+    if src.vocabulary.isdisjoint(_guards()):
+        return
     own = {src.text(one.tokens[0]) for one in directives(src) if one.name == b"define" and one.tokens}
     for directive in directives(src):
         if directive.name in (b"if", b"elif", b"ifdef", b"ifndef"):

@@ -45,7 +45,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
                 continue
             ours = [atom for atom in atoms(tree) if isinstance(atom, Atom) and _is_asked(atom)]
             edits = [Edit(atom.span, b"1" if compare(_OF_TODAY, atom.operator, atom.number) else b"0") for atom in ours]
-            message = f"clang says that it is gcc {_OF_CLANG}: this is decided as for that version"
+            message = f"clang claims to be gcc {_OF_CLANG}, so this test takes the branch for an old gcc"
             yield RULE.finding(src, branch.directive.span, message, edits)
 
 

@@ -1,11 +1,11 @@
-"""A file for TensorRT or another kit that ROCm has not
+"""A file for TensorRT or another kit that ROCm does not have
 
 What: A C++ or CUDA file that includes a header of TensorRT, DeepStream, NVIDIA's Video Codec SDK or OptiX, at its top
     and not in a block for one feature.
 Why: The kit does not exist for ROCm, so the file is not part of a ROCm build, and nothing else about it matters there.
-Fix: A person leaves the file out of the ROCm build, or writes what it does anew (MIGraphX for TensorRT's engines,
-    rocDecode for video, HIP RT for rays). kpt reports nothing else in the file, and
-    nothing at all in one for Parrots, another framework, which no build for torch takes in.
+Fix: Leave the file out of the ROCm build, or write it again with AMD's kits (MIGraphX for TensorRT's engines,
+    rocDecode for video, HIP RT for rays). kpt reports nothing else in the file, and nothing at all in a file for
+    Parrots, another framework, because no build for torch compiles it.
 Source: https://github.com/jeffdaily/moat#projects;
     https://rocm.docs.amd.com/projects/AMDMIGraphX/en/latest/; https://rocm.docs.amd.com/projects/rocDecode/en/latest/
 """
@@ -30,4 +30,4 @@ def check(src: CxxFile) -> Iterator[Finding]:
     found = absent_kit(src)
     if found is not None and found[0] not in OTHER_FRAMEWORKS:
         name, span = found
-        yield RULE.finding(src, span, f"needs {name}, which ROCm has not: no part of a ROCm build")
+        yield RULE.finding(src, span, f"needs {name}, which ROCm does not have: leave the file out of a ROCm build")

@@ -4,7 +4,8 @@ What: `struct cudaGraphicsResource *r;` and other types that CUDA declares as st
 Why: C++ refuses `struct` in front of a typedef.
 Fix: kpt writes the tag that HIP has behind the typedef (`struct _hipGraphicsResource`), which means the same and
     declares the type where no header of HIP was included. In front of flags, which are numbers in HIP, `enum` goes.
-Source: hip/hip_runtime_api.h, ROCm 7.2; each name was compiled with `struct` in front of it here.
+Source: projects/hip/include/hip/hip_runtime_api.h in ROCm/rocm-systems. Each name was compiled with `struct` in front
+    of it, with the headers of ROCm 7.2.
 """
 
 from __future__ import annotations
@@ -58,5 +59,5 @@ def check(src: CxxFile) -> Iterator[Finding]:
             if word not in (b"struct", b"enum") or text_at(src, index + 1) in (b"{", b":"):
                 continue
             start, token = src.code[index - 1].start, src.code[index]
-            message = f"{name.decode()} is a typedef in HIP, which `{word.decode()}` cannot stand in front of"
+            message = f"{name.decode()} is a typedef in HIP: `{word.decode()}` is not allowed before it"
             yield RULE.finding(src, Span(start, token.end), message, [Edit(Span(token.start, token.end), tag)])

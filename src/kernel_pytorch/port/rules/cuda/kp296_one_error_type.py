@@ -3,8 +3,8 @@
 What: Two functions of one name in a file, one for a CUresult and one for a cudaError_t (`_cudaGetErrorEnum`, `check`).
 Why: The driver's errors and the runtime's are one type in HIP, so the second is a redefinition.
 Fix: kpt leaves out the function for CUresult on AMD: the other one gets all of HIP's errors, and HIP has one set of
-    names and texts for them. Where the function for cudaError_t stands behind an option of the project, a person
-    decides.
+    names and texts for them. An error that only the function for CUresult tells apart is a finding of its own: its
+    branch has to move. If the function for cudaError_t is compiled only with an option of the project, you decide.
 Source: hip/hip_runtime_api.h, ROCm 7.2 (hipError_t);
     https://github.com/NVIDIA/cuda-samples/blob/master/Common/helper_cuda.h
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.directives import conditionals
 from kernel_pytorch.port.cxx.unit import functions_of
+from kernel_pytorch.port.names.table import find_name
 from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.tables import read_table
 
@@ -28,6 +29,7 @@ RULE = Rule("KP296", "one-error-type", languages=("cuda", "c++"), safety=Safety.
 
 _DRIVER = re.compile(rb"\b(?:const\s+)?CUresult\b")
 _RUNTIME = re.compile(rb"\b(?:const\s+)?cudaError(?:_t)?\b")
+_ERRORS = re.compile(rb"\b(?:CUDA_ERROR_\w+|cudaError[A-Z]\w+)\b")
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
@@ -36,20 +38,42 @@ def check(src: CxxFile) -> Iterator[Finding]:
         return
     heads = [(function.name, _head(src, function.node), function.node) for function in functions_of(src)]
     runtime = {
-        (name, _RUNTIME.sub(b"E", head))
+        (name, _RUNTIME.sub(b"E", head)): node
         for name, head, node in heads
         if _RUNTIME.search(head) and _is_always_compiled(src, node.start_byte)
     }
     for name, head, node in heads:
-        if _DRIVER.search(head) and (name, _DRIVER.sub(b"E", head)) in runtime:
+        other = runtime.get((name, _DRIVER.sub(b"E", head))) if _DRIVER.search(head) else None
+        if other is not None:
             message = (
-                f"{name.decode()} for CUresult and for cudaError_t: one type in HIP, so this one is left out on AMD"
+                f"{name.decode()} for CUresult and for cudaError_t: HIP has one type for both, so AMD leaves this out"
             )
             start, end = node.start_byte, node.end_byte
             outer = node.parent
             if outer is not None and outer.type == "template_declaration":
                 start = outer.start_byte
             yield RULE.finding(src, Span(start, end), message, [Edit(Span(start, end), b"")])
+            lost = _errors_lost(src.text(node), src.text(other))
+            if lost:
+                message = (
+                    f"{name.decode()} for CUresult tests {lost}, which the one for cudaError_t does not: add it there"
+                )
+                yield RULE.finding(src, Span(start, end), message)
+
+
+def _errors_lost(left_out: bytes, kept: bytes) -> str:
+    """An error that only the function that is left out tells apart. A function that turns errors into texts has a
+    string for each, and HIP has texts for all of them."""
+    named = {word: _hip_name(word) for word in _ERRORS.findall(left_out)}
+    if left_out.count(b'"') >= 2 * len(named):
+        return ""
+    there = {_hip_name(word) for word in _ERRORS.findall(kept)}
+    return next((word.decode() for word, hip in named.items() if hip and hip not in there), "")
+
+
+def _hip_name(word: bytes) -> str:
+    row = find_name(word)
+    return row.hip if row is not None else ""
 
 
 def _head(src: CxxFile, node: object) -> bytes:

@@ -2,8 +2,8 @@
 
 What: `address + offset`, `address - offset` and `address += offset`, where address is a CUdeviceptr.
 Why: CUDA's driver has numbers for device addresses, HIP has `void*` (hipDeviceptr_t), which cannot be added to.
-Fix: The address is cast to `char*` where it is added to: bytes are what the number counts.
-Source: hip/hip_runtime_api.h, ROCm 7.2 (hipDeviceptr_t)
+Fix: kpt casts the address to `char*` where it is added to, because the number counts bytes.
+Source: projects/hip/include/hip/hip_runtime_api.h in ROCm/rocm-systems (hipDeviceptr_t)
 """
 
 from __future__ import annotations

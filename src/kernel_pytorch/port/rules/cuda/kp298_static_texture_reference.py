@@ -3,8 +3,9 @@
 What: `static texture<...> name;` at file scope.
 Why: clang gives the device's copy of a static texture reference no symbol, so HIP's runtime cannot find it when the
     program binds the texture: cudaBindTexture returns hipErrorInvalidSymbol.
-Fix: The word `static` goes away on AMD. Two files that use one name for such a reference then fail to link.
-Source: clang's CUDA code generation (CGCUDANV, registerDeviceTex); seen in the symbol table of a build for gfx942
+Fix: kpt removes `static` on AMD. Two files that use one name for such a reference then fail to link.
+Source: clang/lib/CodeGen/CGCUDANV.cpp in llvm/llvm-project (registerDeviceTex). The symbol table of a build for gfx942
+    shows it.
 """
 
 from __future__ import annotations

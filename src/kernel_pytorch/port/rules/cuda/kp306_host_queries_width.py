@@ -2,7 +2,7 @@
 
 What: prop.warpSize or the warp size attribute in host arithmetic, beside kernels with a constant of 32.
 Why: The host then sees 64 on CDNA and the kernels 32. Buffers and launches do not fit each other.
-Fix: A person uses the kernels' constant on the host, or makes the kernels follow the device.
+Fix: Use the kernels' constant on the host, or make the kernels follow the device.
 Source: https://github.com/vllm-project/vllm/pull/22822;
     https://github.com/bitsandbytes-foundation/bitsandbytes/pull/1885
 """

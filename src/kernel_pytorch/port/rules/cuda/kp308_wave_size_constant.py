@@ -2,8 +2,8 @@
 
 What: warpSize as array bound, template argument, case label or in a static_assert.
 Why: It has not been a constant expression since ROCm 7.0.
-Fix: 32, CUDA's value. In code that follows the device's width an array bound becomes 64, the largest there is; the
-    rest is for a person.
+Fix: kpt writes 32, CUDA's value. In code that follows the device's width, an array bound becomes 64, the largest
+    width. The rest is left to you.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
     https://github.com/vllm-project/vllm/pull/20330; ginkgo-project/ginkgo#1931
 """

@@ -2,8 +2,8 @@
 
 What: The compiler's wave size macro, with or without trailing underscores.
 Why: New compilers no longer define it. A test of it is then false without a message, and a use of it does not compile.
-Fix: The compiler's builtin in device code, which is not a constant expression. A preprocessor line is for a person:
-    the targets with 64 lanes are those that define __GFX8__ or __GFX9__.
+Fix: In device code kpt writes the compiler's builtin, which is not a constant expression. A preprocessor line is left
+    to you: the targets with 64 lanes are those that define __GFX8__ or __GFX9__.
 Source: https://github.com/ggml-org/llama.cpp/pull/14183
 """
 

@@ -2,8 +2,8 @@
 
 What: A launch with dim3(32, n) of a kernel whose shuffles or votes follow warpSize.
 Why: Two rows share one 64-lane wave. Their sums and leaders are mixed.
-Fix: A person uses rows of warpSize threads, or collectives of width 32. Kernels that count in 32s need nothing: kpt
-    has cut their collectives to 32 lanes already.
+Fix: Use rows of warpSize threads, or collectives of width 32. Kernels that count in 32s need nothing: kpt has cut
+    their collectives to 32 lanes already.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

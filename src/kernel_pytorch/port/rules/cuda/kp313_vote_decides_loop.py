@@ -3,7 +3,7 @@
 What: while (__any_sync(...)) and loops that end on a vote.
 Why: The warps of a 64-lane wave leave at different times. A full mask then names lanes that are gone, which traps, and
     a vote of the whole wave keeps a finished warp waiting.
-Fix: A vote of the caller's 32-lane half, without a mask. Lanes that have left do not count.
+Fix: kpt writes a vote of the caller's 32-lane half, without a mask. Lanes that have left the loop do not count.
 Source: hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2;
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """

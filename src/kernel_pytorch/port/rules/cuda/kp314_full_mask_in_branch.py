@@ -3,7 +3,7 @@
 What: A full mask under a condition that differs between lanes, or after some lanes have left.
 Why: Values read from lanes that are not there are undefined. NVIDIA GPUs since Volta wait for the lanes; AMD waves do
     not.
-Fix: A person moves the collective out of the condition, or gives lanes without work a neutral value.
+Fix: Move the collective out of the condition, or give lanes without work a neutral value.
 Source: CUDA C++ Programming Guide, "Warp Shuffle Functions";
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md;
     https://github.com/fixstars/cuda-efficient-features/pull/3

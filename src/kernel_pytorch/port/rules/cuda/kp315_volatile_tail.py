@@ -3,7 +3,7 @@
 What: s[i] += s[i + 16] and so on in volatile shared memory, with no barrier between the steps.
 Why: The code relies on two things: that the lanes of a warp run in lockstep, and that their memory accesses keep their
     order. Compilers promise neither.
-Fix: A person continues the __syncthreads tree down to 1, or puts __syncwarp between the steps.
+Fix: Continue the __syncthreads tree down to 1, or put __syncwarp between the steps.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 

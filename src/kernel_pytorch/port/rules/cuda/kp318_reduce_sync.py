@@ -1,9 +1,10 @@
 """__reduce_add_sync and its relatives
 
 What: The integer reductions of a warp.
-Why: HIP's versions reduce the whole wave. In ROCm 7.2 they also treat words as truth values in `and`, `or` and `xor`
-    of a mask with holes.
-Fix: A butterfly of width 32. With a partial mask it is for a person.
+Why: HIP's versions reduce the whole wave. In ROCm 7.2, `and`, `or` and `xor` also treat words as true or false if the
+    mask has holes.
+Fix: kpt writes a butterfly of width 32. If it does not know that the mask is full, it writes a loop over the lanes in
+    the mask.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html;
     hip/amd_detail/amd_warp_sync_functions.h, ROCm 7.2
 """

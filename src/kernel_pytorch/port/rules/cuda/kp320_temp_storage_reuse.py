@@ -2,7 +2,7 @@
 
 What: Two cub block collectives on one TempStorage with no __syncthreads in between.
 Why: A block of 64 threads is one wave on CDNA, where the collective has no barrier of its own.
-Fix: A person puts __syncthreads between the uses (cub asks for it on NVIDIA as well), or uses two storages.
+Fix: Put __syncthreads between the uses (cub asks for it on NVIDIA as well), or use two storages.
 Source: https://nvidia.github.io/cccl/cub/api/classcub_1_1BlockReduce.html;
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """

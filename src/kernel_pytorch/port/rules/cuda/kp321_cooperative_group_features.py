@@ -1,11 +1,12 @@
 """Cooperative groups that ROCm has late or not at all
 
-What: reduce, scans, memcpy_async, labeled_partition, invoke_one, wait_prior and block_tile_memory of cooperative
-    groups.
+What: reduce, scans, memcpy_async, labeled_partition, invoke_one, wait_prior and tiles of several warps
+    (block_tile_memory, tiled_partition<128>) of cooperative groups.
 Why: reduce came with about ROCm 7.13 and the scans with 7.14; others are missing. tiled_partition<32> is right as it
-    is.
+    is. tiled_partition<64> is one wave on CDNA and two on RDNA, where ROCm compiles it and computes on half of it.
 Fix: For ROCm before the version that has them, kpt writes out reduce, the scans of a tile and labeled_partition with
-    the group's own shuffles, where their header is included or they are called. The rest is for a person.
+    the group's own shuffles, where their header is included or they are called. Tiles of several waves are written out
+    with a counter in shared memory: sync, shfl, any, all, reduce and scans. The rest is left to you.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html;
     https://github.com/ROCm/HIPIFY/pull/2448; hip/amd_detail/amd_hip_cooperative_groups.h, ROCm 7.2
 """

@@ -3,8 +3,7 @@
 What: A loop on atomicCAS or atomicExch with constants, reached by more than one lane.
 Why: The lanes of an AMD wave advance together. The lane that holds the lock waits for the lanes that try to take it,
     so the loop never ends.
-Fix: A person lets one lane act for the others, or moves the work into the branch that got the lock, with the loop
-    around it.
+Fix: Let one lane act for the others, or move the work into the branch that got the lock, with the loop around it.
 Source: ROCm/hip#3301
 """
 

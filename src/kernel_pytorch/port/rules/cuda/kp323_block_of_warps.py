@@ -2,7 +2,7 @@
 
 What: 32 * warpSize as a block's size.
 Why: That is 2048 threads on a 64-lane device; a block has at most 1024.
-Fix: 32 in place of the width where the kernels count in 32s. Elsewhere it is for a person.
+Fix: kpt writes 32 in place of the width if the kernels count in 32s. Otherwise the choice is yours.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html;
     https://github.com/openxla/xla/pull/35026
 """

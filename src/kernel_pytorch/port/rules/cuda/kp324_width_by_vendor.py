@@ -3,7 +3,7 @@
 What: A warp size of 64 chosen by a ROCm or HIP macro, or is_rocm ? 64 : 32.
 Why: RDNA (gfx10, gfx11, gfx12) and gfx1250 have 32-lane waves under HIP, and host code is compiled once for all
     targets.
-Fix: A person asks the device (hipDeviceProp_t.warpSize), or keeps 32-lane warps.
+Fix: Ask the device (hipDeviceProp_t.warpSize), or keep 32-lane warps.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html;
     https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/csrc/common.cuh
 """

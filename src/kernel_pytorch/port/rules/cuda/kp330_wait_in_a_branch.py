@@ -4,10 +4,10 @@ What: wait, arrive_and_wait, producer_acquire, consumer_wait or acquire of libcu
     and semaphores, in a branch that only some threads of a block take.
 Why: All lanes of an AMD wave advance together. While some lanes wait, the others stop as well. If one of those has
     to arrive, produce or release, the wave waits for itself for ever. On NVIDIA the other threads continue.
-Fix: A person makes sure that all 64 threads of a wave (32 on RDNA) take the branch together: roles by `threadIdx.x
-    / 64`, not by warps of 32. A pipeline whose roles share a wave traps in make_pipeline instead of hanging.
-Source: CUDA C++ programming guide, independent thread scheduling; AMD's waves have one program counter for all
-    lanes (RDNA and CDNA instruction set guides)
+Fix: Make sure that all 64 threads of a wave (32 on RDNA) take the branch together: roles by `threadIdx.x / 64`, not by
+    warps of 32. A pipeline whose roles share a wave traps in make_pipeline instead of hanging.
+Source: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#independent-thread-scheduling;
+    https://llvm.org/docs/AMDGPUUsage.html (a wave has one program counter for all lanes)
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def check(src: CxxFile) -> Iterator[Finding]:
         if inside:
             token = src.code[inside[0]]
             message = (
-                f"{src.text(token).decode()} in a branch of some threads: a wave whose lanes take both sides waits for "
-                "itself; its 64 threads must go one way"
+                f"{src.text(token).decode()} in a branch that some threads take: a wave whose lanes split waits "
+                "for itself; all 64 threads must take the same branch"
             )
             yield RULE.finding(src, Span(token.start, token.end), message)
 

@@ -5,8 +5,8 @@ What: Code blocks of Markdown and reStructuredText files, commands in the runnin
     Triton from the package index, `pip install -e .` or `uv sync` of a project that asks for torch, or a container
     with NVIDIA's devices.
 Why: A reader on an AMD machine types the command. It replaces the ROCm torch, fails, or gets no GPU.
-Fix: A person adds the ROCm command beside it (`kpt deps` gives the list to install). kpt leaves a document alone that
-    already mentions ROCm. It reports each kind of command once per file.
+Fix: Add the ROCm command beside it (`kpt deps` gives the list to install). kpt leaves a document alone that already
+    mentions ROCm. It reports each kind of command once per file.
 Source: bmaltais/kohya_ss#2228 and invoke-ai/InvokeAI#7146 (a CUDA torch replaces the ROCm one);
     https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html (the flags for AMD devices).
 """

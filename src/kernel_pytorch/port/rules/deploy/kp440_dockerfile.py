@@ -5,8 +5,8 @@ Why: There is no ROCm inside, and its CUDA packages, paths and index bring a CUD
 Fix: kpt writes a twin, Dockerfile.rocm, beside it. It changes base images, apt packages, the package index,
     /usr/local/cuda, NVIDIA's variables and its EGL and Vulkan drivers. Install steps take torch from the ROCm index,
     leave Triton's pin out, and install the project without its dependencies behind the list of `kpt deps --write`. All
-    other lines keep their bytes. The tag of the base image is a build argument that a person gives. kpt names steps
-    that would still install CUDA's torch, and lines that still mention CUDA.
+    other lines keep their bytes. You give the tag of the base image as a build argument. kpt names steps that would
+    still install CUDA's torch, and lines that still mention CUDA.
 Source: https://github.com/vllm-project/vllm/blob/main/docker/Dockerfile.rocm;
     https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html; port/tables/images.csv and
     apt_packages.csv
@@ -233,11 +233,11 @@ def _run(item: Instruction, twin: _Twin) -> str:
         twin.say(item.line, "installs what the project pins, CUDA's torch included: `kpt deps` plans this step")
     for word in ("nvidia-smi", "nvcc", "developer.download.nvidia.com"):
         if re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text):
-            twin.say(item.line, f"uses {word}, which is not there on ROCm")
+            twin.say(item.line, f"uses {word}, which ROCm does not have")
     text = _rocm_folders(harmless(text))
     left = sorted(set(re.findall(r"[\w./=-]*cuda[\w./=-]*", text, re.IGNORECASE)) - {"CUDA", "cuda"})
     if left:
-        twin.say(item.line, f"still speaks of CUDA: {', '.join(left[:4])}")
+        twin.say(item.line, f"still mentions CUDA: {', '.join(left[:4])}")
     return text
 
 
@@ -300,7 +300,7 @@ def _other(item: Instruction, twin: _Twin) -> str:
         return re.sub(r"(\buv\"?,?\s*\"?run\b)(?!\S*\s+\S*--no-sync)", _no_sync, item.text)
     match = re.match(r"(?:COPY|ADD)\s+.*--from=(\S+)", item.text)
     if match and match[1] not in twin.stages and image_row(match[1]):
-        twin.say(item.line, f"copies from {match[1]}, an image of NVIDIA's")
+        twin.say(item.line, f"copies from {match[1]}, an NVIDIA image")
     return _rocm_folders(item.text) if item.word in ("COPY", "WORKDIR") and "--from" not in item.text else item.text
 
 

@@ -131,7 +131,7 @@ def _environment(path: str, name: str, service: dict[str, Any], findings: list[F
     for volume in service.get("volumes") or ():
         source = str(volume.get("source", "")) if isinstance(volume, dict) else str(volume).split(":")[0]
         if re.search(r"nvidia|/usr/local/cuda", source):
-            message = f"service {name}: mounts {source}, which an AMD host has not"
+            message = f"service {name}: mounts {source}, which an AMD host does not have"
             findings.append(Finding(CODE, path, line, 1, message, Safety.MANUAL))
     command = service.get("command")
     if _INSTALLS.search(" ".join(map(str, command)) if isinstance(command, list) else str(command or "")):

@@ -2,8 +2,8 @@
 
 What: An object with the resource nvidia.com/gpu, the runtime class nvidia, or a toleration of that name.
 Why: A cluster of AMD GPUs offers amd.com/gpu. The pod is never scheduled.
-Fix: kpt writes a Kustomize overlay in a folder rocm/ that patches resources, runtime class and tolerations. Node
-    labels and images have no translation; kpt names them for a person. It reports templates (Helm).
+Fix: kpt writes a Kustomize overlay in a folder rocm/ that patches resources, runtime class and tolerations. kpt cannot
+    translate node labels and images; it names them for you. It reports templates (Helm).
 Source: https://instinct.docs.amd.com/projects/k8s-device-plugin/en/latest/
 """
 
@@ -41,7 +41,7 @@ def overlays(manifests: dict[str, str], existing: set[str]) -> tuple[dict[str, s
         try:
             documents = [item for item in load_yaml(text) if isinstance(item, dict)]
         except yaml.YAMLError:
-            message = "a template, or not YAML: a person puts amd.com/gpu in the place of nvidia.com/gpu"
+            message = "a template, or not YAML: replace nvidia.com/gpu with amd.com/gpu by hand"
             findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))
             continue
         for document in documents:
@@ -85,13 +85,13 @@ def _patch(path: str, text: str, document: dict[str, Any], findings: list[Findin
         elif key == "key" and value == NVIDIA:
             operations.append(f"      - op: replace\n        path: {at}\n        value: amd.com/gpu\n")
         elif key in ("path", "mountPath") and isinstance(value, str) and re.search(r"nvidia|/usr/local/cuda", value):
-            message = f"mounts {value}, which an AMD node has not"
+            message = f"mounts {value}, which an AMD node does not have"
             findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))
         elif key == "name" and value in DRIVER_ENV and "/env/" in pointer:
             message = f"{value} sends EGL or Vulkan to NVIDIA's driver: AMD's is Mesa, which needs none"
             findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))
         elif key.startswith("nvidia.com/"):
-            message = f"{key}: AMD's labels and partitions have other names; a person chooses"
+            message = f"{key}: AMD's labels and partitions have other names: choose one"
             findings.append(Finding(CODE, path, _line(text), 1, message, Safety.MANUAL))
         elif key == "image" and isinstance(value, str) and operations is not None and "containers" in pointer:
             findings.append(Finding(CODE, path, _line(text), 1, f"image {value}: name its ROCm build", Safety.MANUAL))

@@ -2,7 +2,7 @@
 
 What: `#SBATCH --gres=gpu:a100:4`, `--constraint=h100`, `module load cuda`.
 Why: GPU types, constraints and modules are names of one site.
-Fix: A person gives the AMD site's names, or asks for GPUs without a type. kpt writes nothing.
+Fix: Give the AMD site's names, or ask for GPUs without a type. kpt writes nothing.
 Source: https://slurm.schedmd.com/gres.html
 """
 
@@ -17,7 +17,10 @@ from kernel_pytorch.port.deploy.site_settings import Patterns, named_lines
 CODE = "KP444"
 _GPU_NAME = r"[avhlbtp]\d{2,4}\w*"
 PATTERNS: Patterns = (
-    (r"#SBATCH\s+.*--gres=gpu:([a-z]\w*):?\d*", "the GPU type {0} is this site's name: give the AMD site's"),
+    (
+        r"#SBATCH\s+.*--gres=gpu:([a-z]\w*):?\d*",
+        "the GPU type {0} is this cluster's name for a GPU: use the AMD cluster's",
+    ),
     (rf"#SBATCH\s+.*(?:--constraint|-C)[=\s]\S*\b({_GPU_NAME})\b", "the constraint {0} names an NVIDIA GPU"),
     (r"^\s*module\s+(?:load|add)\s+(\S*(?:cuda|cudnn|nccl)\S*)", "{0} is CUDA's: load the site's ROCm module"),
 )

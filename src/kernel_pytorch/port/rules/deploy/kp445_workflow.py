@@ -3,9 +3,10 @@
 What: A job of a CI service (GitHub, GitLab, Azure, CircleCI, Buildkite, Lightning and others) with a CUDA toolkit
     action, a CUDA image, or a step that runs nvidia-smi or nvcc.
 Why: The job can only run on NVIDIA machines.
-Fix: A person adds a job for ROCm beside it; building and static checks need no GPU. kpt writes nothing. It reports
-    each kind once per file.
-Source: No public source; from practice with workflows of public repositories.
+Fix: Add a job for ROCm beside it; building and static checks need no GPU. kpt writes nothing. It reports each kind
+    once per file.
+Source: https://github.com/meta-pytorch/monarch/pull/2001 (a workflow for ROCm beside the one for CUDA); the workflows
+    of public repositories.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from kernel_pytorch.port.deploy.site_settings import Patterns, named_lines
 
 CODE = "KP445"
 PATTERNS: Patterns = (
-    (r"uses:\s*(Jimver/cuda-toolkit\S*)", "{0} installs CUDA: a ROCm job needs a job of its own"),
+    (r"uses:\s*(Jimver/cuda-toolkit\S*)", "{0} installs CUDA: ROCm needs a job of its own"),
     (r"^\s*(?:-\s+)?(?:run|script|command):.*\b(nvidia-smi|nvcc)\b", "the step runs {0}"),
     (r"^\s*(?:-\s+)?(nvidia-smi|nvcc)\b", "the step runs {0}"),
     (
         r"image:\s*[\"']?((?:nvidia/cuda|nvcr\.io/)[^\s\"']*|[^\s\"']*[:/_-]cuda[-_.]?\d[^\s\"']*)",
-        "the job runs in {0}: a ROCm job needs a job of its own",
+        "the job runs in {0}: ROCm needs a job of its own",
     ),
 )
 _PLACES = re.compile(

@@ -3,8 +3,8 @@
 What: devcontainer.json with `"--gpus"` in runArgs, the nvidia-cuda feature, or an image of NVIDIA's. kpt leaves out
     what is commented out.
 Why: Docker asks NVIDIA's container runtime for the devices. An AMD host does not have it.
-Fix: A person adds a second profile with --device /dev/kfd, --device /dev/dri and the groups video and render. kpt
-    writes nothing, because the paths inside a profile count from its own folder.
+Fix: Add a second profile with --device /dev/kfd, --device /dev/dri and the groups video and render. kpt writes
+    nothing, because the paths inside a profile count from its own folder.
 Source: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html
 """
 

@@ -9,7 +9,7 @@ Why: The program sees it, whatever its code says. With the first, `mode="default
     grows with it. With the third every launch waits.
 Fix: The ROCm twin of a Dockerfile, a script or a compose file has a value that does no harm: 0, or the allocator's
     setting without that key. PYTORCH_CUDA_ALLOC_CONF keeps its name, which ROCm builds read beside
-    PYTORCH_HIP_ALLOC_CONF. In other files a person takes it out. kpt reports each variable once per file.
+    PYTORCH_HIP_ALLOC_CONF. In other files, take the variable out. kpt reports each variable once per file.
 Source: https://github.com/sgl-project/sglang/blob/main/docker/rocm.Dockerfile (an image that sets it);
     https://skills.sh/arist12/amd-skills/amd-rocm-porting, phases 1, 5 and 6;
     https://github.com/pytorch/pytorch/blob/main/c10/core/AllocatorConfig.h;
@@ -110,13 +110,13 @@ def on_rocm(name: str, value: str) -> OnROCm | None:
         )
     if name in FOLDERS and "/usr/local/cuda" in value:
         rocm = re.sub(r"/usr/local/cuda(?:-[\d.]+)?", "/opt/rocm", value).replace("/opt/rocm/lib64", "/opt/rocm/lib")
-        return OnROCm(f"{name} has /usr/local/cuda, which is not there on ROCm: it is /opt/rocm", rocm, is_idle=True)
+        return OnROCm(f"{name} names /usr/local/cuda, which does not exist on ROCm: use /opt/rocm", rocm, is_idle=True)
     if name == "AMD_LOG_LEVEL" and value.isdigit() and int(value) > 2:
         return OnROCm(f"{name}={value} writes a line for every call of the runtime", "0")
     if name == UNKNOWN:
-        return OnROCm(f"{name} is no variable of ROCm's: setting it does nothing", is_idle=True)
+        return OnROCm(f"ROCm has no variable {name}: setting it does nothing", is_idle=True)
     if name == OVERRIDE and value:
-        return OnROCm(f"{OVERRIDE} runs code built for another GPU: a person decides")
+        return OnROCm(f"{OVERRIDE} runs code built for another GPU: decide whether you want that")
     if name in CUDA_ONLY and value != "PCI_BUS_ID":
         return OnROCm(f"{name} is not read on ROCm", is_idle=True)
     return None

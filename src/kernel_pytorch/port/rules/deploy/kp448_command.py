@@ -4,9 +4,9 @@ What: Shell scripts, workflows and development containers: pip, uv, poetry or co
     `pip install -e .` or a requirements file of a project that asks for torch; an image of NVIDIA's; nvidia-smi, nvcc,
     nsys or ncu in a script.
 Why: The command replaces the ROCm torch with a CUDA build, or fails because the tool is not there.
-Fix: A person adds the ROCm command beside it. `kpt deps . --write` makes the list to install; the project itself goes
-    in with `pip install --no-deps -e .`. amd-smi, hipcc and rocprofv3 take the tools' places. kpt leaves a file alone
-    that mentions ROCm, and a workflow without a GPU. It reports each kind of command once per file.
+Fix: Add the ROCm command beside it. `kpt deps . --write` makes the list to install; the project itself goes in with
+    `pip install --no-deps -e .`. amd-smi, hipcc and rocprofv3 take the tools' places. kpt leaves a file alone that
+    mentions ROCm, and a workflow without a GPU. It reports each kind of command once per file.
 Source: https://skills.sh/arist12/amd-skills/amd-rocm-porting, phase 0; bmaltais/kohya_ss#2228 and
     invoke-ai/InvokeAI#7146 (a CUDA torch replaces the ROCm one).
 """
@@ -55,7 +55,7 @@ def _messages(line: str, plan: InstallPlan, is_script: bool, has_twin: bool) -> 
     if not is_script:
         return  # a workflow's tools and images are KP445's
     for tool in _TOOL.findall(line):
-        yield f"runs {tool}, which is not there on ROCm: {_TOOLS[tool]}"
+        yield f"runs {tool}, which ROCm does not have: {_TOOLS[tool]}"
     for image in _IMAGE.findall(line.replace("#", "/")) if not has_twin else ():
         row = image_row(image)
         if row is not None:

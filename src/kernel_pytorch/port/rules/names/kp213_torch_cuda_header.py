@@ -2,10 +2,10 @@
 
 What: `#include <c10/cuda/CUDAStream.h>`, `<ATen/cuda/...>` or `<torch/csrc/cuda/...>` in a project without a torch
     extension: CMake or make compiles the file and links libtorch.
-Why: torch's build for extensions renames these headers and their names for ROCm (c10/hip/HIPStream.h); nothing does so
-    here. CUDA's form of the header includes cuda_runtime_api.h, which ROCm does not have.
-Fix: A person takes the include out where nothing of it is used, gates it with the header under hip/, or builds the file
-    as a torch extension.
+Why: torch's build for extensions renames these headers and their names for ROCm (c10/hip/HIPStream.h). Nothing renames
+    them here. CUDA's form of the header includes cuda_runtime_api.h, which ROCm does not have.
+Fix: Take the include out where nothing of it is used, gate it with the header under hip/, or build the file as a torch
+    extension.
 Source: torch/utils/hipify/cuda_to_hip_mappings.py; https://github.com/pytorch/pytorch/tree/main/c10/hip
 """
 

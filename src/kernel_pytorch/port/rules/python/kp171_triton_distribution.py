@@ -4,8 +4,8 @@ What: `importlib.metadata.version("triton")`, `pkg_resources.get_distribution("t
     `RequirementCache("triton>=...")` with a version.
 Why: The Triton that comes with a ROCm torch is the module `triton`, but its package is called `pytorch-triton-rocm` or
     `triton-rocm`. The lookup raises PackageNotFoundError, or the program believes that Triton is missing.
-Fix: `triton.__version__` on ROCm, where the file imports triton. Elsewhere a person decides. `RequirementCache`
-    without a version falls back to the module itself, so kpt leaves it alone.
+Fix: `triton.__version__` on ROCm, where the file imports triton. Elsewhere you decide. `RequirementCache` without a
+    version falls back to the module itself, so kpt leaves it alone.
 Source: https://github.com/pytorch/pytorch/pull/195022
 """
 
@@ -37,7 +37,7 @@ _NAME = re.compile(r"triton\s*(?:$|[<>=!~;\[])")
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
-    message = "on ROCm the package of the module triton is pytorch-triton-rocm or triton-rocm: not found by this name"
+    message = "on ROCm Triton's package is pytorch-triton-rocm or triton-rocm: this lookup does not find it"
     for call in module.calls(*VERSIONS, *OTHERS, *CACHES):
         asked = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
         if not isinstance(asked, str) or not _NAME.match(asked):

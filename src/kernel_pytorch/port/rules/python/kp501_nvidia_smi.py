@@ -3,8 +3,9 @@
 What: A subprocess or os.system call whose command is nvidia-smi, nsys, ncu, another tool of CUDA's toolkit or NVIDIA's
     debuggers.
 Why: An AMD machine does not have these tools, and AMD's tools print another format.
-Fix: A person decides what was wanted. torch.cuda answers for memory, utilisation, name and count on both vendors;
-    amd-smi (`amd-smi metric --json`) is the tool. kpt leaves a call alone that already catches FileNotFoundError.
+Fix: Find out what the program wants to know. torch.cuda answers for memory, utilisation, name and count on both
+    vendors; amd-smi (`amd-smi metric --json`) is the tool. kpt leaves a call alone that already catches
+    FileNotFoundError.
 Source: https://rocm.docs.amd.com/projects/amdsmi/en/develop/how-to/amdsmi-cli-tool.html;
     https://github.com/bytedance/xpu-perf/pull/194
 """
@@ -19,13 +20,13 @@ from kernel_pytorch.port.python.module import PythonModule
 from kernel_pytorch.port.rule import Rule
 
 TOOLS = {
-    "nvidia-smi": "amd-smi; torch.cuda.mem_get_info, utilization and get_device_name on both vendors",
+    "nvidia-smi": "use amd-smi, or torch.cuda's mem_get_info, utilization and get_device_name on both vendors",
     "nsys": "rocprofv3",
     "ncu": "rocprofv3, rocprof-compute",
     "nvprof": "rocprofv3",
     "cuda-gdb": "rocgdb",
-    "compute-sanitizer": "no twin; clang's address sanitizer for AMD GPUs",
-    "cuda-memcheck": "no twin; clang's address sanitizer for AMD GPUs",
+    "compute-sanitizer": "no counterpart; use clang's address sanitizer for AMD GPUs",
+    "cuda-memcheck": "no counterpart; use clang's address sanitizer for AMD GPUs",
     "cuobjdump": "llvm-objdump --offloading",
     "nvidia-cuda-mps-control": "no equivalent",
 }
@@ -44,7 +45,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
             if tool is None or name == "shutil.which" or _is_caught(module, call):
                 continue
             yield RULE.finding(
-                module.src, module.span(call), f"runs {tool}, which an AMD machine has not: {TOOLS[tool]}"
+                module.src, module.span(call), f"runs {tool}, which an AMD machine does not have: {TOOLS[tool]}"
             )
 
 

@@ -3,7 +3,7 @@
 What: An import of GPUtil, gpustat, py3nvml or the like, for which the program has no fallback.
 Why: These libraries ask NVIDIA's driver. On an AMD machine some raise an exception and some report that there is no
     GPU.
-Fix: A person replaces them. amdsmi has the figures; torch.cuda.mem_get_info and torch.cuda.utilization have the common
+Fix: Replace the library. amdsmi has the figures; torch.cuda.mem_get_info and torch.cuda.utilization have the common
     ones.
 Source: wookayin/gpustat#137; XuehaiPan/nvitop#74; https://github.com/vllm-project/vllm/blob/main/requirements/rocm.txt
 """

@@ -2,7 +2,7 @@
 
 What: An import of a library that exists for NVIDIA GPUs only, for which the program has no fallback.
 Why: It cannot be installed on ROCm, or it installs and fails at the first call.
-Fix: A person guards the import and takes another path on ROCm. The message names the nearest thing.
+Fix: Guard the import and take another path on ROCm. The message names the nearest thing.
 Source: https://github.com/vllm-project/vllm/blob/main/requirements/cuda.txt (NVIDIA-only packages of a large project);
     https://github.com/jeffdaily/moat#projects; port/tables/libraries_python.csv has a source for each library.
 """

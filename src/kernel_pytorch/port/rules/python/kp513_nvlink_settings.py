@@ -3,8 +3,8 @@
 What: Python code that sets an NCCL variable about NVLink, NVSwitch or InfiniBand SHARP.
 Why: RCCL reads the NCCL_ names, but these features are NVIDIA hardware. The setting does nothing, or
     (NCCL_P2P_LEVEL=NVL) switches off peer transfers over xGMI.
-Fix: A person decides; kpt rewrites nothing. It leaves settings without a vendor in them (NCCL_DEBUG,
-    NCCL_SOCKET_IFNAME) alone.
+Fix: You decide; kpt rewrites nothing. It leaves settings without a vendor in them (NCCL_DEBUG, NCCL_SOCKET_IFNAME)
+    alone.
 Source: https://rocm.docs.amd.com/projects/rccl/en/latest/api-reference/env-variables.html
 """
 

@@ -2,7 +2,7 @@
 
 What: CUDA source compiled at run time through cupy: RawKernel, RawModule, ElementwiseKernel with device code.
 Why: On ROCm cupy hands the text to hiprtc as HIP. Plain C works; warps of 32, PTX and CUDA headers do not.
-Fix: A person looks at the kernel; `kpt hipify` translates its text. kpt rewrites nothing.
+Fix: Look at the kernel; `kpt hipify` translates its text. kpt rewrites nothing.
 Source: https://github.com/cupy/cupy/blob/v8.6.0/docs/source/install_rocm.rst;
     https://github.com/bbenchoff/OrthoRoute/discussions/15
 """

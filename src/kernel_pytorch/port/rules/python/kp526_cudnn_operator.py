@@ -3,8 +3,8 @@
 What: `torch.cudnn_convolution(...)`, `torch.ops.aten.cudnn_batch_norm`, `"aten::cudnn_convolution_backward_weight"`.
 Why: A ROCm torch has these operators in its tables and no cuDNN behind them. The call raises "ATen not compiled with
     cuDNN support". The public functions (`conv2d`, `batch_norm`) choose MIOpen by themselves.
-Fix: A person calls the public function, or MIOpen's operator (`aten::miopen_convolution...`) on ROCm. Its arguments
-    differ: it takes no allow_tf32.
+Fix: Call the public function, or MIOpen's operator (`aten::miopen_convolution...`) on ROCm. Its arguments differ: it
+    takes no allow_tf32.
 Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cudnn/ConvShared.cpp;
     aten/src/ATen/native/native_functions.yaml; https://github.com/open-mmlab/mmcv/pull/2811
 """
@@ -35,5 +35,5 @@ def check(module: PythonModule) -> Iterator[Finding]:
             places.append((node, ast.unparse(node)))
     for place, shown in sorted(places, key=lambda item: module.span(item[0]).start):
         if module.reached_on_rocm(place) and not is_rocm_branch(module, place):
-            message = f"{shown}: ROCm's torch has no cuDNN, and the call raises"
+            message = f"{shown}: ROCm's torch has no cuDNN, so the call raises an error"
             yield RULE.finding(module.src, module.span(place), message)

@@ -5,10 +5,10 @@ What: `torch.float8_e4m3fn` or `torch.float8_e5m2` as the type of a new tensor o
     module of the project.
 Why: gfx940, gfx941 and gfx942 (MI300) multiply e4m3fnuz and e5m2fnuz only: other bias, one NaN, no infinity, largest
     value 240 instead of 448. gfx950 and gfx12 have the OCP types. MI200 and RDNA3 have none.
-Fix: The type follows the architecture, asked when the code runs (never at import, which would start HIP before a
-    worker has chosen its device). For a default or a constant the cast asks. The change is for review, because a
-    checkpoint's bytes keep their own type: see KP543. kpt reports tests of a dtype, tables of dtypes and dtypes
-    handed to a library: both types must be in them.
+Fix: kpt lets the code ask for the architecture and choose the type. It asks when the code runs, never at import,
+    because that would start HIP before a worker has chosen its device. For a default or a constant, the cast asks. The
+    change is for review, because a checkpoint's bytes keep their own type: see KP543. kpt reports tests of a dtype,
+    tables of dtypes and dtypes handed to a library: both types must be in them.
 Source: https://rocm.docs.amd.com/projects/HIP/en/docs-6.3.3/reference/fp8_numbers.html;
     https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py; pytorch/ao#1066
 """

@@ -5,8 +5,8 @@ Why: hipBLASLt refuses what cuBLASLt takes: e4m3 times e5m2 on some versions, sc
     every operand that is not of the GPU's own 8-bit type. The call then raises HIPBLAS_STATUS_NOT_SUPPORTED.
 Fix: On ROCm the call goes to `scaled_mm` of a generated file, `_rocm_fp8.py`. It takes the same arguments, asks
     hipBLASLt, and multiplies dequantised tensors where that is refused (logged once per kind). The change is for
-    review: the fallback is slow, and a person decides whether it may happen silently. Elsewhere `kpt port PATH --add
-    fp8` writes the file.
+    review: the fallback is slow, and you decide whether it may happen silently. Elsewhere `kpt port PATH --add fp8`
+    writes the file.
 Source: https://github.com/pytorch/pytorch/pull/117822
 """
 

@@ -1,11 +1,11 @@
 """TrainingArguments(tf32=True)
 
 What: `tf32=True` for transformers' `TrainingArguments` or a class made of it (Seq2Seq, TRL's configurations, the
-    project's own subclasses), as an argument or as the default of a subclass's field; accelerate's and DeepSpeed's
-    forms of the switch are not meant.
+    project's own subclasses), as an argument or as the default of a subclass's field; The rule is not about
+    accelerate's and DeepSpeed's forms of the switch.
 Why: transformers asks for an NVIDIA GPU of Ampere or later and raises ValueError ("--tf32 requires Ampere or a newer
     GPU arch") where torch.version.cuda is None, which it is on ROCm.
-Fix: None on ROCm, which leaves the setting alone, and the original elsewhere.
+Fix: kpt writes None on ROCm, which leaves the setting alone, and keeps the original elsewhere.
 Source: src/transformers/training_args.py in huggingface/transformers (tf32) and src/transformers/utils/import_utils.py
     (is_torch_tf32_available)
 """

@@ -5,8 +5,8 @@ What: `torch.ops.aten._convert_weight_to_int4pack(...)` and `torch.ops.aten._wei
 Why: On ROCm both need CDNA2 or later: gfx90a, gfx942, gfx950. On gfx908 and on RDNA (gfx1030, gfx1100, gfx1201) they
     raise an exception. The packed bytes are for one vendor: NVIDIA's tiles have 8 rows, AMD's 16, in a tensor of the
     same shape. A checkpoint that was packed on NVIDIA loads on AMD without an error and gives wrong values.
-Fix: A person keeps another path for RDNA (dequantize and multiply, or a Triton kernel), and packs the weights on the
-    machine that uses them. The forms for the CPU (`..._for_cpu`) are not concerned.
+Fix: Keep another path for RDNA (dequantize and multiply, or a Triton kernel), and pack the weights on the machine that
+    uses them. The forms for the CPU (`..._for_cpu`) are not affected.
 Source: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/cuda/int4mm.cu (isCDNA2orLater, kNTileSize)
 """
 

@@ -2,8 +2,8 @@
 
 What: `tl.inline_asm_elementwise` whose assembly is PTX.
 Why: AMD's assembler does not know it: "couldn't allocate output register for constraint 'f'".
-Fix: A person writes the same in plain `tl` operations, chosen by a `tl.constexpr` that the host passes (a kernel does
-    not see a Python global unless it is one). `kpt explain KP230` says what kpt knows about PTX.
+Fix: Write the same in plain `tl` operations, chosen by a `tl.constexpr` that the host passes (a kernel does not see a
+    Python global unless it is one). `kpt explain KP230` says what kpt knows about PTX.
 Source: state-spaces/mamba#1018
 """
 
@@ -33,7 +33,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
             if _is_for_nvidia(module, call):
                 continue
             first = next(iter(re.findall(r"[a-z][\w.]+", asm or "")), None)
-            what = f"{first} is PTX" if first else "assembly that is put together elsewhere"
+            what = f"{first} is PTX" if first else "assembly that is built elsewhere"
             yield RULE.finding(module.src, module.span(call), f"{what}: AMD's assembler refuses it")
 
 

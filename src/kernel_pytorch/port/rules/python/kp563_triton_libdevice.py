@@ -4,7 +4,7 @@ What: `from triton.language.extra.cuda import libdevice`, `tl.extra.cuda.libdevi
     AMD's does not have: rounding modes (`add_rn`), bit casts (`float_as_int`), `fast_sinf`: 139 of 197 in Triton 3.9.
 Why: The module belongs to one back end. On AMD its functions link to nothing.
 Fix: On ROCm the import goes through `triton.language.extra.libdevice`, which serves both. A function that AMD's lacks,
-    and a dotted name inside a kernel, is for a person: most have a plain `tl` form (`.to(tl.int32, bitcast=True)`).
+    and a dotted name inside a kernel, is left to you: most have a plain `tl` form (`.to(tl.int32, bitcast=True)`).
 Source: triton-lang/triton#10375; the names were read from Triton 3.9.
 """
 
@@ -51,7 +51,7 @@ def _import(module: PythonModule, node: ast.ImportFrom) -> Finding:
     known = [alias.name for alias in node.names]
     missing = [name for name in known if name != "libdevice" and name not in ON_AMD]
     edit = rocm_twin(module, node, text) if not missing and not module.is_import_guarded(node) else None
-    message = f"{', '.join(missing)}: not in AMD's libdevice" if missing else "libdevice of CUDA only"
+    message = f"{', '.join(missing)}: not in AMD's libdevice" if missing else "this libdevice is only for CUDA"
     return RULE.finding(module.src, module.span(node), message, [edit] if edit else [])
 
 

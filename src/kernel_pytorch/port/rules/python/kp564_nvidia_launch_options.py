@@ -6,7 +6,7 @@ Why: AMD's back end raises an exception for several blocks per cluster ("num_cta
     it does not know ("Keyword argument maxnreg was specified but unrecognised"). Tensor descriptors become plain loads
     on most AMD GPUs, and have failed on gfx1250.
 Fix: `num_ctas` is 1 and `maxnreg` None on ROCm in a Config. Other options, a launch's `maxnreg`, and kernels built on
-    descriptors or specialised warps are for a person: a second list of configurations for ROCm.
+    descriptors or specialised warps are left to you: a second list of configurations for ROCm.
 Source: https://triton-lang.org/main/python-api/generated/triton.Config.html; triton-lang/triton#10649; checked against
     Triton 3.9.
 """
@@ -58,7 +58,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
     for call in module.calls("triton.language.range"):
         for keyword in call.keywords:
             if keyword.arg == "warp_specialize" and constant(keyword.value) is not False:
-                yield RULE.finding(module.src, module.span(keyword.value), "warps are specialised on NVIDIA only")
+                yield RULE.finding(module.src, module.span(keyword.value), "warp specialisation works on NVIDIA only")
     reported: set[ast.AST | None] = set()
     for call in sorted(module.calls(*_DESCRIPTORS), key=lambda item: item.lineno):
         function = next((item for item in module.parents(call) if isinstance(item, ast.FunctionDef)), None)

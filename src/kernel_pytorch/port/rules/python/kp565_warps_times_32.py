@@ -40,7 +40,9 @@ def check(module: PythonModule) -> Iterator[Finding]:
             if constant(width) == 32 and _is_num_warps(warps) and module.reached_on_rocm(node):
                 deferred = is_editable(module, node) and is_deferred(module, node)
                 edits = [Edit(module.span(width), _WIDTH)] if deferred and _has_torch(module) else []
-                yield RULE.finding(module.src, module.span(node), "a warp is 64 lanes on CDNA: half the threads", edits)
+                yield RULE.finding(
+                    module.src, module.span(node), "a warp has 64 lanes on CDNA: this counts half of the threads", edits
+                )
 
 
 def _is_num_warps(node: ast.expr) -> bool:

@@ -3,7 +3,7 @@
 What: `triton.runtime.driver.active.get_current_target().arch >= 80`, also through a variable.
 Why: On HIP `arch` is a string ("gfx942"). An order raises TypeError, and an equality is never true.
 Fix: A test for a later NVIDIA architecture is false on ROCm and is not evaluated there; one for an earlier one is
-    true. Arithmetic with it is for a person.
+    true. Arithmetic with it is left to you.
 Source: third_party/amd/backend/compiler.py in triton-lang/triton; checked against Triton 3.9.
 """
 
@@ -38,7 +38,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         edits = []
         if is_editable(module, node):
             edits.append((true_on_rocm if earlier else false_on_rocm)(module, node))
-        message = 'the target\'s arch is "gfx942" on HIP: no number to compare with'
+        message = 'the target\'s arch is "gfx942" on HIP, not a number'
         yield RULE.finding(module.src, module.span(node), message, edits)
 
 

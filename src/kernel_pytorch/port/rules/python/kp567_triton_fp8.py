@@ -36,7 +36,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
             amd = module.text(node).replace(b"float8e4nv", b"float8e4b8")
             text = b"(" + amd + b" if " + IS_FNUZ_GPU + b" else " + module.text(node) + b")"
             edits.append(Edit(module.span(node), text))
-        message = "float8e4nv is emulated on MI300 (gfx94x): float8e4b8 is its own"
+        message = "float8e4nv is emulated on MI300 (gfx94x), whose own type is float8e4b8"
         yield RULE.finding(module.src, module.span(node), message, edits)
 
 

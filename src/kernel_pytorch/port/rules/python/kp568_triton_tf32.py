@@ -3,7 +3,7 @@
 What: `tl.dot(..., input_precision="tf32")` or "tf32x3", in a kernel or through a module's `tl.constexpr`.
 Why: AMD's back end takes "tf32" on gfx942 only (where it is XF32) and "tf32x3" nowhere. It stops with "input_precision
     must be one of ...". kpt leaves `allow_tf32=True` alone: it asks for TF32 where there is one, and is the default.
-Fix: A `tl.constexpr` of the module is "ieee" on ROCm. A literal inside a kernel is for a person: make it such a
+Fix: kpt makes a `tl.constexpr` of the module "ieee" on ROCm. A literal inside a kernel is left to you: make it such a
     constant, or leave the argument out.
 Source: third_party/amd/backend/compiler.py in triton-lang/triton; checked against Triton 3.9.
 """

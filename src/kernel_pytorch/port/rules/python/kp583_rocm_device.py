@@ -2,7 +2,7 @@
 
 What: `torch.device("rocm")`, `.to("hip")`, `device="hip:0"`, also through a variable, a default or a helper.
 Why: PyTorch calls ROCm devices "cuda". "rocm" is not a device type, and "hip" has no kernels behind it.
-Fix: "cuda" on ROCm. Code that says "cuda" already is right, so kpt leaves it alone.
+Fix: kpt writes "cuda" on ROCm. Code that says "cuda" is already right, so kpt leaves it alone.
 Source: https://docs.pytorch.org/docs/main/notes/hip.html
 """
 

@@ -3,7 +3,7 @@
 What: The result of `torch.cuda.get_device_name()` (or a device's `.name`) compared with "A100", "H100", "RTX" ...
 Why: AMD's names differ, and can be as general as "AMD Radeon Graphics". The test is False, and the code treats the GPU
     as unknown: a wrong peak figure, a slow path, or an error.
-Fix: A person adds AMD's row, by `get_device_properties(0).gcnArchName.split(":")[0]` ("gfx942"), which is one per
+Fix: Add a row for AMD, found by `get_device_properties(0).gcnArchName.split(":")[0]` ("gfx942"), which is one per
     architecture; `kpt doctor` lists the peak figures of each GPU. kpt leaves a chain of tests alone that also asks for
     AMD's name (`elif "amd" in name`).
 Source: https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py (vLLM's own table of AMD names); found by
@@ -43,7 +43,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         if product is None or not isinstance(node, ast.expr) or _has_amd_arm(module, node):
             continue
         if module.reached_on_rocm(node):
-            message = f'the GPU is known by its name "{product}": no AMD GPU is'
+            message = f'tests for the GPU name "{product}", which no AMD GPU has'
             yield RULE.finding(module.src, module.span(node), message)
 
 

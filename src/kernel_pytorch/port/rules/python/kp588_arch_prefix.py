@@ -3,8 +3,8 @@
 What: `"gfx12" in arch`, `arch.startswith("gfx12")`, and regular expressions such as `gfx(\\d+)`.
 Why: gfx1250 begins like RDNA4's gfx1200 and gfx1201 but is a CDNA-class GPU. rocminfo also prints "gfx12-generic", and
     `gfx\\d+` makes "gfx90" of "gfx90a".
-Fix: For gfx12 the two RDNA4 targets by name, for review. A regular expression needs `gfx[0-9a-f]+`; code that reads
-    the digits as a number needs a person.
+Fix: For gfx12 kpt writes the two RDNA4 targets by name, for review. A regular expression needs `gfx[0-9a-f]+`. Code
+    that reads the digits as a number is left to you.
 Source: https://github.com/amd/Quark/pull/32; https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
 """
 
@@ -32,7 +32,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
     for node in all_nodes(module):
         name = _tested_for_gfx12(module, node)
         if name is not None and isinstance(node, ast.expr) and module.reached_on_rocm(node):
-            message = "gfx1250 begins with gfx12 and is no RDNA4 GPU"
+            message = "gfx1250 also begins with gfx12, but is not an RDNA4 GPU"
             exact = module.text(name) + b'.split(":")[0] in ' + _rdna4()
             edits: list[Edit] = [choice(module, node, exact)] if is_editable(module, node) else []
             yield RULE.finding(module.src, module.span(node), message, edits)

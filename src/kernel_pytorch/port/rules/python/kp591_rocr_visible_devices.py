@@ -25,5 +25,5 @@ def check(module: PythonModule) -> Iterator[Finding]:
     others = {setting.name for setting in settings} & {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}
     for setting in settings:
         if setting.name == "ROCR_VISIBLE_DEVICES" and others:
-            message = f"set beside {' and '.join(sorted(others))}: the lists are applied in series"
+            message = f"set together with {' and '.join(sorted(others))}: one list selects from what the other left"
             yield RULE.finding(module.src, module.span(setting.statement), message)

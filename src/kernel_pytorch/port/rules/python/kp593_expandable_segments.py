@@ -3,7 +3,7 @@
 What: Code that sets `PYTORCH_CUDA_ALLOC_CONF` (or its newer names) with expandable_segments:True.
 Why: Porting guides call it a safe setting for ROCm. PyTorch implements it on ROCm only from about 2.11 with ROCm 7.0;
     before that it is ignored with a warning. An open report describes a hang with it.
-Fix: On ROCm the setting without that key, for review: on a new enough build a person may want it.
+Fix: On ROCm kpt writes the setting without that key, for review: on a new enough build you may want it.
 Source: https://github.com/pytorch/pytorch/pull/177974; https://github.com/ROCm/pytorch/pull/3106;
     pytorch/pytorch#192259 (the hang, open)
 """

@@ -4,7 +4,7 @@ What: `torch.backends.cudnn.version()` in a comparison, also through a variable.
 Why: On ROCm it is MIOpen's version, which is numbered differently (3005000 is 3.5.0), so a test against cuDNN's
     numbers always passes. `cudnn.benchmark`, `deterministic` and `enabled` drive MIOpen and mean what they say; kpt
     leaves them alone.
-Fix: A person decides what the feature behind the number is on MIOpen. Mostly the answer is `not IS_ROCM and ...`.
+Fix: Find out whether MIOpen has the feature that the number stands for. Mostly the answer is `not IS_ROCM and ...`.
 Source: https://github.com/pytorch/pytorch/pull/33678 (how PyTorch makes MIOpen's number);
     https://github.com/pytorch/pytorch/pull/33118
 """

@@ -3,7 +3,7 @@
 What: `os.environ["HSA_OVERRIDE_GFX_VERSION"] = ...`.
 Why: The runtime takes the GPU for another one and runs that one's code. On a GPU it was not meant for, that faults or
     computes wrong numbers, and it hides that no kernels were built for the real one.
-Fix: A person decides. Build for the real target (`PYTORCH_ROCM_ARCH`), or set it outside the code, per machine.
+Fix: You decide. Build for the real target (`PYTORCH_ROCM_ARCH`), or set it outside the code, per machine.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
@@ -22,5 +22,5 @@ RULE = Rule("KP599", "gfx-override", ("python",), Safety.MANUAL, (b"HSA_OVERRIDE
 def check(module: PythonModule) -> Iterator[Finding]:
     for setting in environment_settings(module):
         if setting.name == "HSA_OVERRIDE_GFX_VERSION":
-            message = "the GPU is passed off as another one: code built for that one runs on it"
+            message = "makes the GPU pose as another one, whose code then runs on it"
             yield RULE.finding(module.src, module.span(setting.statement), message)

@@ -31,7 +31,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         for value, safety in _values(module, node):
             for mode in capturing(module, value):
                 if is_editable(module, mode):
-                    message = f'compile mode "{mode.value!s}" is handed on: it {what_it_does(mode)}'
+                    message = f'compile mode "{mode.value!s}" is passed on: it {what_it_does(mode)}'
                     yield RULE.finding(module.src, module.span(mode), message, [gated_mode(module, mode)], safety)
 
 

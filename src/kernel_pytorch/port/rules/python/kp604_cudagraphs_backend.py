@@ -2,7 +2,7 @@
 
 What: Dynamo's backend that captures graphs without Inductor.
 Why: It only captures, which is what KP601 is about. On ROCm there is no gain that would justify the risk.
-Fix: "inductor" on ROCm, for review: it compiles, which the original backend does not.
+Fix: kpt writes "inductor" on ROCm, for review, because that backend compiles and the original does not.
 Source: pytorch/pytorch#187715; https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 2.
 """
 

@@ -4,7 +4,7 @@ What: `os.environ["TORCHINDUCTOR_MAX_AUTOTUNE"] = "1"`, its forms for GEMMs and 
     TORCHINDUCTOR_CUDAGRAPHS.
 Why: Every mode then tunes as "max-autotune" does, `mode="default"` too: minutes per graph on ROCm, which look like a
     hang. Some ROCm images set it as well; `kpt doctor` looks for that.
-Fix: The statement runs only on NVIDIA, for review: a person may have set it on purpose.
+Fix: kpt lets the statement run on NVIDIA only, for review: its author may have set it on purpose.
 Source: https://github.com/sgl-project/sglang/blob/main/docker/rocm.Dockerfile (an image that sets it);
     https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py;
     https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 3.

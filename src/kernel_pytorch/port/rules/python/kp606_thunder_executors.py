@@ -36,7 +36,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         inner = b", ".join(left) + (b"," if whole else b"")
         text = b"[" + inner + b"]" if isinstance(listed, ast.List) else b"(" + inner + b")"
         edits = [choice(module, listed, text)] if is_editable(module, listed) else []
-        message = f"thunder has no executor {', '.join(absent)} without NVIDIA's libraries, and raises for the name"
+        message = f"thunder has no {', '.join(absent)} executor without NVIDIA's libraries, and raises ValueError"
         yield RULE.finding(module.src, module.span(listed), message, edits)
 
 

@@ -31,4 +31,4 @@ def check(module: PythonModule) -> Iterator[Finding]:
             continue
         if is_editable(module, value):
             edit = choice(module, value, b"False")
-            yield RULE.finding(module.src, module.span(value), f"Inductor captures graphs by {key}", [edit])
+            yield RULE.finding(module.src, module.span(value), f"{key} makes Inductor capture graphs", [edit])

@@ -5,8 +5,8 @@ What: `torch._inductor.config.max_autotune = True` or `max_autotune_gemm = True`
 Why: On ROCm, tuning every GEMM over all back ends takes minutes per graph, and hangs were reported. kpt leaves
     `coordinate_descent_tuning` alone, which works on ROCm, and `epilogue_fusion`, `pattern_matcher` and
     `reorder_for_locality`, which some guides list and which are defaults.
-Fix: False on ROCm, the original elsewhere, as KP601 does for the compile mode of that name. `kpt bench` tells whether
-    tuning pays on a given GPU.
+Fix: kpt writes False on ROCm and keeps the original elsewhere, as KP601 does for the compile mode of that name. `kpt
+    bench` tells you whether tuning is worth it on your GPU.
 Source: https://skills.sh/arist12/amd-skills/amd-rocm-porting, rule 3; Arist12/AMD-Skills on GitHub,
     amd-rocm-porting/references/torch-compile-and-cudagraph.md;
     https://github.com/pytorch/pytorch/blob/main/torch/_inductor/config.py (the defaults)

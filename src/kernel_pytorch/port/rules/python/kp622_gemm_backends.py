@@ -33,7 +33,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
         left = [item.strip() for item in text.split(",") if item.strip().upper() not in ("CUTLASS", "")]
         if is_editable(module, value):
             edit = choice(module, value, f'"{",".join(left) or "ATEN,TRITON"}"'.encode())
-            yield RULE.finding(module.src, module.span(value), "CUTLASS is no back end on ROCm", [edit])
+            yield RULE.finding(module.src, module.span(value), "ROCm has no CUTLASS back end", [edit])
 
 
 def _lists(module: PythonModule) -> Iterator[ast.expr]:

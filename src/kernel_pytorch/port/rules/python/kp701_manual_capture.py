@@ -6,7 +6,7 @@ Why: Capture works on ROCm, but HIP does not report everything that a graph cann
 Fix: If the block is `out = f(x)`, kpt adds a check after it, on ROCm only, from a generated file
     `_rocm_graph_check.py`. With changed inputs, a replay must give what the same call gives without the graph; then
     the inputs are put back. The change is for review: the call runs once more, which matters if it keeps state or
-    drops at random. If an argument is a cache or a state, and elsewhere, a person adds the check: `kpt port PATH --add
+    drops at random. If an argument is a cache or a state, and elsewhere, you add the check: `kpt port PATH --add
     graph-check` writes the file. Warm up with the same shapes on a side stream first, and capture under
     `torch.compiler.set_stance("fail_on_recompile")`: see KP704.
 Source: ROCm/hip#3887; ROCm/hip#3876; https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html
@@ -29,7 +29,7 @@ _STATE = ("cache", "state", "inference_params", "past", "kv", "optim", "step")
 
 
 def check(module: PythonModule) -> Iterator[Finding]:
-    message = "HIP reports nothing when a replay is wrong: it is not compared with the call itself"
+    message = "HIP reports no error when a replay is wrong, and nothing compares this one with the plain call"
     for capture in captures(module):
         block, graph = capture.start, capture.graph
         # The insertion is recognised by its own second line, so that a second run adds no second check.

@@ -5,8 +5,8 @@ What: Inside `with torch.cuda.graph(...)` or between `capture_begin()` and `capt
     (`.item()`, `.cpu()`, `.tolist()`, `.numpy()`).
 Why: CUDA raises an exception there. HIP often does not, and the replay is wrong instead. Reading the generator
     (`torch.cuda.get_rng_state()`) raises on both.
-Fix: A person moves the call out of the capture. Random numbers inside a graph come from the generator that the graph
-    has registered, which needs no call.
+Fix: Move the call out of the capture. Random numbers inside a graph come from the generator that the graph has
+    registered, which needs no call.
 Source: ROCm/hip#3887; pytorch/pytorch#83148 (the generator); Arist12/AMD-Skills on GitHub,
     amd-rocm-porting/references/torch-compile-and-cudagraph.md
 """

@@ -5,7 +5,7 @@ What: A tensor that a capture fills, put into a list, a dictionary or a generato
 Why: Every replay writes into the same memory. What was kept of an earlier one changes with it, and all entries of the
     list are the last result. CUDA has the same rule; on ROCm manual capture replaces Inductor's graphs, whose outputs
     are copied for the caller.
-Fix: Keep `out.clone()`. kpt reports the place; whether the entry is used before the next replay is for a person.
+Fix: Keep `out.clone()`. kpt reports the place; whether the entry is used before the next replay is left to you.
 Source: https://docs.pytorch.org/docs/stable/notes/cuda.html (CUDA Graphs: constraints);
     Arist12/AMD-Skills on GitHub, amd-rocm-porting/references/torch-compile-and-cudagraph.md ("output aliases the
     captured memory")

@@ -5,7 +5,7 @@ Why: kpt renames the names and headers of a very large file but runs no rules on
     still run; the message names the rule that is missing.
 Fix: Look at the file by hand, or split it. Please report a rule that failed: the message says that it is a fault of
     kpt.
-Source: Found by porting public repositories here. kpt's own limit.
+Source: None outside kpt: this is a limit of kpt itself. We met such files in public repositories.
 """
 
 # Only the page: the translator (port/hipify) emits this code.

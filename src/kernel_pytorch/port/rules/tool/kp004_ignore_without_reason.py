@@ -4,7 +4,7 @@ What: A comment `kpt: ignore[KPnnn]` without a reason after the bracket.
 Why: Without a reason the comment silences nothing. Whoever reads the line later must see why the finding does not
     matter.
 Fix: Write the reason after the bracket: `# kpt: ignore[KP601] this model is never compiled`.
-Source: kpt's own rule; see docs/porting.md.
+Source: None outside kpt: this is a rule of kpt itself. docs/porting.md describes the comment.
 """
 
 # Only the page: port/suppress.py emits this code.

@@ -1,7 +1,11 @@
 // Barriers, latches, semaphores and pipelines of libcu++ in plain atomics; asynchronous copies as ordinary ones, which are
-// complete when the call returns. A wait polls with all lanes of the wave that are active: the others of that wave run
+// complete when the call returns, or as loads into LDS. A wait polls with all lanes of the wave that are active: the others of that wave run
 // only after it, so a thread that is waited for must not be on the other side of a branch of the same wave.
 
+//: kpt_reads_done
+// LLVM up to 22 may move a read of memory into a later branch or loop, past the barrier between them (llvm/llvm-project issue
+// 181708). It moves no read past what may write memory.
+static __device__ inline void kpt_reads_done() { __asm__ volatile("" ::: "memory"); }
 //: cuda::barrier < atomic cstddef utility : cuda::atomic_ref
 namespace cuda {
 struct kpt_no_completion {
@@ -95,21 +99,7 @@ template <thread_scope Scope = thread_scope_system, std::ptrdiff_t Most = 0x7fff
 };
 template <thread_scope Scope = thread_scope_system> using binary_semaphore = counting_semaphore<Scope, 1>;
 }  // namespace cuda
-//: kpt_copy < cstddef cstdint
-// `bytes` from one place to another by the `lanes` of a group, in words as wide as both places allow.
-template <typename Word> __device__ inline void kpt_copy_words(void* to, const void* from, std::size_t bytes, unsigned int lane,
-                                                               unsigned int lanes) {
-  for (std::size_t at = lane; at < bytes / sizeof(Word); at += lanes)
-    static_cast<Word*>(to)[at] = static_cast<const Word*>(from)[at];
-}
-__device__ inline void kpt_copy(void* to, const void* from, std::size_t bytes, unsigned int lane = 0, unsigned int lanes = 1) {
-  const std::size_t all = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
-  if (all % 16 == 0) kpt_copy_words<uint4>(to, from, bytes, lane, lanes);
-  else if (all % 8 == 0) kpt_copy_words<unsigned long long>(to, from, bytes, lane, lanes);
-  else if (all % 4 == 0) kpt_copy_words<unsigned int>(to, from, bytes, lane, lanes);
-  else kpt_copy_words<unsigned char>(to, from, bytes, lane, lanes);
-}
-//: cuda::memcpy_async < : kpt_copy
+//: cuda::aligned_size_t < cstddef
 namespace cuda {
 template <std::size_t Alignment> struct aligned_size_t {
   static constexpr std::size_t align = Alignment;
@@ -117,14 +107,88 @@ template <std::size_t Alignment> struct aligned_size_t {
   __host__ __device__ constexpr explicit aligned_size_t(std::size_t bytes) : value(bytes) {}
   __host__ __device__ constexpr operator std::size_t() const { return value; }
 };
+}  // namespace cuda
+//: kpt_copy_into_lds kpt_copies_done
+// gfx942 and gfx950 load words into LDS without a register between and without waiting: 4 bytes of each lane, gfx950 also 16. Lane n
+// of the wave writes word n from one base on. So the wave asks whether its lanes want just that; if not, or where source or
+// destination are elsewhere, it copies through registers. Such loads are counted as other loads are, and retire in order.
+// Waiting for none of them left is right for every number of groups that may be left.
+#if defined(__gfx942__) || defined(__gfx950__)
+template <int Bytes> struct kpt_lds_load {
+  static __device__ inline bool start(void*, const void*) { return false; }
+};
+#define KPT_LDS_LOAD(bytes, name)                                                                                      \
+  template <> struct kpt_lds_load<bytes> {                                                                             \
+    static __device__ inline bool start(void* to, const void* from) {                                                  \
+      const bool apt = __builtin_amdgcn_is_shared(to) && !__builtin_amdgcn_is_shared(from) && !__builtin_amdgcn_is_private(from); \
+      const unsigned at = static_cast<unsigned>(reinterpret_cast<unsigned long long>(to)), lead = bytes * __lane_id(); \
+      const unsigned base = __builtin_amdgcn_readfirstlane(at - lead);                                                 \
+      if (__builtin_amdgcn_ballot_w64(!apt || at - lead != base) != 0 || base >= 0x10000u) return false;               \
+      __asm__ volatile("s_mov_b32 m0, %0\n\ts_nop 0\n\tglobal_load_lds_" name " %1, off" ::"s"(base), "v"(from) : "m0", "memory"); \
+      return true;                                                                                                     \
+    }                                                                                                                  \
+  };
+KPT_LDS_LOAD(4, "dword")
+#if defined(__gfx950__)
+KPT_LDS_LOAD(16, "dwordx4")
+#endif
+#undef KPT_LDS_LOAD
+template <typename Word> __device__ inline void kpt_copy_into_lds(Word* to, const Word* from) {
+  if (!kpt_lds_load<sizeof(Word)>::start(to, from)) *to = *from;
+}
+__device__ inline void kpt_copies_done() { __asm__ volatile("s_waitcnt vmcnt(0)" ::: "memory"); }
+#else
+template <typename Word> __device__ inline void kpt_copy_into_lds(Word* to, const Word* from) { *to = *from; }
+__device__ inline void kpt_copies_done() {}
+#endif
+//: kpt_own_copy kpt_own_copies_done < : kpt_copy_into_lds
+// A copy of one thread, which names its own destination. Most kernels pad or swizzle, so that lanes do not lie side by side;
+// the question would then stand between copies that the compiler otherwise has under way together. Kernels that know
+// better are built with -DKPT_COPY_INTO_LDS.
+#if defined(KPT_COPY_INTO_LDS)
+template <typename Word> __device__ inline void kpt_own_copy(Word* to, const Word* from) { kpt_copy_into_lds(to, from); }
+__device__ inline void kpt_own_copies_done() { kpt_copies_done(); }
+#else
+template <typename Word> __device__ inline void kpt_own_copy(Word* to, const Word* from) { *to = *from; }
+__device__ inline void kpt_own_copies_done() {}
+#endif
+//: kpt_copy < cstddef cstdint : cuda::aligned_size_t kpt_copy_into_lds
+// `bytes` from one place to another by the `lanes` of a group, in words as wide as both places allow. Somebody waits with
+// kpt_copies_done if `Async`.
+template <typename Word, bool Async> __device__ inline void kpt_copy_words(void* to, const void* from, std::size_t bytes,
+                                                                           unsigned int lane, unsigned int lanes) {
+  for (std::size_t at = lane; at < bytes / sizeof(Word); at += lanes)
+    if (Async) kpt_copy_into_lds(static_cast<Word*>(to) + at, static_cast<const Word*>(from) + at);
+    else static_cast<Word*>(to)[at] = static_cast<const Word*>(from)[at];
+}
+template <bool Async, typename Size>
+__device__ inline void kpt_copy(void* to, const void* from, const Size& size, unsigned int lane = 0, unsigned int lanes = 1) {
+  const std::size_t bytes = size;
+  const std::size_t all = reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from) | bytes;
+  if (all % 16 == 0) kpt_copy_words<uint4, Async>(to, from, bytes, lane, lanes);
+  else if (all % 8 == 0) kpt_copy_words<unsigned long long, Async>(to, from, bytes, lane, lanes);
+  else if (all % 4 == 0) kpt_copy_words<unsigned int, Async>(to, from, bytes, lane, lanes);
+  else kpt_copy_words<unsigned char, Async>(to, from, bytes, lane, lanes);
+}
+// The caller states the alignment of both places and of the number: no other widths, no questions.
+template <bool Async, std::size_t Alignment>
+__device__ inline void kpt_copy(void* to, const void* from, const cuda::aligned_size_t<Alignment>& size, unsigned int lane = 0,
+                                unsigned int lanes = 1) {
+  if (Alignment % 16 == 0) kpt_copy_words<uint4, Async>(to, from, size, lane, lanes);
+  else if (Alignment % 8 == 0) kpt_copy_words<unsigned long long, Async>(to, from, size, lane, lanes);
+  else if (Alignment % 4 == 0) kpt_copy_words<unsigned int, Async>(to, from, size, lane, lanes);
+  else kpt_copy<Async, std::size_t>(to, from, size, lane, lanes);
+}
+//: cuda::memcpy_async < : kpt_copy
+namespace cuda {
 // `Sync` is a barrier or a pipeline: what comes after its wait finds the copy done, since it is done before the arrival.
 template <typename T, typename Size, typename Sync>
 __device__ inline void memcpy_async(T* to, const T* from, Size bytes, Sync&) {
-  kpt_copy(to, from, bytes);
+  kpt_copy<false>(to, from, bytes);
 }
 template <typename Group, typename T, typename Size, typename Sync>
 __device__ inline void memcpy_async(const Group& group, T* to, const T* from, Size bytes, Sync&) {
-  kpt_copy(to, from, bytes, group.thread_rank(), group.size());
+  kpt_copy<false>(to, from, bytes, group.thread_rank(), group.size());
 }
 }  // namespace cuda
 //: cuda::pipeline < : cuda::barrier cuda::memcpy_async
@@ -163,19 +227,37 @@ template <thread_scope Scope> class pipeline {
     return true;
   }
 };
-// Of one thread: its copies are complete at once.
+// Of one thread.
 template <> class pipeline<thread_scope_thread> {
  public:
   __device__ void producer_acquire() {}
   __device__ void producer_commit() {}
-  __device__ void consumer_wait() {}
-  template <typename Duration> __device__ bool consumer_wait_for(const Duration&) { return true; }
+  __device__ void consumer_wait() { kpt_copies_done(); }
+  template <typename Duration> __device__ bool consumer_wait_for(const Duration&) {
+    kpt_copies_done();
+    return true;
+  }
   __device__ void consumer_release() {}
   __device__ bool quit() { return true; }
 };
 __device__ inline pipeline<thread_scope_thread> make_pipeline() { return {}; }
-template <unsigned char Prior> __device__ inline void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>&) {}
+template <typename T, typename Size>
+__device__ inline void memcpy_async(T* to, const T* from, Size bytes, pipeline<thread_scope_thread>&) {
+#if defined(KPT_COPY_INTO_LDS)
+  kpt_copy<true>(to, from, bytes);
+#else
+  kpt_copy<false>(to, from, bytes);
+#endif
+}
+template <typename Group, typename T, typename Size>
+__device__ inline void memcpy_async(const Group& group, T* to, const T* from, Size bytes, pipeline<thread_scope_thread>&) {
+  kpt_copy<true>(to, from, bytes, group.thread_rank(), group.size());
+}
+template <unsigned char Prior> __device__ inline void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>&) {
+  kpt_copies_done();
+}
 template <typename Barrier> __device__ inline void pipeline_producer_commit(pipeline<thread_scope_thread>&, Barrier& sync) {
+  kpt_copies_done();
   sync.arrive();
 }
 template <typename Group, thread_scope Scope, unsigned char Stages>
@@ -215,31 +297,34 @@ __device__ inline pipeline<Scope> make_pipeline(const Group& group, pipeline_sha
   return make_pipeline(group, state, produces ? pipeline_role::producer : pipeline_role::consumer);
 }
 }  // namespace cuda
-//: kpt_pipeline_primitives < cstddef cstdint
+//: kpt_pipeline_primitives < cstddef cstdint : kpt_own_copy
 // 4, 8 or 16 bytes, aligned to their number; the last `zeros` of them are 0 and not read.
 __device__ inline void __pipeline_memcpy_async(void* __restrict__ to, const void* __restrict__ from, std::size_t bytes,
                                                std::size_t zeros = 0) {
-  if (zeros == 0 && bytes == 16) *static_cast<uint4*>(to) = *static_cast<const uint4*>(from);
+  if (zeros == 0 && bytes == 16) kpt_own_copy(static_cast<uint4*>(to), static_cast<const uint4*>(from));
   else if (zeros == 0 && bytes == 8) *static_cast<uint2*>(to) = *static_cast<const uint2*>(from);
-  else if (zeros == 0 && bytes == 4) *static_cast<unsigned int*>(to) = *static_cast<const unsigned int*>(from);
+  else if (zeros == 0 && bytes == 4) kpt_own_copy(static_cast<unsigned int*>(to), static_cast<const unsigned int*>(from));
   else
     for (std::size_t at = 0; at < bytes; ++at)
       static_cast<unsigned char*>(to)[at] = at < bytes - zeros ? static_cast<const unsigned char*>(from)[at] : 0;
 }
 __device__ inline void __pipeline_commit() {}
-__device__ inline void __pipeline_wait_prior(std::size_t) {}
+__device__ inline void __pipeline_wait_prior(std::size_t) { kpt_own_copies_done(); }
 //: cg::memcpy_async < hip/hip_cooperative_groups.h : kpt_copy
 namespace cooperative_groups {
 template <typename Group, typename T, typename Size>
 __device__ inline void memcpy_async(const Group& group, T* to, const T* from, const Size& bytes) {
-  kpt_copy(to, from, bytes, group.thread_rank(), group.size());
+  kpt_copy<true>(to, from, bytes, group.thread_rank(), group.size());
 }
 // Layouts count elements.
 template <typename Group, typename T, typename To, typename From>
 __device__ inline void memcpy_async(const Group& group, T* to, const To& to_count, const T* from, const From& from_count) {
   const std::size_t count = std::size_t(to_count) < std::size_t(from_count) ? std::size_t(to_count) : std::size_t(from_count);
-  kpt_copy(to, from, count * sizeof(T), group.thread_rank(), group.size());
+  kpt_copy<true>(to, from, count * sizeof(T), group.thread_rank(), group.size());
 }
-template <typename Group> __device__ inline void wait(const Group& group) { group.sync(); }
-template <unsigned int Prior, typename Group> __device__ inline void wait_prior(const Group& group) { group.sync(); }
+template <typename Group> __device__ inline void wait(const Group& group) {
+  kpt_copies_done();
+  group.sync();
+}
+template <unsigned int Prior, typename Group> __device__ inline void wait_prior(const Group& group) { wait(group); }
 }  // namespace cooperative_groups

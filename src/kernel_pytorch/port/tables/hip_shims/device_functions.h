@@ -4,6 +4,8 @@
 #define __grid_constant__
 //: CUDART_CB
 #define CUDART_CB
+//: __brkpt
+static __device__ inline void __brkpt() { __builtin_trap(); }
 //: umin umax
 static __host__ __device__ inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
 static __host__ __device__ inline unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
@@ -104,37 +106,42 @@ static __device__ inline size_t __cvta_generic_to_shared(const void* p) {
   return (size_t)(unsigned)(unsigned long long)(const __attribute__((address_space(3))) void*)p;
 }
 //: atomicAdd_block
-template <typename T> static __device__ inline T atomicAdd_block(T* p, T v) {
-  return __hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicAdd_block(T* p, V v) {
+  return __hip_atomic_fetch_add(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicMin_block
-template <typename T> static __device__ inline T atomicMin_block(T* p, T v) {
-  return __hip_atomic_fetch_min(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicMin_block(T* p, V v) {
+  return __hip_atomic_fetch_min(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicMax_block
-template <typename T> static __device__ inline T atomicMax_block(T* p, T v) {
-  return __hip_atomic_fetch_max(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicMax_block(T* p, V v) {
+  return __hip_atomic_fetch_max(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicAnd_block
-template <typename T> static __device__ inline T atomicAnd_block(T* p, T v) {
-  return __hip_atomic_fetch_and(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicAnd_block(T* p, V v) {
+  return __hip_atomic_fetch_and(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicOr_block
-template <typename T> static __device__ inline T atomicOr_block(T* p, T v) {
-  return __hip_atomic_fetch_or(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicOr_block(T* p, V v) {
+  return __hip_atomic_fetch_or(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicXor_block
-template <typename T> static __device__ inline T atomicXor_block(T* p, T v) {
-  return __hip_atomic_fetch_xor(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicXor_block(T* p, V v) {
+  return __hip_atomic_fetch_xor(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicExch_block
-template <typename T> static __device__ inline T atomicExch_block(T* p, T v) {
-  return __hip_atomic_exchange(p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+template <typename T, typename V> static __device__ inline T atomicExch_block(T* p, V v) {
+  return __hip_atomic_exchange(p, (T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: atomicCAS_block
-template <typename T> static __device__ inline T atomicCAS_block(T* p, T compare, T v) {
-  __hip_atomic_compare_exchange_strong(p, &compare, v, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
-  return compare;
+template <typename T, typename C, typename V> static __device__ inline T atomicCAS_block(T* p, C compare, V v) {
+  T seen = (T)compare;
+  __hip_atomic_compare_exchange_strong(p, &seen, (T)v, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  return seen;
+}
+//: atomicSub_block
+template <typename T, typename V> static __device__ inline T atomicSub_block(T* p, V v) {
+  return __hip_atomic_fetch_add(p, (T)-(T)v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
 }
 //: __vimax3_s32
 static __host__ __device__ inline int __vimax3_s32(int a, int b, int c) { int m = a > b ? a : b; return m > c ? m : c; }
@@ -164,6 +171,21 @@ static __device__ inline unsigned atomicDec_system(unsigned* place, unsigned mos
   unsigned seen = __hip_atomic_load(place, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   while (!__hip_atomic_compare_exchange_strong(place, &seen, seen == 0u || seen > most ? most : seen - 1u,
                                                __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM)) {
+  }
+  return seen;
+}
+//: atomicInc_block atomicDec_block
+static __device__ inline unsigned atomicInc_block(unsigned* place, unsigned most) {
+  unsigned seen = __hip_atomic_load(place, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  while (!__hip_atomic_compare_exchange_strong(place, &seen, seen >= most ? 0u : seen + 1u, __ATOMIC_RELAXED,
+                                               __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP)) {
+  }
+  return seen;
+}
+static __device__ inline unsigned atomicDec_block(unsigned* place, unsigned most) {
+  unsigned seen = __hip_atomic_load(place, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  while (!__hip_atomic_compare_exchange_strong(place, &seen, seen == 0u || seen > most ? most : seen - 1u,
+                                               __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP)) {
   }
   return seen;
 }

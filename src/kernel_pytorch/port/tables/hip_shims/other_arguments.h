@@ -18,6 +18,16 @@ static inline hipError_t hipMemcpyFromSymbolAsync(void* to, const T& symbol, siz
 static inline hipError_t hipGraphInstantiate(hipGraphExec_t* made, hipGraph_t graph, unsigned long long flags = 0) {
   return hipGraphInstantiateWithFlags(made, graph, flags);
 }
+//: cudaUserObjectCreate(4)
+template <class T>
+static inline hipError_t hipUserObjectCreate(hipUserObject_t* made, T* object, unsigned references, unsigned flags) {
+  return hipUserObjectCreate(made, object, [](void* one) { delete static_cast<T*>(one); }, references, flags);
+}
+//: cudaLaunchCooperativeKernel(4) cudaLaunchCooperativeKernel(5)
+static inline hipError_t hipLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+    size_t bytes = 0) {
+  return hipLaunchCooperativeKernel(kernel, grid, block, arguments, (unsigned)bytes, (hipStream_t)0);
+}
 //: cudaGraphExecUpdateResultInfo cudaGraphExecUpdateResultInfo_st CUgraphExecUpdateResultInfo CUgraphExecUpdateResultInfo_st CUgraphExecUpdateResultInfo_v1
 // CUDA 12 puts what an update says into one structure; HIP's has two pointers for it.
 struct cudaGraphExecUpdateResultInfo_st { hipGraphExecUpdateResult result; hipGraphNode_t errorNode, errorFromNode; };

@@ -12,10 +12,21 @@ static __device__ inline double kpt_of_lane(double value, unsigned lane) {
   const unsigned low = kpt_of_lane(static_cast<unsigned>(bits), lane), high = kpt_of_lane(static_cast<unsigned>(bits >> 32), lane);
   return __builtin_bit_cast(double, static_cast<unsigned long long>(high) << 32 | low);
 }
-//: kpt_reads_stay
-// LLVM up to 22 may move reads of LDS past a barrier that follows (llvm/llvm-project issue 181708), but not past this.
-static __device__ inline void kpt_reads_stay() { __asm__ volatile("" ::: "memory"); }
-//: kpt_ldmatrix kpt_stmatrix < : kpt_lane kpt_reads_stay
+//: kpt_read_here
+// LLVM up to 22 may move a read of LDS into a later branch, past the barrier between them (llvm/llvm-project issue 181708).
+// It does not move this: inline assembly of HIP is convergent. Unlike a barrier for memory it leaves the order of reads and products
+// to the compiler, which needs it to fit large tiles into registers.
+static __device__ inline void kpt_read_here(unsigned& word) { __asm__("" : "+v"(word)); }
+template <typename T, int Count> static __device__ inline void kpt_read_here(T (&values)[Count], int count) {
+#pragma unroll
+  for (int at = 0; at < count * int(sizeof(T)) / 4; ++at) {
+    unsigned word;
+    __builtin_memcpy(&word, reinterpret_cast<const char*>(values) + 4 * at, 4);
+    kpt_read_here(word);
+    __builtin_memcpy(reinterpret_cast<char*>(values) + 4 * at, &word, 4);
+  }
+}
+//: kpt_ldmatrix kpt_stmatrix < : kpt_lane kpt_read_here
 // Lane 8 * i + r has the address of row r of matrix i, 16 bytes of LDS. Lane l holds the columns 2 * (l % 4) and the next
 // of row l / 4, or with Trans the same of the transposed matrix.
 typedef __attribute__((address_space(3))) unsigned __attribute__((may_alias)) kpt_lds_word;
@@ -31,8 +42,8 @@ template <bool Trans, int Count> static __device__ inline void kpt_ldmatrix(unsi
     } else {
       to[i] = *(kpt_lds_word*)(kpt_of_lane(row, 8 * i + line) + 4 * column);
     }
+    kpt_read_here(to[i]);
   }
-  kpt_reads_stay();
 }
 template <bool Trans, int Count> static __device__ inline void kpt_stmatrix(unsigned row, const unsigned (&from)[Count]) {
   const unsigned lane = kpt_lane(), line = lane / 4, column = lane % 4;

@@ -1,6 +1,6 @@
 // The classes and functions of nvcuda::wmma, on the tiles of wmma_tiles.h.
 
-//: nvcuda::wmma < : kpt_tile_products kpt_reads_stay
+//: nvcuda::wmma < : kpt_tile_products kpt_read_here
 namespace nvcuda {
 namespace wmma {
 struct row_major;
@@ -135,7 +135,7 @@ __device__ inline void load_matrix_sync(fragment<Use, Rows, Cols, Deep, T, Layou
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.inner + e) * stride + at.outer];
     }
   }
-  kpt_reads_stay();
+  kpt_read_here(to.x, part::count);
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, T>& to,
@@ -154,7 +154,7 @@ __device__ inline void load_matrix_sync(fragment<accumulator, Rows, Cols, Deep, 
       for (int e = 0; e < part::run; ++e) to.x[i + e] = from[(at.outer + e) * stride + at.inner];
     }
   }
-  kpt_reads_stay();
+  kpt_read_here(to.x, part::count);
 }
 template <int Rows, int Cols, int Deep, typename T>
 __device__ inline void store_matrix_sync(typename kpt_wmma::stored_as<T>::type* to,
@@ -196,6 +196,8 @@ __device__ inline void mma_sync(fragment<accumulator, Rows, Cols, Deep, TypeD>& 
     if (adds_later) sum[i] = Sum(__builtin_elementwise_add_sat(int(kpt_wmma::wide(c.x[i])), int(sum[i])));
     kpt_wmma::narrow(d.x[i], satf ? kpt_wmma::finite(d.x, sum[i]) : sum[i]);
   }
+  // Two halves in a register until the next product, as they are on NVIDIA. Else each would take one.
+  if (sizeof(TypeD) == 2) kpt_read_here(d.x, 8);
 }
 template <typename LayoutA, typename LayoutB>
 __device__ inline void mma_sync(fragment<accumulator, 8, 8, 4, double>& d,
@@ -205,6 +207,7 @@ __device__ inline void mma_sync(fragment<accumulator, 8, 8, 4, double>& d,
   for (int i = 0; i < 2; ++i) {
     double sum = c.x[i];
     for (int k = 0; k < 4; ++k) sum = __builtin_fma(a.x[k], b.x[4 * i + k], sum);
+    __asm__("" : "+v"(sum));  // computed here, not in a later branch with all factors kept until then
     d.x[i] = sum;
   }
 }

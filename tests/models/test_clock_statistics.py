@@ -9,6 +9,7 @@ import statistics
 import pytest
 
 from kernel_pytorch.models.clock.statistics import (
+    Estimate,
     autocorrelation,
     cautious_count,
     effective_count,
@@ -18,7 +19,7 @@ from kernel_pytorch.models.clock.statistics import (
     t_quantile,
     trimmed_estimate,
 )
-from kernel_pytorch.models.clock.verdict import judge
+from kernel_pytorch.models.clock.verdict import decide, judge
 
 
 @pytest.mark.parametrize(
@@ -156,3 +157,9 @@ def test_related_rounds_are_worth_less_to_a_verdict_than_they_look() -> None:
 def test_times_without_any_spread() -> None:
     assert judge("a", "b", [0.0] * 20).verdict == "same"
     assert judge("a", "b", [math.log(1.1)] * 20).verdict == "slower"
+
+
+def test_an_interval_too_wide_for_a_float_has_no_end() -> None:
+    verdict = decide("a", "b", Estimate(0.0, 500.0, 2.0), 10, margin=0.01, error=0.01)
+    assert verdict.verdict == "undecided"
+    assert verdict.low == 0.0 and verdict.high == math.inf

@@ -5,19 +5,22 @@ from __future__ import annotations
 import re
 import statistics
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.classify.attribution import Attribution, attribute, operator_name
 from kernel_pytorch.perf.classify.classifier import CATEGORIES
 from kernel_pytorch.perf.classify.idle import Gap, gaps, idle_causes, waits_for_gpu
+from kernel_pytorch.perf.classify.mixed_up import MOST_SPREAD, mixed_up_kernels
 from kernel_pytorch.perf.classify.observations import observe
 from kernel_pytorch.perf.classify.timeline import Timeline, timeline
+from kernel_pytorch.perf.collectives import collective_table
 from kernel_pytorch.perf.hardware_counters import kernel_counters
 from kernel_pytorch.perf.profile import Bin, CompileReport, Launches, Peaks, Profile, ShortKernels, Stretch
 from kernel_pytorch.perf.roofline.peaks import recorded_gpu
 from kernel_pytorch.perf.tables import category_table, kernel_table, module_table, operator_table
+from kernel_pytorch.perf.trace.graphs import join_graphs
 from kernel_pytorch.perf.trace.linking import Links, link
 from kernel_pytorch.perf.trace.recording import NONE, Recording
 
@@ -30,12 +33,22 @@ _LAUNCH = re.compile(r"Launch")
 _STEP = re.compile(r"^ProfilerStep#")
 
 
-def analyse(recording: Recording, peaks: Peaks | None = None, compile_log: CompileReport | None = None) -> Profile:
-    """Everything that can be said about a recording. `peaks` overrides the GPU the recording names."""
+def analyse(
+    recording: Recording,
+    peaks: Peaks | None = None,
+    compile_log: CompileReport | None = None,
+    captures: Sequence[Recording] = (),
+    ranks: Sequence[Recording] = (),
+) -> Profile:
+    """Everything that can be said about a recording. `peaks` overrides the GPU the recording names.
+
+    `captures` are recordings of the capture of graphs that this one replays, `ranks` of other ranks of the same run.
+    """
     from kernel_pytorch.perf.advice.rules import advise
 
     if len(recording.activities) == 0:
         raise UsageError(f"{recording.source}: no GPU activity in it")
+    join_graphs(recording, captures)
     links = link(recording)
     attribution = attribute(recording, links)
     if not attribution.order:
@@ -71,10 +84,11 @@ def analyse(recording: Recording, peaks: Peaks | None = None, compile_log: Compi
         other_kernels=kernel_table(recording, links, attribution, other)[:20],
         advice=(),
         bins=bins,
-        notes=_notes(recording, links, len(operators)),
+        notes=_notes(recording, links, attribution, len(operators)),
         compile_log=compile_log,
         unprofiled_ms=recording.unprofiled_ms,
         counters=kernel_counters(recording, peaks)[:MAX_KERNEL_ROWS],
+        collectives=collective_table(recording, links, peaks, ranks),
     )
     return advise(profile)
 
@@ -210,8 +224,15 @@ def _launches(recording: Recording, links: Links, attribution: Attribution) -> L
     )
 
 
-def _notes(recording: Recording, links: Links, operator_rows: int) -> tuple[str, ...]:
+def _notes(recording: Recording, links: Links, attribution: Attribution, operator_rows: int) -> tuple[str, ...]:
     notes = list(recording.notes)
+    strange = mixed_up_kernels(recording, links, attribution)
+    if strange:
+        notes.append(
+            f"in a replayed graph the same kernel takes over {MOST_SPREAD:.0f} times as long as at other times "
+            f"({strange[0][:48]}{f' and {len(strange) - 1} more' if len(strange) > 1 else ''}): the profiler may have "
+            "mixed up names and times; then categories and kernels are wrong, and the timeline is not"
+        )
     left = sum(links.left_over)
     if left:
         activities = recording.activities

@@ -154,7 +154,7 @@ def parse_log(path: Path) -> CompileReport:
     report = parse_log_text(text)
     if not report.breaks and not report.recompiles and "torch" not in text:
         raise UsageError(
-            f'{path}: no torch.compile log; record with TORCH_LOGS="graph_breaks,recompiles" python ... 2> log'
+            f'{path}: not a torch.compile log; record one with TORCH_LOGS="graph_breaks,recompiles" python ... 2> log'
         )
     return report
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.profile import KernelCounters, Peaks
 from kernel_pytorch.perf.trace.recording import KERNEL, CounterSum, Recording
+from kernel_pytorch.perf.trace.rocprof_csv import WAVE_CYCLES, WAVE_PASS
 
 SIMDS_PER_UNIT = 4
 KB = 1024
@@ -129,10 +130,14 @@ def _occupancy(found: _Sums, peaks: Peaks | None) -> float | None:
     """The share of wave slots in use while the kernel ran."""
     percent = _percent(found.mean("OccupancyPercent"))
     waves = found.mean("MeanOccupancyPerCU", "MeanOccupancyPerActiveCU")
-    if percent is not None or waves is None or peaks is None or not peaks.alias:
+    if percent is not None or peaks is None or not peaks.alias:
         return percent
-    target = gpu_by_alias(peaks.alias).target
-    return waves / (target.max_waves_per_simd * target.simds_per_cu)
+    gpu = gpu_by_alias(peaks.alias)
+    in_flight = _ratio(found.total(WAVE_CYCLES), found.total(WAVE_PASS))
+    if waves is None and in_flight is not None:
+        # Cycles are counted on each die with compute units.
+        waves = in_flight * gpu.xccs / gpu.compute_units
+    return None if waves is None else waves / (gpu.target.max_waves_per_simd * gpu.target.simds_per_cu)
 
 
 def _matrix(found: _Sums, peaks: Peaks | None) -> float | None:

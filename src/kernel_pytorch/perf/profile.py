@@ -105,6 +105,32 @@ class KernelCounters:
 
 
 @dataclass(frozen=True)
+class CollectiveTime:
+    """One collective with one size and group. `sent_bytes` leave each member at least.
+
+    A member that comes first waits for the last inside its kernel. `least_us` is the shortest call: next to no waiting
+    in it. `bus_gbs` is what went over its links then. `waiting_ms` is what all calls took beyond the expected time, or,
+    with the other ranks' recordings, beyond the shortest of the ranks; `skew_us` is how far apart they began (median).
+    """
+
+    name: str
+    members: int
+    sent_bytes: float
+    calls: int
+    total_ms: float
+    least_us: float
+    median_us: float
+    bus_gbs: float
+    expected_us: float | None = None
+    low_us: float | None = None
+    high_us: float | None = None
+    basis: str | None = None
+    waiting_ms: float | None = None
+    skew_us: float | None = None
+    ranks: int = 1
+
+
+@dataclass(frozen=True)
 class ModuleTime:
     """GPU time launched while this nn.Module's forward was the innermost one."""
 
@@ -215,6 +241,7 @@ class Profile:
     compile_log: CompileReport | None = None
     unprofiled_ms: float | None = None  # one call without the profiler, where we ran it ourselves
     counters: tuple[KernelCounters, ...] = ()
+    collectives: tuple[CollectiveTime, ...] = ()
     kpt_profile: int = SCHEMA
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ anybody's.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -47,6 +48,8 @@ def profile_target(
     if warmup < MIN_WARMUP:
         raise UsageError(f"--warmup {warmup}: at least {MIN_WARMUP}; compilation and tuning must not be in a profile")
     on_gpu = torch.cuda.is_available()
+    if not on_gpu:  # torch 2.13's profiler prints two lines of its own for every recording; on a GPU its errors matter
+        os.environ.setdefault("KINETO_LOG_LEVEL", "6")
     activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if on_gpu else [])
     with (
         torch.inference_mode() if _no_gradients(target) else torch.enable_grad(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -10,18 +9,17 @@ from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.classify.attribution import Attribution, operator_name
 from kernel_pytorch.perf.classify.classifier import CATEGORIES
 from kernel_pytorch.perf.expected.expected import expected_time
+from kernel_pytorch.perf.expected.formulas import STEADY, Launched
+from kernel_pytorch.perf.kernel_starts import starts
 from kernel_pytorch.perf.profile import CategoryTime, KernelTime, ModuleTime, OperatorTime, Peaks
-from kernel_pytorch.perf.roofline.forms import HostCopy
+from kernel_pytorch.perf.recorded_work import RecordedRows, Row
+from kernel_pytorch.perf.roofline.forms import Collective, HostCopy
 from kernel_pytorch.perf.roofline.limits import limit
-from kernel_pytorch.perf.roofline.work import Work, work_of
+from kernel_pytorch.perf.roofline.work import Work
 from kernel_pytorch.perf.trace.linking import Links
 from kernel_pytorch.perf.trace.recording import NONE, Recording, Signature
 
-# A kernel that starts later than this after the one before it found the GPU with nothing to do.
-IDLE_US = 3.0
 _TENSORS = {"aten::mm": 2, "aten::bmm": 2, "aten::addmm": 3, "aten::baddbmm": 3}
-_OVER_THE_LINK = re.compile(r"Memcpy (HtoD|DtoH)")
-_OPAQUE_SIZE = re.compile(r"OpaqueType<(\d)u?>")
 
 
 @dataclass
@@ -31,7 +29,7 @@ class _Row:
     calls: int = 0
     last_operator: int = -2
     after_idle: int = 0
-    kernel: int = -1
+    cold: int = 0
     least_us: float = float("inf")
     most_us: float = 0.0
 
@@ -40,40 +38,34 @@ def operator_table(
     recording: Recording, links: Links, attribution: Attribution, peaks: Peaks | None
 ) -> tuple[OperatorTime, ...]:
     """One row per operator and shapes, longest first. Kernels without an operator go by their own name."""
-    rows: dict[tuple[int, int, int], _Row] = {}
-    activities, operators = recording.activities, recording.operators
-    busy_until: dict[int, float] = {}
+    table: dict[Row, _Row] = {}
+    activities = recording.activities
+    rows = RecordedRows(recording, links, attribution)
+    found_gpu = starts(recording, links, attribution.order)
     for i in attribution.order:
-        operator = links.operator[i]
-        device = activities.device[i]
-        waited = device in busy_until and activities.start[i] - busy_until[device] > IDLE_US
-        busy_until[device] = max(activities.end[i], busy_until.get(device, 0.0))
-        signature = operators.label[operator] if operator != NONE else NONE
-        key = (signature, activities.name[i] if signature == NONE else NONE, attribution.category[i])
-        row = rows.get(key)
-        if row is None:
-            row = rows[key] = _Row(kernel=activities.name[i])
+        key = rows.row(i)
+        row = table.setdefault(key, _Row())
         row.total_us += activities.end[i] - activities.start[i]
         row.kernels += 1
+        operator = links.operator[i] if key.kernel == NONE else NONE
         if operator == NONE or operator != row.last_operator:
             row.calls += 1
-            row.after_idle += waited
+            row.after_idle += found_gpu.idle[i]
+            row.cold += found_gpu.cold[i]
             row.last_operator = operator
-    table = [_operator(recording, key, row, peaks) for key, row in rows.items()]
-    return tuple(sorted(table, key=lambda one: -one.kernel_ms))
+    found = [_operator(recording, key, rows.work(key), row, peaks) for key, row in table.items()]
+    return tuple(sorted(found, key=lambda one: -one.kernel_ms))
 
 
-def _operator(recording: Recording, key: tuple[int, int, int], row: _Row, peaks: Peaks | None) -> OperatorTime:
-    signature_number, kernel, category = key
-    kernel_ms = row.total_us / 1e3
-    if signature_number == NONE:
-        return OperatorTime(recording.strings[kernel], CATEGORIES[category], "", row.calls, kernel_ms, row.kernels)
-    signature = recording.signatures[signature_number]
-    base = OperatorTime(signature.name, CATEGORIES[category], shapes_text(signature), row.calls, kernel_ms, row.kernels)
-    work = recorded_work(signature, recording.strings[row.kernel])
+def _operator(recording: Recording, key: Row, work: Work | None, row: _Row, peaks: Peaks | None) -> OperatorTime:
+    signature = recording.signatures[key.signature] if key.signature != NONE else None
+    name = recording.strings[key.kernel] if key.kernel != NONE or signature is None else signature.name
+    shapes = shapes_text(signature) if signature is not None else ""
+    base = OperatorTime(name, CATEGORIES[key.category], shapes, row.calls, row.total_us / 1e3, row.kernels)
     if work is None:
         return base
-    return with_expected(with_roofline(base, work, peaks), work, peaks, row.after_idle / row.calls)
+    launched = Launched(row.after_idle / row.calls, row.kernels / row.calls, row.cold / row.calls)
+    return with_expected(with_roofline(base, work, peaks), work, peaks, launched)
 
 
 def with_roofline(base: OperatorTime, work: Work, peaks: Peaks | None) -> OperatorTime:
@@ -83,7 +75,9 @@ def with_roofline(base: OperatorTime, work: Work, peaks: Peaks | None) -> Operat
         tflops=work.flops * base.calls / base.kernel_ms / 1e9 if base.kernel_ms else None,
         gbs=work.bytes * base.calls / base.kernel_ms / 1e6 if base.kernel_ms else None,
     )  # fmt: skip
-    found = limit(work, base.kernel_ms / base.calls, peaks) if peaks is not None and base.calls else None
+    # What goes over a link has nothing to do with the GPU's own memory.
+    known = peaks is not None and base.calls and not isinstance(work.form, HostCopy | Collective)
+    found = limit(work, base.kernel_ms / base.calls, peaks) if known and peaks is not None else None
     if found is None:
         return filled
     return replace(
@@ -95,11 +89,11 @@ def with_roofline(base: OperatorTime, work: Work, peaks: Peaks | None) -> Operat
     )
 
 
-def with_expected(base: OperatorTime, work: Work, peaks: Peaks | None, after_idle: float) -> OperatorTime:
+def with_expected(base: OperatorTime, work: Work, peaks: Peaks | None, launched: Launched = STEADY) -> OperatorTime:
     """The row with the time to expect of it, where the GPU is in the hardware table."""
     gpu = gpu_by_alias(peaks.alias) if peaks and peaks.alias else None
-    usual = expected_time(gpu, work, after_idle=after_idle) if gpu else None
-    tuned = expected_time(gpu, work, tuned=True, after_idle=after_idle) if gpu else None
+    usual = expected_time(gpu, work, launched=launched) if gpu else None
+    tuned = expected_time(gpu, work, tuned=True, launched=launched) if gpu else None
     if usual is None or tuned is None:
         return base
     per_row = base.calls / 1e3
@@ -107,23 +101,6 @@ def with_expected(base: OperatorTime, work: Work, peaks: Peaks | None, after_idl
         base, expected_ms=usual.us * per_row, low_ms=usual.low_us * per_row, high_ms=usual.high_us * per_row,
         reachable_ms=min(usual.us, tuned.us) * per_row, basis=usual.basis,
     )  # fmt: skip
-
-
-def recorded_work(signature: Signature, kernel: str) -> Work | None:
-    """The work of an operator, with what only the name of its kernel tells: sizes in lists, copies over the link."""
-    work = work_of(_with_element_size(signature, kernel))
-    if work is not None and _OVER_THE_LINK.match(kernel):
-        return replace(work, form=HostCopy())
-    return work
-
-
-def _with_element_size(signature: Signature, kernel: str) -> Signature:
-    """The type of tensors in a list is not recorded; the kernel that copies them is named after their size."""
-    found = _OPAQUE_SIZE.search(kernel)
-    if found is None or "TensorList" not in signature.types:
-        return signature
-    types = tuple(f"TensorList:{found[1]}" if kind == "TensorList" else kind for kind in signature.types)
-    return replace(signature, types=types)
 
 
 def shapes_text(signature: Signature) -> str:

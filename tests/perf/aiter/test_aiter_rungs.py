@@ -243,8 +243,14 @@ def test_few_rows_need_no_table(shape: tuple[int, int, int], skinny: bool) -> No
 
 TARGET = """
 import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(64, 640).bfloat16(), torch.nn.Linear(640, 8)
+    def forward(self, x):
+        return self.second(self.first(x).float())
 def make():
-    return torch.nn.Linear(64, 640).bfloat16(), (torch.randn(32, 64, dtype=torch.bfloat16),)
+    return Net(), (torch.randn(32, 64, dtype=torch.bfloat16),)
 """
 
 
@@ -257,10 +263,11 @@ def test_the_command_writes_what_the_tuner_takes(
     (sources / tuning.TUNER).parent.mkdir(parents=True)
     (sources / tuning.TUNER).write_text("import pathlib, sys\npathlib.Path(sys.argv[4]).write_text('tuned')\n")
     folder = tmp_path / "out"
-    arguments = ["aiter", f"{target}:make", "--folder", str(folder), "--gfx", "gfx942", "--compute-units", "304"]
+    arguments = ["aiter", f"{target}:make", "--out", str(folder), "--arch", "gfx942", "--compute-units", "304"]
     assert main(arguments) == 1
     told = capsys.readouterr()
     assert "missing  M:32, N:640, K:64, bias" in told.out
+    assert "not for aiter  M:32, N:8, K:640, bias  torch.float32" in told.out
     assert "gemm_a16w16_tune.py" in told.err and f"export {tuning.TABLE_VARIABLE}=" in told.err
     with (folder / tuning.UNTUNED).open() as file:
         (line,) = csv.DictReader(file)

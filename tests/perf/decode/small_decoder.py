@@ -16,9 +16,9 @@ WIDTH, HEADS, SHARED, SIZE, LENGTH = 64, 4, 2, 16, 24
 
 
 class Norm(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, size: int = WIDTH) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.rand(WIDTH) + 0.5)
+        self.weight = nn.Parameter(torch.rand(size) + 0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         wide = x.float()
@@ -31,8 +31,12 @@ def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tenso
 
 
 class Layer(nn.Module):
-    def __init__(self, joined: bool = False, bias: bool = False) -> None:
+    def __init__(
+        self, joined: bool = False, bias: bool = False, head_norms: bool = False, cap: float = 0.0, part: int = SIZE
+    ) -> None:
         super().__init__()
+        self.cap, self.part = cap, part
+        self.q_norm, self.k_norm = (Norm(SIZE) if head_norms else nn.Identity() for _ in range(2))
         self.before, self.after = Norm(), Norm()
         self.q = nn.Linear(WIDTH, HEADS * SIZE, bias=bias)
         self.k, self.v = (nn.Linear(WIDTH, SHARED * SIZE, bias=bias) for _ in range(2))
@@ -48,16 +52,37 @@ class Layer(nn.Module):
 
     def forward(self, x: torch.Tensor, at: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
         h = self.before(x)
-        q, k, v = (part(h).view(x.shape[0], -1, count, SIZE).transpose(1, 2) for part, count in self.parts())
-        self.keys.index_copy_(2, at, turned(k, cos, sin))
+        q, k, v = (part(h).view(x.shape[0], -1, count, SIZE) for part, count in self.parts())
+        q, k, v = self.q_norm(q).transpose(1, 2), self.k_norm(k).transpose(1, 2), v.transpose(1, 2)
+        if self.part != SIZE:
+            cos, sin = (torch.cat((one[..., : self.part // 2],) * 2, -1) for one in (cos, sin))
+        q, k = (self.rotated(one, cos, sin) for one in (q, k))
+        self.keys.index_copy_(2, at, k)
         self.values.index_copy_(2, at, v)
         seen = (torch.arange(LENGTH) <= at).view(1, 1, 1, LENGTH)
         keys, values = (self.repeated(one) for one in (self.keys, self.values))
-        attended = functional.scaled_dot_product_attention(turned(q, cos, sin), keys, values, attn_mask=seen)
+        attended = (
+            self.capped(q, keys, values, seen)
+            if self.cap
+            else functional.scaled_dot_product_attention(q, keys, values, attn_mask=seen)
+        )
         x = x + self.o(attended.transpose(1, 2).reshape(x.shape[0], -1, HEADS * SIZE))
         h = self.after(x)
         gate, up = self.both(h).chunk(2, dim=-1) if self.joined else (self.gate(h), self.up(h))
         return x + self.down(functional.silu(gate) * up)
+
+    def rotated(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+        """All of a head, or as GPT-NeoX and Phi do, the first of it."""
+        if self.part == SIZE:
+            return turned(x, cos, sin)
+        return torch.cat((turned(x[..., : self.part], cos, sin), x[..., self.part :]), -1)
+
+    def capped(self, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        """As Gemma 2 writes it out."""
+        scores = torch.matmul(q, keys.transpose(2, 3)) * SIZE**-0.5
+        scores = torch.tanh(scores / self.cap) * self.cap
+        scores = scores + torch.where(seen, 0.0, float("-inf"))
+        return torch.matmul(scores.softmax(-1, dtype=torch.float32).to(q.dtype), values)
 
     def parts(self) -> tuple[tuple[nn.Module, int], ...]:
         return ((self.q, HEADS), (self.k, SHARED), (self.v, SHARED))
@@ -68,7 +93,7 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self, **options: bool) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__()
         self.embed = nn.Embedding(50, WIDTH)
         self.layers = nn.ModuleList(Layer(**options) for _ in range(2))

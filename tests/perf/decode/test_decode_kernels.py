@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("triton")
 
-CHECKS = """
+BEGIN = """
 import torch
 from kernel_pytorch.perf.decode import launch, ops
 
@@ -25,20 +25,23 @@ def close(found, expected):
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
 
 
+"""
+CHECKS = """
 for rows, columns, has_norm, has_bias, has_residual in (
     ([24, 10, 7], 48, True, False, False),
     ([32], 100, False, True, True),
     ([20], 3000, True, True, True),
     ([4], 9000, True, False, False),
     ([16, 8, 8], 1024, True, False, False),
+    ([12, 5, 9], 200, True, True, False),
     ([6], 4608, False, False, True),
 ):
     x = torch.randn(1, columns)
     weights = [torch.randn(count, columns) / columns**0.5 for count in rows]
     norm = torch.rand(columns) if has_norm else None
-    bias = torch.randn(sum(rows)) if has_bias else None
+    biases = [torch.randn(count) for count in rows] if has_bias else []
     residual = torch.randn(1, sum(rows)) if has_residual else None
-    args = (x, weights, norm, 1e-5, bias, residual, False)
+    args = (x, weights, norm, 1e-5, biases, residual, False)
     close(launch.row_products(*args), operators.row_products(*args))
 for columns in (100, 2048, 2500):
     gate, up = torch.randn(21, columns) / columns**0.5, torch.randn(21, columns) / columns**0.5
@@ -53,30 +56,60 @@ for length, held in ((5, 1 << 15), (300, 1 << 15), (5, 0), (128, 0), (300, 0)): 
     at = torch.tensor([length - 2])
     cos, sin = torch.randn(1, 1, 16), torch.randn(1, 1, 16)
     bias = torch.where(torch.arange(length) <= length - 2, 0.0, float("-inf")).view(1, 1, 1, length)
-    for turn in range(2):  # the counters go on from call to call
+    plain = (None, None, 0.0, 0.0)
+    for norms in (plain, (torch.rand(16), torch.rand(16), 1e-6, 0.0)):  # the counters go on from call to call
         own, theirs = (keys.clone(), values.clone()), (keys.clone(), values.clone())
-        found = launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, False)
-        close(found, operators.attend_and_store(q, k, v, *theirs, at, bias, cos, sin, 0.25, False))
+        found = launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, *norms, False)
+        close(found, operators.attend_and_store(q, k, v, *theirs, at, bias, cos, sin, 0.25, *norms, False))
         assert torch.equal(own[1], theirs[1])
         torch.testing.assert_close(own[0], theirs[0])
-        args = (q, keys, values, None, None, None, 0.25, False)
+        args = (q, keys, values, None, None, None, 0.25, norms[0], norms[2], 0.0, False)
         close(launch.attend(*args), operators.attend(*args))
     # What is at the place of the new key counts for nothing, whatever it is.
     own = keys.clone(), values.clone()
     own[0][:, :, length - 2] = own[1][:, :, length - 2] = float("nan")
-    close(launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, False), found)
+    close(launch.attend_and_store(q, k, v, *own, at, bias, cos, sin, 0.25, *norms, False), found)
     # Past the end of the cache nothing is written.
     for outside in (length, -1) if length == 5 else ():
         own = keys.clone(), values.clone()
-        launch.attend_and_store(q, k, v, *own, torch.tensor([outside]), None, cos, sin, 0.25, False)
+        launch.attend_and_store(q, k, v, *own, torch.tensor([outside]), None, cos, sin, 0.25, *plain, False)
         assert torch.equal(own[0], keys) and torch.equal(own[1], values)
+print("all close")
+"""
+# Heads that are no power of two, rotated in part, capped scores, several rounds of a few parts.
+MORE_CHECKS = """
+for size, turned, cap, length, held in (
+    (80, 80, 0.0, 40, 1 << 15),
+    (96, 32, 0.0, 300, 0),
+    (16, 8, 2.0, 40, 1 << 15),
+    (24, 12, 0.5, 700, 0),
+    (256, 256, 50.0, 40, 0),
+):
+    launch.HELD_KEYS, launch.MOST_PARTS = held, 2
+    q = torch.randn(2, 1, 6, size).transpose(1, 2)
+    k, v = (torch.randn(2, 1, 2, size).transpose(1, 2) for _ in range(2))
+    keys, values = torch.randn(2, 2, length, size), torch.randn(2, 2, length, size)
+    cos, sin = torch.randn(1, 1, turned), torch.randn(1, 1, turned)
+    # A sliding window of 30: before it and after the place nothing is seen.
+    at = torch.tensor([length - 5])
+    seen = (torch.arange(length) <= at) & (torch.arange(length) > at - 30)
+    bias = torch.where(seen, 0.0, float("-inf")).view(1, 1, 1, length)
+    for norms in ((None, None, 0.0), (torch.rand(size), torch.rand(size), 1e-6)):
+        own, theirs = (keys.clone(), values.clone()), (keys.clone(), values.clone())
+        rest = (at, bias, cos, sin, 1.5, *norms, cap, False)
+        close(launch.attend_and_store(q, k, v, *own, *rest), operators.attend_and_store(q, k, v, *theirs, *rest))
+        assert torch.equal(own[1], theirs[1])
+        torch.testing.assert_close(own[0], theirs[0])
+    plain = (q, keys, values, None, cos, sin, 0.25, None, 0.0, cap, False)
+    close(launch.attend(*plain), operators.attend(*plain))
 print("all close")
 """
 
 
-def test_numbers_are_those_of_torch_through_the_interpreter() -> None:
+@pytest.mark.parametrize("checks", [CHECKS, pytest.param(MORE_CHECKS, marks=pytest.mark.slow)], ids=["usual", "more"])
+def test_numbers_are_those_of_torch_through_the_interpreter(checks: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", CHECKS],
+        [sys.executable, "-c", BEGIN + checks],
         env={**os.environ, "TRITON_INTERPRET": "1"},
         capture_output=True,
         text=True,
@@ -105,7 +138,7 @@ def _compiled(kernel: Any, types: dict[str, str], constants: dict[str, Any], tar
 HALF = "*bf16"
 MATRICES = (
     dict.fromkeys(("x_ptr", "norm_ptr", "weight_ptr", "bias_ptr", "residual_ptr", "out_ptr"), HALF)
-    | dict.fromkeys(("to_second", "to_third"), "i64")
+    | dict.fromkeys(("to_second", "to_third", "bias_to_second", "bias_to_third"), "i64")
     | dict.fromkeys(("first_rows", "second_rows", "third_rows", "columns"), "i32")
     | {"epsilon": "fp32"}
 )
@@ -114,7 +147,8 @@ GATED = (
     | dict.fromkeys(("rows", "columns"), "i32")
     | {"epsilon": "fp32"}
 )
-_POINTERS = ["q_ptr", "k_ptr", "v_ptr", "cos_ptr", "sin_ptr", "keys_ptr", "values_ptr", "bias_ptr", "out_ptr"]
+_POINTERS = ["q_ptr", "k_ptr", "v_ptr", "cos_ptr", "sin_ptr", "q_norm_ptr", "k_norm_ptr", "keys_ptr", "values_ptr"]
+_POINTERS += ["bias_ptr", "out_ptr"]
 _STRIDES = [
     "q_batch",
     "q_head",
@@ -132,6 +166,7 @@ _STRIDES = [
 ATTENTION = (
     dict.fromkeys(_POINTERS, HALF)
     | {"position_ptr": "*i64", "totals_ptr": "*fp32", "weights_ptr": "*fp32", "arrived_ptr": "*i32", "scale": "fp32"}
+    | {"epsilon": "fp32"}
     | dict.fromkeys(_STRIDES, "i32")
 )
 
@@ -149,7 +184,18 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
         "EVEN": True,
         "HAS_NORM": True,
     }
-    shape = {"GROUP": 8, "SIZE": 64, "OVERLAPS": overlaps, "ROTATES": True, "WRITES": True, "HAS_BIAS": True}
+    shape = {
+        "GROUP": 8,
+        "SIZE": 64,
+        "WIDTH": 64,
+        "TURNED": 64,
+        "CAP": 0.0,
+        "OVERLAPS": overlaps,
+        "ROTATES": True,
+        "WRITES": True,
+        "HAS_BIAS": True,
+    }
+    shape["NORMS"] = True
     parts = {"SHARED": 4, "GROUP_BLOCK": 16, "BLOCK": 128, "PARTS": 4}
     apart = ("totals_ptr", "weights_ptr", "arrived_ptr")
     whole = {name: kind for name, kind in ATTENTION.items() if name not in apart}
@@ -164,7 +210,7 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
 OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("gfx90a", "gfx950", "gfx1201")]
 
 
-@pytest.mark.parametrize("target", ["gfx942", "gfx1100", *OTHERS])
+@pytest.mark.parametrize("target", ["gfx942", pytest.param("gfx1100", marks=pytest.mark.slow), *OTHERS])
 def test_kernels_compile_for_amd(target: str) -> None:
     wave = 32 if target.startswith("gfx1") else 64
     for kernel, types, constants in kernels(overlaps=False):
@@ -178,3 +224,37 @@ def test_weights_are_asked_for_before_the_wait_and_in_wide_loads() -> None:
         assert behind, "no wait"
         wide = [line for line in ahead.splitlines() if "ld.global" in line and "evict_first" in line]
         assert wide and all(".v4" in line for line in wide)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "turned", "cap", "length"),
+    [(80, 80, 0.0, 40), (96, 24, 0.0, 700), (256, 256, 50.0, 20), (16, 8, 2.0, 300)],
+    ids=["heads of 80", "heads of 96, a quarter rotated, in parts", "heads of 256, capped", "capped, half rotated"],
+)
+def test_machine_code_for_mi300x_gives_what_torch_gives(size: int, turned: int, cap: float, length: int) -> None:
+    """Sliding window of 30 keys, two sequences, six query heads over two."""
+    import torch
+
+    from kernel_pytorch.emulate.triton_session import emulated_triton
+    from kernel_pytorch.perf.decode import launch, ops
+
+    operators = ops.register()
+    torch.manual_seed(0)
+    q = torch.randn(2, 6, 1, size)
+    k, v = torch.randn(2, 2, 1, size), torch.randn(2, 2, 1, size)
+    keys, values = torch.randn(2, 2, length, size), torch.randn(2, 2, length, size)
+    at = torch.tensor([length - 4])
+    seen = (torch.arange(length) <= at) & (torch.arange(length) > at - 30)
+    bias = torch.where(seen, 0.0, float("-inf")).view(1, 1, 1, length)
+    cos, sin = torch.randn(turned), torch.randn(turned)
+    rest = (at, bias, cos, sin, size**-0.5, torch.rand(size), torch.rand(size), 1e-6, cap, False)
+    own, theirs = (keys.clone(), values.clone()), (keys.clone(), values.clone())
+    with emulated_triton("mi300x") as session:
+        found = launch.attend_and_store(q, k, v, *own, *rest)
+    assert len(session.launches) == 1
+    expected = operators.attend_and_store(q, k, v, *theirs, *rest)
+    # Products of fp32 matrices have the 10 bits of xf32 on this GPU.
+    torch.testing.assert_close(found, expected, rtol=1e-2, atol=2e-3)
+    for mine, other in zip(own, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-5)

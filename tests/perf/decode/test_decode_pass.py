@@ -26,8 +26,20 @@ def graphs() -> list[Any]:
     return []
 
 
-@pytest.mark.parametrize("options", [{}, {"joined": True}, {"bias": True}], ids=["plain", "joined gate", "bias"])
-def test_five_kernels_a_layer_and_the_same_numbers(options: dict[str, bool], graphs: list[Any]) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"joined": True},
+        {"bias": True},
+        {"head_norms": True},
+        {"part": 8},
+        {"cap": 2.0},
+        {"part": 4, "cap": 5.0, "head_norms": True},
+    ],
+    ids=["plain", "joined gate", "bias", "head norms", "rotated in part", "capped", "all three"],
+)
+def test_five_kernels_a_layer_and_the_same_numbers(options: dict[str, Any], graphs: list[Any]) -> None:
     torch.manual_seed(0)
     model = Decoder(**options).eval().requires_grad_(False)
     call = passed(model, graphs)
@@ -45,11 +57,15 @@ def test_five_kernels_a_layer_and_the_same_numbers(options: dict[str, bool], gra
                 torch.testing.assert_close(layer.keys, keys)
                 torch.testing.assert_close(layer.values, values)
     (graph,) = graphs
-    products = ["row_products"] * (3 if options.get("bias") else 1)
-    layer_ops = [*products, "attend_and_store", "row_products", "row_gated", "row_products"]
+    layer_ops = ["row_products", "attend_and_store", "row_products", "row_gated", "row_products"]
     assert ours(graph) == [*layer_ops, *layer_ops, "row_products"]
     left = [node for node in graph.nodes if node.op == "call_function" and "mm" in str(node.target)]
     assert left == []
+    attends = [node for node in graph.nodes if is_ours(node) and "attend" in str(node.target)]
+    assert all((node.args[10] is not None) == bool(options.get("head_norms")) for node in attends)
+    assert {node.args[13] for node in attends} == {options.get("cap", 0.0)}
+    assert {node.args[7].meta["val"].numel() for node in attends} == {options.get("part", SIZE)}
+    assert not any("rsqrt" in str(node.target) for node in graph.nodes)  # every norm is inside a kernel of ours
 
 
 def test_only_the_first_kernel_waits_for_everything_before_it(graphs: list[Any]) -> None:
@@ -115,6 +131,19 @@ def test_a_norm_of_each_head_is_not_a_norm_of_the_row(graphs: list[Any]) -> None
     assert ours(graphs[0]) == ["row_products"]
 
 
+def test_a_cap_that_is_not_taken_off_again_is_no_cap(graphs: list[Any]) -> None:
+    """tanh(x / 2) * 3 has no name of ours: it stays as it is."""
+    q, keys = torch.randn(1, HEADS, 1, SIZE), torch.randn(1, HEADS, LENGTH, SIZE)
+
+    def attend(q: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        scores = torch.tanh(q @ keys.transpose(2, 3) / 2.0) * 3.0
+        return scores.softmax(-1) @ keys
+
+    with torch.no_grad():
+        torch.testing.assert_close(passed(attend, graphs)(q, keys), attend(q, keys))
+    assert ours(graphs[0]) == []
+
+
 def test_a_causal_flag_is_left_to_torch(graphs: list[Any]) -> None:
     """torch aligns it to the top left: with one query it sees the first key alone."""
     q, k = torch.randn(1, HEADS, 1, SIZE), torch.randn(1, HEADS, LENGTH, SIZE)
@@ -162,10 +191,29 @@ def test_operators_have_fake_kernels_that_agree() -> None:
     at = torch.tensor([3])
     none = None
     for operator, args in (
-        (operators.row_products, (x, [weight, weight], norm, 1e-5, none, none, False)),
+        (operators.row_products, (x, [weight, weight], norm, 1e-5, [], none, False)),
         (operators.row_gated, (x, weight, weight, none, 0.0, True)),
-        (operators.attend, (q, cache, cache, none, none, none, 0.25, False)),
-        (operators.attend_and_store, (q, k, k, cache.clone(), cache.clone(), at, none, none, none, 0.25, True)),
+        (operators.attend, (q, cache, cache, none, none, none, 0.25, none, 0.0, 0.0, False)),
+        (
+            operators.attend_and_store,
+            (
+                q,
+                k,
+                k,
+                cache.clone(),
+                cache.clone(),
+                at,
+                none,
+                none,
+                none,
+                0.25,
+                torch.rand(16),
+                torch.rand(16),
+                1e-6,
+                3.0,
+                True,
+            ),
+        ),
         (operators.decoder, one_layer()),
     ):
         torch.library.opcheck(operator.default, args, test_utils=("test_schema", "test_faketensor"))
@@ -174,7 +222,7 @@ def test_operators_have_fake_kernels_that_agree() -> None:
 def test_attention_is_what_torch_computes() -> None:
     operators = register()
     q, cache = torch.randn(2, 4, 1, 16), torch.randn(2, 4, 7, 16)
-    found = operators.attend(q, cache, cache, None, None, None, 1 / math.sqrt(16), False)
+    found = operators.attend(q, cache, cache, None, None, None, 1 / math.sqrt(16), None, 0.0, 0.0, False)
     torch.testing.assert_close(found, functional.scaled_dot_product_attention(q, cache, cache))
 
 
@@ -211,9 +259,10 @@ def test_unknown_passes_are_refused() -> None:
 def test_the_rung_counts_what_it_would_change() -> None:
     model = Decoder().eval()
     one = Inputs((torch.tensor([[7]]), torch.tensor([9])))
-    assert one_row.one_row_work(model, one) == (15, 2)
+    assert one_row.one_row_work(model, one) == one_row.OneRowWork(15, 2, 0, frozenset({16}))
+    assert one_row.one_row_work(Decoder(bias=True).eval(), one).biases == 6
     wide = nn.Linear(8, 8)
-    assert one_row.one_row_work(wide, Inputs((torch.randn(3, 8),))) == (0, 0)
+    assert one_row.one_row_work(wide, Inputs((torch.randn(3, 8),))) == one_row.OneRowWork(0, 0, 0, frozenset())
     with pytest.raises(NotApplicable, match="GPU"):
         one_row.ONE_ROW.find(model, one)
 
@@ -223,5 +272,9 @@ def test_the_rung_adds_its_pass_to_the_kept_compile() -> None:
     kept = (Step("coordinate_descent", {"inductor": {"coordinate_descent_tuning": True}}), Step("graph_capture"))
     (options,) = one_row.ONE_ROW.choices(model, given, kept)
     assert options == {"inductor": {"coordinate_descent_tuning": False}, "passes": ["one row"]}
-    with pytest.raises(NotApplicable, match="no compile"):
-        one_row.ONE_ROW.choices(model, given, (Step("graph_capture"),))
+    (alone,) = one_row.ONE_ROW.choices(model, given, (Step("graph_capture"),))
+    assert alone == options  # no other compile has to come first
+    (both,) = one_row.ONE_KERNEL.choices(model, given, ())
+    assert both["passes"] == ["one row", "one kernel"]
+    with pytest.raises(NotApplicable, match="one kernel already"):
+        one_row.ONE_ROW.choices(model, given, (Step("one_kernel_decoder", both),))

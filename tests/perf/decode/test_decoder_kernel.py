@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kernel_pytorch.perf.decode.decoder_shape import DecoderShape
+from kernel_pytorch.perf.decode.hopper.decoder_shape import DecoderShape
 
 pytest.importorskip("triton.experimental.gluon")
 
@@ -28,7 +28,7 @@ def built(shape: DecoderShape) -> Any:
     from triton.experimental.gluon import language as gl
     from triton.experimental.gluon._runtime import GluonASTSource
 
-    from kernel_pytorch.perf.decode.decoder_kernel import decoder
+    from kernel_pytorch.perf.decode.hopper.decoder_kernel import decoder
 
     view = f"tensordesc<bf16[4, 8, 64],{gl.NVMMASharedLayout(128, 16, 3)!r}>"
     pointers = {"out": "*i32", "calls_ptr": "*i64", "words": "*i64", "residual": "*fp32", "position_ptr": "*i64"}

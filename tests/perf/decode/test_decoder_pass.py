@@ -115,7 +115,9 @@ def test_the_rung_stands_on_the_decoding_kernels() -> None:
     inputs = Inputs((torch.tensor([[7]]), torch.tensor([9])), {})
     with pytest.raises(NotApplicable, match="not on a GPU"):
         one_row.ONE_KERNEL.find(model, inputs)
-    with pytest.raises(NotApplicable, match="were not kept"):
-        one_row.ONE_KERNEL.choices(model, inputs, (Step("compile", {}),))
     kept = (Step("graph_capture", {}), Step("one_row_kernels", {"passes": ["one row"]}))
-    assert one_row.ONE_KERNEL.choices(model, inputs, kept) == ({"passes": ["one row", "one kernel"]},)
+    for before in (kept, (Step("compile", {}),), ()):  # what it stands on comes with it
+        (options,) = one_row.ONE_KERNEL.choices(model, inputs, before)
+        assert options["passes"] == ["one row", "one kernel"]
+    with pytest.raises(NotApplicable, match="one kernel already"):
+        one_row.ONE_KERNEL.choices(model, inputs, (Step("one_kernel_decoder", options),))

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from kernel_pytorch.perf.decode.decoder_launch import key_of, shape_of
-from kernel_pytorch.perf.decode.decoder_shape import KEYS, DecoderShape, why_not
+from kernel_pytorch.perf.decode.hopper.decoder_launch import key_of, shape_of
+from kernel_pytorch.perf.decode.hopper.decoder_shape import KEYS, DecoderShape, why_not
 
 TINY_LLAMA = DecoderShape(22, 2048, 5632, 32000, 32, 4, 512, True, 132)
 LLAMA_1B = DecoderShape(16, 2048, 8192, 128256, 32, 8, 2048, True, 132)

@@ -10,10 +10,12 @@ import pytest
 
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias, gpus
 from kernel_pytorch.perf.expected.expected import expected_time, total
-from kernel_pytorch.perf.expected.formulas import kind_of
+from kernel_pytorch.perf.expected.formulas import Launched, kind_of
 from kernel_pytorch.perf.expected.table import COLUMNS, TABLE, TUNED_GEMM, fitted
+from kernel_pytorch.perf.roofline.collectives import sent_bytes
 from kernel_pytorch.perf.roofline.forms import (
     Attended,
+    Collective,
     Convolved,
     HostCopy,
     Product,
@@ -21,6 +23,9 @@ from kernel_pytorch.perf.roofline.forms import (
     Streamed,
     access_of,
 )
+from kernel_pytorch.perf.roofline.functions import INSTRUCTIONS
+from kernel_pytorch.perf.roofline.loops import streamed
+from kernel_pytorch.perf.roofline.routed import routed_product
 from kernel_pytorch.perf.roofline.shapes import Tensor
 from kernel_pytorch.perf.roofline.work import Work
 
@@ -60,7 +65,11 @@ def test_real_times_lie_inside_the_interval(work: Work, us: float) -> None:
 def test_every_gpu_has_a_time_for_every_form_and_says_what_it_rests_on(gpu: GPU) -> None:
     forms = [
         product(512, 512, 512), product(64, 4096, 4096, "fp8", 1), stream(1 << 20),
-        stream(1 << 20, "copy", "transposed"), stream(1 << 20, "generated reduction"),
+        stream(1 << 20, "copy", "transposed"), Work(9, 1 << 20, "bf16", form=Rows("generated loop", 512, 1024)),
+        Work(9, 1 << 20, "bf16", form=Rows("generated row", 512, 64)),
+        routed_product(64, 128, 8, ((3072, 4096),), "fp8", "fp8"),
+        Work(1 << 30, 1 << 20, "bf16", True, Attended(32, 8, 1, 4096, 128)),
+        Work(1 << 20, 1 << 20, "bf16", True, Product(40000, 8, 8, 64)),
         Work(0, 1 << 20, "bf16", form=HostCopy()),
         Work(9, 1 << 20, "bf16", form=Rows("row norm", 512, 1024)),
         Work(9, 1 << 20, "bf16", form=Rows("channel norm", 64, 1024)),
@@ -115,7 +124,7 @@ def test_work_of_unknown_form_has_no_time() -> None:
 
 
 def test_a_kernel_after_idling_is_reported_as_shorter_on_amd() -> None:
-    queued, idle = (expected_time(MI300X, stream(1000), after_idle=share) for share in (0.0, 1.0))
+    queued, idle = (expected_time(MI300X, stream(1000), launched=Launched(after_idle=share)) for share in (0.0, 1.0))
     assert queued is not None and idle is not None and idle.us < queued.us
 
 
@@ -156,3 +165,95 @@ def test_how_tensors_lie_to_each_other() -> None:
     assert access_of((plain, replace(plain, strides=(1, 8)))) == "transposed"
     assert access_of((plain, Tensor((), BF16))) == "same"  # a number takes part without being read along
     assert access_of((plain, Tensor((8, 16), BF16))) == "same"  # strides not recorded: contiguous
+
+
+def test_more_kernels_start_more_often_where_data_is_streamed() -> None:
+    one, three = (expected_time(MI300X, stream(1000), launched=Launched(kernels=count)) for count in (1, 3))
+    assert one is not None and three is not None
+    assert three.us == pytest.approx(one.us + 2 * fitted()["mi300x", "elementwise", ""].use["start"], rel=0.01)
+
+
+def test_a_collective_takes_what_its_links_give_and_a_gpu_without_links_has_no_time() -> None:
+    def all_reduce(members: int) -> Work:
+        return Work(
+            0, 1 << 30, "fp32", form=Collective("all-reduce", members, sent_bytes("all-reduce", members, 1 << 30), 2)
+        )
+
+    eight, two = expected_time(MI300X, all_reduce(8)), expected_time(MI300X, all_reduce(2))
+    assert eight is not None and two is not None
+    # Two of eight that are all linked have one link between them; the other six lie idle.
+    assert two.us > 3 * eight.us
+    switched = [expected_time(gpu_by_alias("h100"), all_reduce(members)) for members in (2, 8)]
+    assert switched[0] is not None and switched[1] is not None and switched[0].us < switched[1].us
+    assert expected_time(gpu_by_alias("rx7900xtx"), all_reduce(2)) is None
+
+
+def test_a_long_row_is_shared_where_torch_shares_it() -> None:
+    alone, shared = (Work(9, 4 << 20, "fp32", form=Rows("reduction", 1, 1 << 20, shared)) for shared in (False, True))
+    slow, fast = expected_time(MI300X, alone), expected_time(MI300X, shared)
+    assert slow is not None and fast is not None and fast.us < slow.us / 5
+
+
+def test_a_first_run_after_idling_takes_longer_than_a_later_one() -> None:
+    first, later = (
+        expected_time(MI300X, stream(1000), launched=Launched(after_idle=1.0, cold=share)) for share in (1.0, 0.0)
+    )
+    assert first is not None and later is not None and first.us > later.us
+
+
+@pytest.mark.parametrize("loop", [{"steps": 10**10}, {"lines": 10**9}, {"groups": 10**7}])
+def test_a_loop_is_as_slow_as_its_slowest_part(loop: dict[str, int]) -> None:
+    plain = expected_time(MI300X, stream(1 << 20, "copy", "strided"))
+    slow = expected_time(MI300X, Work(0, 1 << 20, "bf16", form=Streamed("copy", "strided", **loop)))
+    assert plain is not None and slow is not None and slow.us > 10 * plain.us
+
+
+def test_a_product_with_ragged_rows_takes_longer() -> None:
+    even = product(4096, 4096, 4096)
+    ragged = replace(even, form=Product(1, 4096, 4096, 4096, ragged=True))
+    one, other = expected_time(MI300X, even), expected_time(MI300X, ragged)
+    assert one is not None and other is not None and other.us > 1.1 * one.us
+
+
+def test_what_the_cache_holds_comes_faster_than_the_rest() -> None:
+    cache = int(MI300X.l2_mib * 2**20)
+    times = [expected_time(MI300X, stream(size)) for size in (cache // 2, cache, 8 * cache)]
+    start = fitted()["mi300x", "elementwise", ""].use["start"]
+    first, full, large = (one.us - start for one in times if one is not None)
+    assert full == pytest.approx(2 * first)
+    assert large > 8 * full  # what does not fit goes at the memory's rate
+
+
+def test_a_lane_needs_its_time_however_few_elements_there_are() -> None:
+    short, long = (Work(0, 64, "bf16", form=Streamed("copy", "strided", depth=depth)) for depth in (0, 2000))
+    fast, slow = expected_time(MI300X, short), expected_time(MI300X, long)
+    assert fast is not None and slow is not None
+    assert slow.us - fast.us == pytest.approx(2000 * 4 / MI300X.boost_mhz, rel=0.02)
+
+
+def test_a_function_costs_instructions_where_bytes_do_not() -> None:
+    x = Tensor((1 << 22,), BF16, (1,))
+    plain, gelu = (
+        expected_time(MI300X, Work(0, 1 << 24, "bf16", form=streamed("generated pointwise", (x,), function=count)))
+        for count in (0, INSTRUCTIONS["gelu"])
+    )
+    assert plain is not None and gelu is not None and gelu.us > 1.3 * plain.us
+
+
+def test_scaling_small_pictures_takes_a_workgroup_for_each() -> None:
+    few, many = (Rows("channel norm", 512, 25088, groups=groups) for groups in (512, 512 * 512))
+    times = [expected_time(MI300X, Work(0, 51_400_000, "bf16", form=form)) for form in (few, many)]
+    assert times[0] is not None and times[1] is not None and times[1].us > times[0].us + 100
+
+
+def test_the_sum_over_experts_counts_for_the_second_product() -> None:
+    plain, summed = (
+        routed_product(8192, 128, 8, ((4096, 512),), "fp8", "fp8", summed=summed) for summed in (False, True)
+    )
+    assert summed.bytes - plain.bytes == (8192 * 8 + 8192) * 4096 * 2
+    # As many FLOPs with a short K: each tile has hardly begun when it ends.
+    long, short = (
+        expected_time(MI355X, routed_product(8192, 128, 8, (size,), "fp8", "fp8"), tuned=True)
+        for size in ((512, 4096), (4096, 512))
+    )
+    assert long is not None and short is not None and short.us > 1.3 * long.us

@@ -51,9 +51,9 @@ def test_a_failure_is_one_message(worker: str, do: str, said: str) -> None:
 
 def test_one_that_takes_too_long_ends_with_all_it_started(worker: str, tmp_path: Path) -> None:
     told = tmp_path / "pid"
-    with pytest.raises(UsageError, match="it: not done after 8 s"):
+    with pytest.raises(UsageError, match="it: not finished after 8 s"):
         run_child(worker, {"do": "hang", "file": str(told)}, "it", limit_s=8)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while _runs(int(told.read_text())) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _runs(int(told.read_text()))

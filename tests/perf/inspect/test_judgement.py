@@ -138,7 +138,7 @@ def test_text_and_page_show_kernels_lines_and_differences() -> None:
                       low_us=1.5, high_us=2.5, basis="derived from MI300X")  # fmt: skip
     inspection = Inspection("m:f", (view(steps=(step,)), view(target="gfx1100")), ())
     text = inspection_text(inspection)
-    assert "1.5 to 2.5" in text and "1 time derived from MI300X" in text
+    assert "1.5 to 2.5" in text and "expected time of 1 step: derived from MI300X" in text
     assert "triton_poi_0" in text and "model.py:7" in text and "8/8 wave slots" in text
     page = inspection_page(replace(inspection, subject="<m>"))
     assert "&lt;m&gt;" in page and "triton_poi_0" in page and "derived from MI300X" in page

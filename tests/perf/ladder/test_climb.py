@@ -76,7 +76,7 @@ def test_a_slower_kernel_is_rolled_back(model: nn.Module, inputs: Inputs) -> Non
 
 def test_no_faster_than_the_noise_is_not_kept(model: nn.Module, inputs: Inputs) -> None:
     result = climb(model, inputs, GOOD, measure=FakeMeasure({"good": 1.0}))
-    assert entry(result, "good").reason.startswith("not faster beyond the noise: 8 -> 8 ms")
+    assert entry(result, "good").reason.startswith("not faster by more than the noise: 8 -> 8 ms")
 
 
 def breaking(model: nn.Module) -> nn.Module:
@@ -314,6 +314,9 @@ def test_levels_only_skip_and_permissions(model: nn.Module, inputs: Inputs) -> N
     assert entry(result, "asks").reason == "left out: needs permission for reduce-overhead"
     only = climb(model, inputs, *ladder, only=["asks"])
     assert [one.rung for one in only.ledger.entries if one.outcome == KEPT] == ["asks"]
+    assert not [note for note in result.ledger.notes if note.startswith("level 2")]
+    surgery = climb(model, inputs, *ladder, levels={3})
+    assert [note for note in surgery.ledger.notes if note.startswith("level 2 was not asked for")]
     with pytest.raises(UsageError, match="no rung 'nothing'"):
         climb(model, inputs, *ladder, only=["nothing"])
     with pytest.raises(UsageError, match="there are 1 to 5"):

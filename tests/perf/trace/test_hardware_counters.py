@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.cli.main import main
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.analyse import analyse
 from kernel_pytorch.perf.profile import KernelCounters, load, save
 from kernel_pytorch.perf.roofline.peaks import named_gpu
@@ -91,6 +92,35 @@ def test_a_folder_of_rocm_compute_profiler(tmp_path: Path) -> None:
     read, written = 128 * 30 + 64 * 50 + 32 * 20, 64 * 4 + 32 * 6
     assert found.gbs == pytest.approx((read + written) / 10e3)
     assert found.l1_hit == pytest.approx(1 - 50 / 400)  # the value that is missing is not counted
+
+
+def test_rocm_compute_profiler_says_which_gpu_and_how_many_waves(tmp_path: Path) -> None:
+    """Columns as in ROCm/rocprofiler-compute's recorded workloads; the figures are ours."""
+    (tmp_path / "pmc_perf.csv").write_text(
+        "Dispatch_ID,Kernel_Name,GPU_ID,Start_Timestamp,End_Timestamp,GRBM_GUI_ACTIVE,SQ_VALU_MFMA_BUSY_CYCLES\n"
+        "0,k,0,1000,11000,1000,608000\n"
+    )
+    (tmp_path / "SQ_LEVEL_WAVES.csv").write_text(
+        "Dispatch_ID,GPU_ID,Kernel_Name,Start_Timestamp,End_Timestamp,GRBM_GUI_ACTIVE,SQ_ACCUM_PREV_HIRES\n"
+        "0,0,k,5,9,16000,9728000\n0,0,never seen,5,9,1,1\n"
+    )
+    (tmp_path / "sysinfo.csv").write_text("workload_name,gpu_model,gpu_arch,cu_per_gpu\nmine,MI300X_A1,gfx942,304\n")
+    profile = analyse(open_recording(tmp_path))
+    (found,) = profile.counters
+    assert profile.peaks is not None and profile.peaks.alias == "mi300x"
+    # 16,000 cycles over eight dies: 4,864 waves at work, of 304 x 32.
+    assert found.occupancy == pytest.approx(0.5)
+    assert found.matrix_busy == pytest.approx(608 / (304 * 4))  # the other pass's cycles are not added to its own
+
+
+def test_times_that_a_spreadsheet_rounded(tmp_path: Path) -> None:
+    """As in one of ROCm Compute Profiler's recorded workloads."""
+    path = tmp_path / "pmc_perf.csv"
+    path.write_text(
+        "Dispatch_ID,Kernel_Name,GPU_ID,Start_Timestamp,End_Timestamp,SQ_WAVES\n0,k,0,8.1097E+14,8.1097E+14,4\n"
+    )
+    with pytest.raises(UsageError, match="ends when it starts"):
+        open_recording(path)
 
 
 def test_rocpd(tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ def test_files_that_are_nothing(tmp_path: Path) -> None:
     path.write_bytes(b"\x7fELF....")
     with pytest.raises(UsageError, match="neither a torch trace"):
         open_recording(path)
-    with pytest.raises(UsageError, match="no CSV files"):
+    with pytest.raises(UsageError, match="no recording in this folder"):
         open_recording(tmp_path)
     with pytest.raises(UsageError, match="cannot be read"):
         open_recording(tmp_path / "missing")

@@ -77,7 +77,7 @@ def test_progress_reaches_the_size_of_the_file(tmp_path: Path) -> None:
     [
         (b"", "empty"),
         (b"   \n", "empty"),
-        (b"hello", "not JSON"),
+        (b"hello", "not a trace: a trace is JSON"),
         (b'{"traceEvents": [{"ph": "X", "name": "a"}, {"ph": ', "cut off after 1 events"),
         (b'{"traceEvents": [{"ph": "X"}]', "cut off"),
         (b'{"traceEvents"', "cut off"),

@@ -47,7 +47,7 @@ class Comparison:
         if self.verdict == FASTER:
             # Each round compares two samples side by side; a few long ones, as on a busy machine, move only the means.
             return f"too noisy to tell: most rounds are faster and the means are not: {self.in_words()}"
-        word = "slower" if self.is_slower else "not faster beyond the noise"
+        word = "slower" if self.is_slower else "not faster by more than the noise"
         return f"{word}: {self.in_words()}"
 
     def in_words(self) -> str:

@@ -41,7 +41,7 @@ def judge(
 ) -> TimeVerdict:
     """The verdict on logarithms of B / A, in the order of the rounds. `looks`: which look at the data this is."""
     if len(log_ratios) < MIN_ROUNDS:
-        return TimeVerdict(a, b, "undecided", math.exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
+        return TimeVerdict(a, b, "undecided", _exp(_mean(log_ratios)), 0.0, math.inf, None, len(log_ratios), margin)
     parts = looks * (looks + 1)
     return decide(a, b, trimmed_estimate(log_ratios), len(log_ratios), margin=margin, error=error, parts=parts)
 
@@ -69,9 +69,17 @@ def decide(
     elif high < 0 and estimate.value <= -limit:
         verdict, chance = "faster", 1 - estimate.chance_below(0.0)
     return TimeVerdict(
-        a, b, verdict, math.exp(estimate.value), math.exp(low), math.exp(high),
+        a, b, verdict, _exp(estimate.value), _exp(low), _exp(high),
         None if chance is None else min(1.0, chance * parts), rounds, margin, interleaved,
     )  # fmt: skip
+
+
+def _exp(value: float) -> float:
+    """A few rounds on a busy machine can leave an interval too wide for a float: it has no end then."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
 
 
 def _mean(values: Sequence[float]) -> float:

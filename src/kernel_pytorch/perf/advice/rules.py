@@ -13,16 +13,22 @@ from dataclasses import replace
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.classify import idle, observations
 from kernel_pytorch.perf.classify.seen import Observation
-from kernel_pytorch.perf.expected.expected import expected_time
+from kernel_pytorch.perf.expected.expected import Total, expected_time, total
 from kernel_pytorch.perf.profile import Advice, OperatorTime, Profile
-from kernel_pytorch.perf.roofline.forms import Product
+from kernel_pytorch.perf.roofline.forms import Attended, Product
+from kernel_pytorch.perf.roofline.routed import is_routed_kernel
+from kernel_pytorch.perf.roofline.shapes import DTYPES
 from kernel_pytorch.perf.roofline.work import Work
 
 Rule = Callable[[Profile], Iterator[Advice]]
 # Below this share of the total a saving is not worth a person's time.
 LEAST_SHARE = 0.002
+# With this much between launch and start (median) the host is ahead of the GPU.
+RUNS_AHEAD_US = 500.0
+FEW_KEYS = 64
 # Titles that rungs of `kpt optimize` look for.
 SLOW_GEMM = "GEMM slower than tuned ones"
+LAUNCH_GAPS = "launch gaps"
 SLOW_ATTENTION = "attention slower than usual"
 
 
@@ -90,12 +96,20 @@ def launch_gaps(profile: Profile) -> Iterator[Advice]:
         f"the GPU waited {waiting:.3f} of {profile.total_ms:.3f} ms for the host{slowed}; {kernels} kernels, "
         f"{profile.short_kernels.share_of_kernels:.0%} of them under {profile.short_kernels.limit_us:g} us"
     )
+    if profile.launches.median_delay_us > RUNS_AHEAD_US and not profile.launches.graph_launches:
+        ahead = profile.launches.median_delay_us / 1e3
+        why += f"; the host is {ahead:.1f} ms ahead mostly, so this is where the queue was empty, as at the beginning"
     action = "torch.compile, then one graph for the whole call"
     how = 'torch.compile(model, mode="default"); fix graph breaks; if gaps remain, capture the whole call as a graph'
-    if any(observations.is_generated(row.name) for row in profile.kernels):
+    if profile.launches.graph_launches:
+        action, how = (
+            "graphs for the rest",
+            "some of it is replayed as graphs already: capture what runs outside of them",
+        )
+    elif any(observations.is_generated(row.name) for row in profile.kernels):
         action = "one graph for the whole call"
         how = "it is compiled already: fix graph breaks, then capture the whole call as a graph"
-    yield Advice("launch gaps", action, 2, waiting, "idle", why, how)
+    yield Advice(LAUNCH_GAPS, action, 2, waiting, "idle", why, how)
 
 
 def synchronisations(profile: Profile) -> Iterator[Advice]:
@@ -119,18 +133,53 @@ def data_loading(profile: Profile) -> Iterator[Advice]:
 
 def fusible_chains(profile: Profile) -> Iterator[Advice]:
     """Memory-bound kernels in a row."""
+    compiled = any(observations.is_generated(row.name) for row in profile.kernels)
     for one in _observed(profile, observations.FUSIBLE):
         why = f"{one.count} runs of memory-bound kernels take {one.kernel_ms:.3f} ms; fused, the longest of each stays"
         how = 'torch.compile(mode="default") fuses them; Triton kernels for what it leaves'
+        if compiled:
+            why += "; these are outside what is compiled"
         yield Advice("unfused elementwise", "fuse with torch.compile", 2, one.saving_ms, "elementwise", why, how)
 
 
 def hand_written_attention(profile: Profile) -> Iterator[Advice]:
-    """bmm, softmax, bmm."""
+    """bmm, softmax, bmm: against what an attention kernel takes for the same sizes, where that is known."""
     for one in _observed(profile, observations.HAND_WRITTEN_ATTENTION):
-        why = f"{one.count} times product, softmax, product: {one.kernel_ms:.3f} ms, {one.saving_ms:.3f} in between"
+        usual = _attention_kernels(profile, one)
         how = "F.scaled_dot_product_attention, or flash attention; mind the causal mask when q_len != k_len"
-        yield Advice("hand-written attention", "use SDPA", 3, one.saving_ms, "attention", why, how)
+        if usual is None:
+            saving = one.saving_ms
+            why = f"{one.count} times product, softmax, product: {one.kernel_ms:.3f} ms, {saving:.3f} in between"
+        else:
+            saving = one.kernel_ms - usual.us / 1e3
+            why = (
+                f"{one.count} times product, softmax, product: {one.kernel_ms:.3f} ms; attention kernels usually take "
+                f"{usual.us / 1e3:.3f} ms for that ({usual.low_us / 1e3:.3f} to {usual.high_us / 1e3:.3f})"
+            )
+        if saving > 0:
+            yield Advice("hand-written attention", "use SDPA", 3, saving, "attention", why, how)
+
+
+def _attention_kernels(profile: Profile, seen: Observation) -> Total | None:
+    """What all of it takes with an attention kernel; None where a size or the GPU is not known."""
+    gpu = gpu_by_alias(profile.peaks.alias) if profile.peaks and profile.peaks.alias else None
+    if gpu is None or sum(run.count for run in seen.attention) != seen.count:
+        return None
+    times, kept = [], 0.0
+    for run in seen.attention:
+        if run.keys < FEW_KEYS:
+            kept += run.kernel_ms * 1e3  # thousands of tiny problems: nobody measured attention kernels on those
+            continue
+        size, arithmetic = DTYPES.get(run.dtype, (4, "fp32"))
+        flops = 4 * run.heads * run.queries * run.keys * run.head
+        moved = 2 * run.heads * (run.queries + run.keys) * run.head * size
+        form = Attended(1, run.heads, run.queries, run.keys, run.head)
+        found = expected_time(gpu, Work(flops, moved, arithmetic, matrix=True, form=form))
+        if found is None:
+            return None
+        times += [found] * run.count
+    usual = total(times)
+    return Total(usual.us + kept, usual.low_us + kept, usual.high_us + kept) if usual else None
 
 
 def hand_written_norms(profile: Profile) -> Iterator[Advice]:
@@ -161,7 +210,14 @@ def layout_copies(profile: Profile) -> Iterator[Advice]:
 
 def gemm_below_achievable(profile: Profile) -> Iterator[Advice]:
     """Matrix products that the library could do faster."""
-    rows = [row for row in profile.operators if row.category == "gemm" and row.best_ms is not None]
+    # The products of hand-written attention are that rule's business, those of experts the next one's.
+    attention = bool(_observed(profile, observations.HAND_WRITTEN_ATTENTION))
+    rows = [
+        row
+        for row in profile.operators
+        if row.category == "gemm" and row.best_ms is not None and not is_routed_kernel(row.name)
+        if not (attention and row.name in ("aten::bmm", "aten::baddbmm"))
+    ]
     lost, worst = 0.0, None
     for row in rows:
         saving = _beyond_reachable(row)
@@ -183,6 +239,25 @@ def gemm_below_achievable(profile: Profile) -> Iterator[Advice]:
         f"{row.percent_of_roofline:.0f} % of the roofline{limiter}"
     )
     yield Advice(SLOW_GEMM, "tune the GEMM library", 1 if amd else 4, lost, "gemm", why, how)
+
+
+def experts_below_achievable(profile: Profile) -> Iterator[Advice]:
+    """Products of a mixture of experts that tuned kernels do faster."""
+    rows = [row for row in profile.operators if is_routed_kernel(row.name) and row.reachable_ms is not None]
+    lost = sum(_beyond_reachable(row) for row in rows)
+    if lost <= 0:
+        return
+    worst = max(rows, key=_beyond_reachable)
+    why = (
+        f"the experts' products take {sum(row.kernel_ms for row in rows):.3f} ms, most of what can be had in "
+        f"{worst.name}: {worst.kernel_ms:.3f} ms, {_reach(worst)} ({worst.basis})"
+    )
+    how = (
+        "aiter's fused MoE where it has the format (vLLM: VLLM_ROCM_USE_AITER_MOE=1); else other tiles for this size"
+        if profile.vendor == "amd"
+        else "another MoE back end of the engine, or other tiles for this size"
+    )
+    yield Advice("experts slower than tuned ones", "another MoE kernel", 4, lost, "gemm", why, how)
 
 
 def attention_below_roofline(profile: Profile) -> Iterator[Advice]:
@@ -225,21 +300,39 @@ def shared_input_gemms(profile: Profile) -> Iterator[Advice]:
 
 
 def communication(profile: Profile) -> Iterator[Advice]:
-    """Collectives nothing hides."""
+    """Collectives nothing hides: the part that waits for a late rank cannot be had by overlapping."""
     exposed = sum(row.exposed_communication_ms for row in profile.timelines)
-    if exposed > 0:
-        total = sum(row.communication_ms for row in profile.timelines)
-        how = "overlap with compute (FSDP prefetch, async collectives); with RCCL GPU_MAX_HW_QUEUES=2; larger buckets"
-        why = f"{exposed:.3f} of {total:.3f} ms of communication runs while nothing computes"
-        yield Advice("exposed communication", "overlap it", 1, exposed, "communication", why, how)
+    total = sum(row.communication_ms for row in profile.timelines)
+    if exposed <= 0 or total <= 0:
+        return
+    waiting = min(total, sum(row.waiting_ms or 0.0 for row in profile.collectives)) * exposed / total
+    if waiting > 0:
+        seen = any(row.ranks > 1 for row in profile.collectives)
+        sure = "" if seen else " by the expected time of these sizes; give the other ranks' traces with --rank to see"
+        why = f"{waiting:.3f} of {exposed:.3f} ms of exposed communication waits for a rank that comes later{sure}"
+        how = "find the late rank: data loading, uneven batches, a slower GPU, work that only one rank does"
+        yield Advice("late ranks", "make the ranks arrive together", 3, waiting, "communication", why, how)
+    if exposed > waiting:
+        queues = "; with RCCL GPU_MAX_HW_QUEUES=2" if profile.vendor == "amd" else ""
+        how = f"overlap with compute (FSDP prefetch, async collectives, larger buckets){queues}"
+        why = f"{exposed - waiting:.3f} ms of transfer run while nothing computes, of {total:.3f} ms of communication"
+        yield Advice("exposed communication", "overlap it", 1, exposed - waiting, "communication", why, how)
 
 
 def host_copies(profile: Profile) -> Iterator[Advice]:
-    """Copies nothing hides."""
+    """Copies nothing hides, held against the link to the host."""
     exposed = sum(row.exposed_copy_ms for row in profile.timelines)
     if exposed > 0:
+        over = [
+            row for row in profile.operators if row.name == "aten::copy_" and row.limiter is None and row.expected_ms
+        ]
+        why = f"{exposed:.3f} ms"
+        if over:
+            moved, spent = sum((row.bytes or 0) * row.calls / 2 for row in over), sum(row.kernel_ms for row in over)
+            usual = sum(row.expected_ms or 0.0 for row in over)
+            why += f"; {moved / 1e6:.1f} MB over the link to the host took {spent:.3f} ms, usually {usual:.3f} ms"
         how = "pin_memory and non_blocking=True on a second stream; keep what is reused on the GPU"
-        yield Advice("exposed copies", "overlap or avoid them", 3, exposed, "copy", f"{exposed:.3f} ms", how)
+        yield Advice("exposed copies", "overlap or avoid them", 3, exposed, "copy", why, how)
 
 
 def compile_trouble(profile: Profile) -> Iterator[Advice]:
@@ -273,6 +366,7 @@ RULES: tuple[Rule, ...] = (
     dtype_copies,
     layout_copies,
     gemm_below_achievable,
+    experts_below_achievable,
     attention_below_roofline,
     full_precision_gemm,
     shared_input_gemms,

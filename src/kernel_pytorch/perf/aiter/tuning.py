@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import read_text
 from kernel_pytorch.core.whole_file import write_for_user
@@ -125,14 +126,20 @@ def is_skinny(shape: GemmShape, compute_units: int) -> bool:
     )
 
 
+def is_for_tuner(shape: GemmShape) -> bool:
+    """Whether aiter's gemm_a16w16 and its tuner take it: 16-bit types alone."""
+    return shape.dtype in ("torch.bfloat16", "torch.float16")
+
+
 def diagnosis(missing: Iterable[GemmShape], files: Iterable[Path]) -> str:
     """The trap in words, with the way out."""
     listed = [shape.in_words() for shape in missing]
     where = ", ".join(str(path) for path in files) or "no table"
+    shapes = counted(len(listed), "shape")
     return (
-        f"aiter's tuning table ({where}) has no kernel for {len(listed)} shapes ({'; '.join(listed[:3])}): there "
+        f"aiter's tuning table ({where}) has no kernel for {shapes} ({'; '.join(listed[:3])}): there "
         f"gemm_a16w16 calls F.linear, silently (AITER_LOG_TUNED_CONFIG=1 shows it as 'using torch solution:0'). "
-        f"`kpt aiter TARGET --folder DIR` writes the shapes and the tuner's command"
+        f"`kpt aiter TARGET --out DIR` writes the shapes and the tuner's command"
     )
 
 

@@ -20,7 +20,7 @@ def compare(a: TargetResult, b: TargetResult, margin: float = MARGIN) -> TimeVer
             f"A was measured on {a.device_name} ({a.device}), B on {b.device_name} ({b.device}): not a regression test"
         )
     if a.cold_cache != b.cold_cache:
-        raise UsageError("one was measured with a cold cache, the other without: they do not compare")
+        raise UsageError("one was measured with a cold cache, the other without: they cannot be compared")
     first = trimmed_estimate([math.log(value) for value in a.samples_ms])
     second = trimmed_estimate([math.log(value) for value in b.samples_ms])
     variance = first.error**2 + second.error**2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json, to_json
 from kernel_pytorch.core.read_file import LARGE, read_text
@@ -36,7 +37,7 @@ def load_result(text: str) -> TargetResult:
     except ValueError as error:
         raise UsageError(f"{text}: {entry!r} is not a number; write {place}#-1 for the last entry") from error
     except IndexError as error:
-        raise UsageError(f"{text}: the file has {len(reports)} entries") from error
+        raise UsageError(f"{text}: the file has {counted(len(reports), 'entry', 'entries')}") from error
     if not name:
         return report.results[0]
     found = [result for result in report.results if result.name == name]

@@ -19,7 +19,7 @@ def device_for(targets: list[Target]) -> Device:
     if len(set(places.values())) > 1:
         on_gpu = next(name for name, gpu in places.items() if gpu)
         on_cpu = next(name for name, gpu in places.items() if not gpu)
-        raise UsageError(f"{on_gpu} is on the GPU, {on_cpu} on the CPU: they do not compare")
+        raise UsageError(f"{on_gpu} is on the GPU, {on_cpu} on the CPU: they cannot be compared")
     return current_device(force_cpu=not all(places.values()))
 
 

@@ -102,7 +102,8 @@ def _energy(one: Contender, around: _Surroundings) -> float | None:
         return None
     count = 0
     first, started = sensors.joules(), time.perf_counter()
-    while time.perf_counter() - started < around.sampling.energy_seconds:
+    # A round is run even where the time is over before the first call: a busy machine may hold us up right here.
+    while count == 0 or time.perf_counter() - started < around.sampling.energy_seconds:
         for _ in range(one.calls_per_sample):
             one.call()
             count += 1

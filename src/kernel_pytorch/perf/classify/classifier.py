@@ -51,6 +51,11 @@ def category_of(operator: str | None, kernel: str, ancestors: Iterable[str] = ()
     return "other"
 
 
+def launches_anything(operator: str) -> bool:
+    """Whether an operator's name says nothing about its kernels: a compiled region, a replayed graph."""
+    return _OPAQUE.match(operator) is not None and not operator.startswith("triton_")
+
+
 @cache
 def kernel_category(kernel: str) -> str | None:
     """By the kernel's name alone."""

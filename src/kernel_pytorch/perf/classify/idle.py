@@ -22,6 +22,7 @@ LOADER = "data loading"
 LATENCY = "launch latency"
 QUEUE = "between queued kernels"
 UNKNOWN = "cause not recorded"
+UNRECORDED = "launched, not started"
 COMPILE = "compiling"
 
 DETAILS = {
@@ -31,6 +32,7 @@ DETAILS = {
     LATENCY: "from the launch call to the start of the kernel",
     QUEUE: "the next kernel was queued already: dependencies and the hardware's own gap",
     UNKNOWN: "the trace has no launch calls for these kernels",
+    UNRECORDED: "over a millisecond from the launch to the start: the GPU did something that is not recorded",
     COMPILE: "torch.compile was compiling",
 }
 
@@ -38,6 +40,10 @@ _WAITS = ("synchronize", "Synchronize", "MemcpyWithStream", "hipMemcpy", "cudaMe
 _DOES_NOT_WAIT = ("Async", "Peer")
 _LOADER_MARKS = ("enumerate(DataLoader)", "DataLoader", "dataloader")
 _COMPILE_MARKS = ("_compile.compile_inner", "entire_frame_compile", "compile_fx", "TorchDynamo Cache Miss", "Inductor")
+
+
+# A launch takes tens of microseconds; the work of a step that began before the recording takes longer.
+LONGEST_LATENCY_US = 1000.0
 
 
 class Gap(NamedTuple):
@@ -89,7 +95,8 @@ def idle_causes(recording: Recording, links: Links, found: Iterable[Gap]) -> tup
             continue
         launched = calls.start[call]
         if launched <= gap.start:
-            add(QUEUE, gap.end - gap.start)
+            # The call that replays a graph hands over its kernels one by one, and may still be at it.
+            add(LATENCY if calls.end[call] >= gap.end else QUEUE, gap.end - gap.start)
             continue
         launched = min(launched, gap.end)
         before = launched - gap.start
@@ -102,7 +109,8 @@ def idle_causes(recording: Recording, links: Links, found: Iterable[Gap]) -> tup
         else:
             cause = HOST
         add(cause, before)
-        add(LATENCY, gap.end - launched)
+        late = gap.end - launched
+        add(LATENCY if late < LONGEST_LATENCY_US else UNRECORDED, late)
     return tuple(
         IdleCause(cause, length / 1e3, int(count), DETAILS[cause])
         for cause, (length, count) in sorted(totals.items(), key=lambda item: -item[1][0])

@@ -16,6 +16,19 @@ class IdleCause:
 
 
 @dataclass(frozen=True)
+class AttentionRun:
+    """Hand-written attention of one size: how often, and how long all of its kernels took."""
+
+    heads: int  # of all sequences together
+    queries: int
+    keys: int
+    head: int
+    dtype: str
+    count: int
+    kernel_ms: float
+
+
+@dataclass(frozen=True)
 class Observation:
     """What has a name but is no category: graph breaks, recompiles, dtype copies, hand-written attention."""
 
@@ -24,3 +37,4 @@ class Observation:
     count: int
     kernel_ms: float
     saving_ms: float = 0.0
+    attention: tuple[AttentionRun, ...] = ()

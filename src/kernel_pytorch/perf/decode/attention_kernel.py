@@ -14,20 +14,86 @@ from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
 
 @triton.jit
-def _rotated(ptr, stride_head, head, inside, cos_ptr, sin_ptr, SIZE: tl.constexpr, ROTATES: tl.constexpr):
-    """Rows of SIZE at the given heads, as fp32; rotated: x * cos + (-x[half:], x[:half]) * sin."""
-    column = tl.arange(0, SIZE)
+def _rotated(
+    ptr,
+    stride_head,
+    head,
+    inside,
+    cos_ptr,
+    sin_ptr,
+    norm_ptr,
+    epsilon,
+    SIZE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ROTATES: tl.constexpr,
+    TURNED: tl.constexpr,
+    NORMS: tl.constexpr,
+):
+    """Rows of SIZE at the given heads, as fp32, with zeros up to WIDTH; each divided by its root mean square and times
+    a weight (NORMS), then the first TURNED of it rotated: x * cos + (-x[half:], x[:half]) * sin."""
+    column = tl.arange(0, WIDTH)
     start = ptr + head[:, None] * stride_head
-    x = tl.load(start + column[None, :], mask=inside[:, None], other=0.0).to(tl.float32)
+    here = inside[:, None]
+    if WIDTH != SIZE:
+        here = here & (column < SIZE)[None, :]
+    x = tl.load(start + column[None, :], mask=here, other=0.0).to(tl.float32)
+    if NORMS:
+        factor = tl.rsqrt(tl.sum(x * x, axis=1) / SIZE + epsilon)[:, None]
+        x = x * factor * _vector(norm_ptr, column, SIZE, WIDTH, 0.0)[None, :]
     if ROTATES:
-        half: tl.constexpr = SIZE // 2
+        half: tl.constexpr = TURNED // 2
         partner = tl.where(column < half, column + half, column - half)
-        turned = tl.load(start + partner[None, :], mask=inside[:, None], other=0.0).to(tl.float32)
+        if TURNED != WIDTH:
+            partner = tl.where(column < TURNED, partner, column)
+        turned = tl.load(start + partner[None, :], mask=here, other=0.0).to(tl.float32)
+        if NORMS:
+            turned = turned * factor * _vector(norm_ptr, partner, SIZE, WIDTH, 0.0)[None, :]
         turned = tl.where((column < half)[None, :], -turned, turned)
-        cos = tl.load(cos_ptr + column).to(tl.float32)
-        sin = tl.load(sin_ptr + column).to(tl.float32)
+        # What is not turned: times one, and nothing added.
+        cos = _vector(cos_ptr, column, TURNED, WIDTH, 1.0)
+        sin = _vector(sin_ptr, column, TURNED, WIDTH, 0.0)
         x = x * cos[None, :] + turned * sin[None, :]
     return x
+
+
+@triton.jit
+def _vector(ptr, column, SIZE: tl.constexpr, WIDTH: tl.constexpr, BEYOND: tl.constexpr):
+    if WIDTH == SIZE:
+        return tl.load(ptr + column).to(tl.float32)
+    return tl.load(ptr + column, mask=column < SIZE, other=BEYOND).to(tl.float32)
+
+
+@triton.jit
+def _rows(place, there, column, SIZE: tl.constexpr, WIDTH: tl.constexpr):
+    """Keys or values; columns beyond SIZE are zeros, which add nothing to a score."""
+    if WIDTH != SIZE:
+        there = there & (column < SIZE)
+    return tl.load(place, mask=there, other=0.0)
+
+
+@triton.jit
+def _row(place, column, SIZE: tl.constexpr, WIDTH: tl.constexpr):
+    if WIDTH == SIZE:
+        return tl.load(place)
+    return tl.load(place, mask=column < SIZE, other=0.0)
+
+
+@triton.jit
+def _capped(scores, CAP: tl.constexpr):
+    """CAP * tanh(scores / CAP); as they are where there is no cap."""
+    if CAP > 0:
+        doubled = tl.exp(-2.0 * tl.abs(scores) / CAP)  # not more than 1: no score is too large
+        size = CAP * (1.0 - doubled) / (1.0 + doubled)
+        return tl.where(scores < 0, -size, size)
+    return scores
+
+
+@triton.jit
+def _store_row(ptr, column, row, SIZE: tl.constexpr, WIDTH: tl.constexpr):
+    if WIDTH == SIZE:
+        tl.store(ptr + column, row)
+    else:
+        tl.store(ptr + column, row, mask=column < SIZE)
 
 
 @triton.jit
@@ -37,6 +103,8 @@ def one_query_attention(
     v_ptr,
     cos_ptr,
     sin_ptr,
+    q_norm_ptr,
+    k_norm_ptr,
     keys_ptr,
     values_ptr,
     position_ptr,
@@ -58,25 +126,31 @@ def one_query_attention(
     bias_key,
     length,
     scale,
+    epsilon,
     ROTATES: tl.constexpr,
+    NORMS: tl.constexpr,
     WRITES: tl.constexpr,
     HAS_BIAS: tl.constexpr,
     SHARED: tl.constexpr,
     GROUP: tl.constexpr,
     GROUP_BLOCK: tl.constexpr,
     SIZE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TURNED: tl.constexpr,
+    CAP: tl.constexpr,
     BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
     OVERLAPS: tl.constexpr,
 ):
-    """out[b, h] = softmax(scale * q[b, h] . keys[b, h // GROUP] + bias) values; with WRITES k and v enter the cache.
+    """out[b, h] = softmax(cap(scale * q[b, h] . keys[b, h // GROUP]) + bias) values; with WRITES k and v enter the
+    cache. A head has SIZE columns in blocks of WIDTH, a power of two.
 
     The keys are cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so
     that nobody has to set it to zero."""
     shared = tl.program_id(0)
     number = tl.program_id(1)
     batch = tl.program_id(2).to(tl.int64)
-    column = tl.arange(0, SIZE)
+    column = tl.arange(0, WIDTH)
     lane = tl.arange(0, BLOCK)
     group = tl.arange(0, GROUP_BLOCK)
     head = shared * GROUP + group
@@ -87,36 +161,46 @@ def one_query_attention(
     # The cache as earlier calls left it; this call's own entry replaces the stale one below.
     at = number * BLOCK + lane
     there = (at < length)[:, None]
-    keys = tl.load(keys_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
-    values = tl.load(values_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
+    keys = _rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
+    values = _rows(values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
     if OVERLAPS:
         gdc_wait()
-    q = _rotated(q_ptr + batch * q_batch, q_head, head, in_group, cos_ptr, sin_ptr, SIZE, ROTATES)
+    q_start = q_ptr + batch * q_batch
+    q = _rotated(
+        q_start, q_head, head, in_group, cos_ptr, sin_ptr, q_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+    )
     q = q.to(keys.dtype)
     if WRITES:
         position = tl.load(position_ptr)
         alone = shared + tl.arange(0, 1)
         always = tl.full((1,), 1, tl.int1)
-        k_new = _rotated(k_ptr + batch * k_batch, k_head, alone, always, cos_ptr, sin_ptr, SIZE, ROTATES).to(keys.dtype)
-        v_new = tl.load(v_ptr + batch * v_batch + alone[:, None] * v_head + column[None, :])
+        k_start = k_ptr + batch * k_batch
+        k_new = _rotated(
+            k_start, k_head, alone, always, cos_ptr, sin_ptr, k_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+        )
+        k_new = k_new.to(keys.dtype)
+        v_place = v_ptr + batch * v_batch + alone[:, None] * v_head + column[None, :]
+        v_new = _row(v_place, column[None, :], SIZE, WIDTH)
         in_cache = (position >= 0) & (position < length)
         if in_cache & ((position // BLOCK) % PARTS == number):  # the part that reads this place writes it
-            tl.store(keys_ptr + base + position * SIZE + column[None, :], k_new)
-            tl.store(values_ptr + base + position * SIZE + column[None, :], v_new)
+            _store_row(keys_ptr + base + position * SIZE, column[None, :], k_new, SIZE, WIDTH)
+            _store_row(values_ptr + base + position * SIZE, column[None, :], v_new, SIZE, WIDTH)
     highest = tl.full((GROUP_BLOCK,), float("-inf"), tl.float32)
     weight = tl.zeros((GROUP_BLOCK,), tl.float32)
-    total = tl.zeros((GROUP_BLOCK, SIZE), tl.float32)
+    total = tl.zeros((GROUP_BLOCK, WIDTH), tl.float32)
     for start in range(number * BLOCK, length, BLOCK * PARTS):
         at = start + lane
         if start > number * BLOCK:
             there = (at < length)[:, None]
-            keys = tl.load(keys_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
-            values = tl.load(values_ptr + base + at[:, None] * SIZE + column[None, :], mask=there, other=0.0)
+            keys = _rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
+            values = _rows(
+                values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH
+            )
         if WRITES:
             own = (at == position)[:, None]
             keys = tl.where(own, k_new, keys)
             values = tl.where(own, v_new, values)
-        scores = tl.dot(q, tl.trans(keys)) * scale
+        scores = _capped(tl.dot(q, tl.trans(keys)) * scale, CAP)
         if HAS_BIAS:
             shift = bias_ptr + batch * bias_batch + head[:, None] * bias_head + at[None, :] * bias_key
             inside = in_group[:, None] & (at < length)[None, :]
@@ -131,12 +215,15 @@ def one_query_attention(
         total = total * fading[:, None] + tl.dot(shares.to(values.dtype), values)
         highest = top
     place = out_ptr + (batch * SHARED * GROUP + head)[:, None] * SIZE + column[None, :]
+    in_out = in_group[:, None]
+    if WIDTH != SIZE:
+        in_out = in_out & (column < SIZE)[None, :]
     if PARTS == 1:
-        tl.store(place, (total / weight[:, None]).to(out_ptr.dtype.element_ty), mask=in_group[:, None])
+        tl.store(place, (total / weight[:, None]).to(out_ptr.dtype.element_ty), mask=in_out)
     else:
         slot = (batch * SHARED + shared) * PARTS
-        rows = group[:, None] * SIZE + column[None, :]
-        tl.store(totals_ptr + (slot + number) * GROUP_BLOCK * SIZE + rows, total)
+        rows = group[:, None] * WIDTH + column[None, :]
+        tl.store(totals_ptr + (slot + number) * GROUP_BLOCK * WIDTH + rows, total)
         # The highest score and the weight as one number would lose digits: two halves of one line.
         tl.store(weights_ptr + (slot + number) * 2 * GROUP_BLOCK + group, highest)
         tl.store(weights_ptr + (slot + number) * 2 * GROUP_BLOCK + GROUP_BLOCK + group, weight)
@@ -150,13 +237,13 @@ def one_query_attention(
             top = tl.max(tops, axis=0)
             safe = tl.where(top == float("-inf"), 0.0, top)
             below = tl.sum(weights * tl.exp(tops - safe[None, :]), axis=0)
-            result = tl.zeros((GROUP_BLOCK, SIZE), tl.float32)
+            result = tl.zeros((GROUP_BLOCK, WIDTH), tl.float32)
             for other in tl.static_range(PARTS):
                 line = weights_ptr + (slot + other) * 2 * GROUP_BLOCK + group
                 share = tl.exp(tl.load(line, cache_modifier=".cg") - safe)
-                piece = tl.load(totals_ptr + (slot + other) * GROUP_BLOCK * SIZE + rows, cache_modifier=".cg")
+                piece = tl.load(totals_ptr + (slot + other) * GROUP_BLOCK * WIDTH + rows, cache_modifier=".cg")
                 result += piece * share[:, None]
-            tl.store(place, (result / below[:, None]).to(out_ptr.dtype.element_ty), mask=in_group[:, None])
+            tl.store(place, (result / below[:, None]).to(out_ptr.dtype.element_ty), mask=in_out)
 
 
 @triton.jit
@@ -166,6 +253,8 @@ def one_head_attention(
     v_ptr,
     cos_ptr,
     sin_ptr,
+    q_norm_ptr,
+    k_norm_ptr,
     keys_ptr,
     values_ptr,
     position_ptr,
@@ -184,11 +273,16 @@ def one_head_attention(
     bias_key,
     length,
     scale,
+    epsilon,
     ROTATES: tl.constexpr,
+    NORMS: tl.constexpr,
     WRITES: tl.constexpr,
     HAS_BIAS: tl.constexpr,
     GROUP: tl.constexpr,
     SIZE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TURNED: tl.constexpr,
+    CAP: tl.constexpr,
     BLOCK: tl.constexpr,
     OVERLAPS: tl.constexpr,
 ):
@@ -198,33 +292,52 @@ def one_head_attention(
     head = tl.program_id(0)
     batch = tl.program_id(1).to(tl.int64)
     shared = head // GROUP
-    column = tl.arange(0, SIZE)[None, :]
+    column = tl.arange(0, WIDTH)[None, :]
     at = tl.arange(0, BLOCK)
     base = batch * cache_batch + shared * cache_head
     place = base + at[:, None] * SIZE + column
     if OVERLAPS:
         gdc_launch_dependents()
     there = (at < length)[:, None]
-    keys = tl.load(keys_ptr + place, mask=there, other=0.0)
-    values = tl.load(values_ptr + place, mask=there, other=0.0)
+    keys = _rows(keys_ptr + place, there, column, SIZE, WIDTH)
+    values = _rows(values_ptr + place, there, column, SIZE, WIDTH)
     if OVERLAPS:
         gdc_wait()
     alone = tl.arange(0, 1)
     always = tl.full((1,), 1, tl.int1)
-    q = _rotated(q_ptr + batch * q_batch, q_head, head + alone, always, cos_ptr, sin_ptr, SIZE, ROTATES)
+    q_start = q_ptr + batch * q_batch
+    q = _rotated(
+        q_start,
+        q_head,
+        head + alone,
+        always,
+        cos_ptr,
+        sin_ptr,
+        q_norm_ptr,
+        epsilon,
+        SIZE,
+        WIDTH,
+        ROTATES,
+        TURNED,
+        NORMS,
+    )
     q = q.to(keys.dtype).to(tl.float32) * scale
     scores = tl.sum(keys.to(tl.float32) * q, axis=1)
     if WRITES:
         position = tl.load(position_ptr)
-        k_new = _rotated(k_ptr + batch * k_batch, k_head, shared + alone, always, cos_ptr, sin_ptr, SIZE, ROTATES)
+        k_start, its = k_ptr + batch * k_batch, shared + alone
+        k_new = _rotated(
+            k_start, k_head, its, always, cos_ptr, sin_ptr, k_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+        )
         k_new = k_new.to(keys.dtype)
-        v_new = tl.load(v_ptr + batch * v_batch + shared * v_head + column)
+        v_new = _row(v_ptr + batch * v_batch + shared * v_head + column, column, SIZE, WIDTH)
         if (head % GROUP == 0) & (position >= 0) & (position < length):
-            tl.store(keys_ptr + base + position * SIZE + column, k_new)
-            tl.store(values_ptr + base + position * SIZE + column, v_new)
+            _store_row(keys_ptr + base + position * SIZE, column, k_new, SIZE, WIDTH)
+            _store_row(values_ptr + base + position * SIZE, column, v_new, SIZE, WIDTH)
         # What was read there may be the entry of before or of now: it counts for nothing.
         own = at == position
         scores = tl.where(own, tl.sum(tl.sum(k_new.to(tl.float32) * q, axis=1), axis=0), scores)
+    scores = _capped(scores, CAP)
     if HAS_BIAS:
         shift = bias_ptr + batch * bias_batch + head * bias_head + at * bias_key
         scores += tl.load(shift, mask=at < length, other=0.0).to(tl.float32)
@@ -241,4 +354,8 @@ def one_head_attention(
     if WRITES:
         total += share * v_new.to(tl.float32)
     heads = tl.num_programs(0)
-    tl.store(out_ptr + (batch * heads + head) * SIZE + column, (total / weight).to(out_ptr.dtype.element_ty))
+    mine = out_ptr + (batch * heads + head) * SIZE + column
+    if WIDTH == SIZE:
+        tl.store(mine, (total / weight).to(out_ptr.dtype.element_ty))
+    else:
+        tl.store(mine, (total / weight).to(out_ptr.dtype.element_ty), mask=column < SIZE)

@@ -8,7 +8,17 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.perf.decode.patterns import Rotation, is_call, is_input, rotation, unrepeated, value
+from kernel_pytorch.perf.decode.capped_attention import capped_attention
+from kernel_pytorch.perf.decode.patterns import (
+    Norm,
+    Rotation,
+    head_norm,
+    is_call,
+    is_input,
+    rotation,
+    unrepeated,
+    value,
+)
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -40,6 +50,7 @@ class Query:
     turned: Rotation | None
     bias: Node | None
     scale: float
+    cap: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +66,8 @@ class Stored:
 def attention(graph: Graph, operators: OpNamespace) -> int:
     """Replace what can be; gives how many."""
     masks: dict[Hashable, Node] = {}
-    return sum(_replaced(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, *FUSED))
+    placed = sum(_replaced(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, *FUSED))
+    return placed + sum(_capped(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, "bmm"))
 
 
 def _one_of(masks: dict[Hashable, Node], node: Node | None) -> Node | None:
@@ -89,39 +101,70 @@ def _replaced(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hash
     given = arguments(node)
     q, k, v = given["query"], given["key"], given["value"]
     bias = _one_of(masks, given.get("attn_bias", given.get("attn_mask")))
-    if given.get("is_causal") or given.get("dropout_p") or not _fits(node, q, k, bias):
+    if given.get("is_causal") or given.get("dropout_p") or not _gives_one(node) or not _fits(q, k, bias):
         return False
-    (keys, _), (values, _) = unrepeated(k), unrepeated(v)
-    if value(keys).shape != value(values).shape or value(q).shape[1] % value(keys).shape[1]:
-        return False
-    size = value(q).shape[-1]
     scale = given.get("scale")
-    scale = 1 / math.sqrt(size) if scale is None else float(scale)
-    query = Query(q, rotation(q), bias, scale)
-    new_keys, new_values = _stored(keys), _stored(values)
-    if new_keys is not None and new_values is not None and new_keys.position is new_values.position:
-        made = _with_store(graph, node, operators, query, new_keys, new_values)
-    else:
-        if not all(_rows_are_dense(value(one)) for one in (keys, values)):
-            return False
-        # Keys that this graph makes may still be on their way: only caches from outside are read ahead.
-        overlaps = is_input(keys) and is_input(values)
-        with graph.inserting_before(node):
-            made = _query_call(graph, operators, query, keys, values, overlaps)
-    made.meta["val"] = value(q).new_empty(value(q).shape)
+    scale = 1 / math.sqrt(value(q).shape[-1]) if scale is None else float(scale)
+    made = _made(graph, node, operators, Query(q, rotation(q), bias, scale), k, v)
+    if made is None:
+        return False
     for user in list(node.users):
         user.replace_all_uses_with(made)
     return True
 
 
-def _fits(node: Node, q: Node, k: Node, bias: Node | None) -> bool:
-    queries, keys = value(q), value(k)
-    if not all(user.target is operator.getitem and user.args[1] == 0 for user in node.users if user.users):
+def _capped(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hashable, Node]) -> bool:
+    """The same for attention that is written out because its scores are capped."""
+    import torch
+
+    found = capped_attention(node)
+    if found is None:
         return False
+    bias = _one_of(masks, found.bias)
+    if not _fits(found.query, found.key, bias):
+        return False
+    query = Query(found.query, rotation(found.query), bias, found.scale, found.cap)
+    made = _made(graph, node, operators, query, found.key, found.value)
+    if made is None:
+        return False
+    with graph.inserting_after(made):
+        shaped = graph.call_function(torch.ops.aten.reshape.default, (made, list(value(node).shape)))
+    shaped.meta["val"] = value(node)
+    node.replace_all_uses_with(shaped)
+    return True
+
+
+def _made(graph: Graph, node: Node, operators: OpNamespace, query: Query, k: Node, v: Node) -> Node | None:
+    """Our operator before `node`; None where keys and values are not as it takes them."""
+    q = query.q
+    (keys, _), (values, _) = unrepeated(k), unrepeated(v)
+    if value(keys).shape != value(values).shape or value(q).shape[1] % value(keys).shape[1]:
+        return None
+    new_keys, new_values = _stored(keys), _stored(values)
+    if new_keys is not None and new_values is not None and new_keys.position is new_values.position:
+        made = _with_store(graph, node, operators, query, new_keys, new_values)
+    else:
+        if not all(_rows_are_dense(value(one)) for one in (keys, values)):
+            return None
+        # Keys that this graph makes may still be on their way: only caches from outside are read ahead.
+        overlaps = is_input(keys) and is_input(values)
+        with graph.inserting_before(node):
+            made = _query_call(graph, operators, query, keys, values, overlaps)
+    made.meta["val"] = value(q).new_empty(value(q).shape)
+    return made
+
+
+def _gives_one(node: Node) -> bool:
+    """Only the first result is wanted."""
+    return all(user.target is operator.getitem and user.args[1] == 0 for user in node.users if user.users)
+
+
+def _fits(q: Node, k: Node, bias: Node | None) -> bool:
+    queries, keys = value(q), value(k)
     if queries.dim() != 4 or queries.shape[2] != 1 or queries.dtype != keys.dtype or queries.stride(-1) != 1:
         return False
     size = queries.shape[-1]
-    if (size < 16 and queries.device.type != "cpu") or size & (size - 1) or size > 256:
+    if (size < 16 and queries.device.type != "cpu") or size > 256:
         return False
     return bias is None or (value(bias).is_floating_point() and value(bias).shape[-1] == keys.shape[2])
 
@@ -154,12 +197,30 @@ def _with_store(graph: Graph, node: Node, operators: OpNamespace, query: Query, 
     same = turned is not None and k_turned is not None and (turned.cos, turned.sin) == (k_turned.cos, k_turned.sin)
     if turned is not None and k_turned is not None and same and _dense(turned.x) and _dense(k_turned.x):
         q, k_new, cos, sin = turned.x, k_turned.x, turned.cos, turned.sin
+    norms = head_norm(q), head_norm(k_new)
     with graph.inserting_before(node):
+        weights: tuple[Node | None, Node | None] = (None, None)
+        epsilon = 0.0
+        if norms[0] is not None and norms[1] is not None and norms[0].epsilon == norms[1].epsilon:
+            q, k_new = _before_norm(graph, q, norms[0]), _before_norm(graph, k_new, norms[1])
+            weights, epsilon = (norms[0].weight, norms[1].weight), norms[0].epsilon
         new = [_last_axis_dense(graph, one) for one in (k_new, values.written)]
-        args = (q, *new, keys.cache, values.cache, keys.position, query.bias, cos, sin, query.scale, True)
+        args = (q, *new, keys.cache, values.cache, keys.position, query.bias, cos, sin, query.scale)
+        args += (*weights, epsilon, query.cap, True)
         made = graph.call_function(operators.attend_and_store.default, args)
     for copy in (keys.copy, values.copy):
         graph.erase_node(copy)
+    return made
+
+
+def _before_norm(graph: Graph, node: Node, norm: Norm) -> Node:
+    """What the norm was taken of, in the order of axes of its result."""
+    import torch
+
+    if value(norm.x).shape == value(node).shape and not is_call(node, "permute"):
+        return norm.x
+    made = graph.call_function(torch.ops.aten.permute.default, (norm.x, [0, 2, 1, 3]))
+    made.meta["val"] = value(norm.x).permute(0, 2, 1, 3)
     return made
 
 
@@ -182,4 +243,5 @@ def _query_call(graph: Graph, operators: OpNamespace, query: Query, keys: Node, 
     cos = sin = None
     if turned is not None and _dense(turned.x):
         q, cos, sin = turned.x, turned.cos, turned.sin
-    return graph.call_function(operators.attend.default, (q, keys, values, query.bias, cos, sin, query.scale, overlaps))
+    args = (q, keys, values, query.bias, cos, sin, query.scale, None, 0.0, query.cap, overlaps)
+    return graph.call_function(operators.attend.default, args)

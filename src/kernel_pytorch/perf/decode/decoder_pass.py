@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch.fx import Graph, Node
 
 ONE_KERNEL = "one kernel"
+CAP = 13  # where attend_and_store has it
 MOVES_NOTHING = (
     "reshape",
     "view",
@@ -120,7 +121,7 @@ def _starts(steps: list[Node]) -> range:
 
 
 def _is_product(node: Node, matrices: int, has_norm: bool) -> bool:
-    return len(node.args[1]) == matrices and (node.args[2] is not None) == has_norm and node.args[4] is None
+    return len(node.args[1]) == matrices and (node.args[2] is not None) == has_norm and not node.args[4]
 
 
 def _hangs_together(layer: _Layer, first: _Layer, epsilon: float) -> bool:
@@ -143,7 +144,14 @@ def _hangs_together(layer: _Layer, first: _Layer, epsilon: float) -> bool:
         return False
     # The position may be reshaped anew in every layer; mask, cosine and sine are the same nodes.
     theirs, ours = first.attention.args, layer.attention.args
-    if through_views(theirs[5]) is not through_views(ours[5]) or theirs[6:10] != ours[6:10] or ours[7] is None:
+    if (
+        through_views(theirs[5]) is not through_views(ours[5])
+        or theirs[6:10] != ours[6:10]
+        or ours[7] is None
+        or ours[10] is not None
+        or ours[CAP] != 0.0
+        or value(ours[7]).numel() != value(ours[0]).shape[-1]  # only the first of a head is rotated
+    ):
         return False
     return (
         _through_heads(layer.output.args[0]) is layer.attention
@@ -192,23 +200,22 @@ def _can_take(
     start: Node, weights: list[Node], norms: list[Node], caches: list[Node], head: Node, bias: Node | None, cos: Node
 ) -> bool:
     """Whether the kernel suits these tensors. On a CPU the operator computes the same in plain torch, for any shape."""
-    import torch
-
-    from kernel_pytorch.perf.decode.decoder_launch import shape_of, why_not_here
+    from kernel_pytorch.perf.decode import one_kernel as vendor
 
     device = value(start).device
     if device.type == "cpu":
         return True
     kinds = {value(one).dtype for one in (start, *weights, *norms, *caches, head, cos)}
-    if kinds != {torch.bfloat16} or device.type != "cuda" or why_not_here(device) is not None:
+    if device.type != "cuda" or vendor.why_not_here(device) is not None:
+        return False
+    if len(kinds) != 1 or not kinds <= set(vendor.element_types()):
         return False
     if bias is not None and (value(bias).dim() != 4 or value(bias).shape[0] != 1):
         return False
     if not all(value(one).is_contiguous() for one in (*weights, *caches, head)):
         return False
-    programs = torch.cuda.get_device_properties(device).multi_processor_count
     matrices, cached = ([value(one) for one in some] for some in (weights, caches))
-    return shape_of(matrices, cached, value(head), bias is not None, programs) is not None
+    return vendor.takes(matrices, cached, value(head), None if bias is None else value(bias), device)
 
 
 def _as_row(graph: Graph, start: Node) -> Node:

@@ -40,11 +40,12 @@ def in_steps(
         before, after = norms[2 * layer : 2 * layer + 2]
         keys, values = caches[2 * layer : 2 * layer + 2]
         # The first of all waits for what ran before the call.
-        qkv = steps.row_products(x, [q, k, v], before, epsilon, None, None, overlaps and layer > 0)
+        qkv = steps.row_products(x, [q, k, v], before, epsilon, [], None, overlaps and layer > 0)
         sizes = [one.shape[0] for one in (q, k, v)]
         heads = [one.view(1, -1, 1, keys.shape[-1]) for one in qkv.split(sizes, dim=1)]
-        seen = steps.attend_and_store(*heads, keys, values, position, bias, cos, sin, scale, overlaps)
-        x = steps.row_products(seen.reshape(1, -1), [o], None, 0.0, None, x, overlaps)
+        shown = (position, bias, cos, sin, scale, None, None, 0.0, 0.0)  # no norms of heads, no cap
+        seen = steps.attend_and_store(*heads, keys, values, *shown, overlaps)
+        x = steps.row_products(seen.reshape(1, -1), [o], None, 0.0, [], x, overlaps)
         middle = steps.row_gated(x, gate, up, after, epsilon, overlaps)
-        x = steps.row_products(middle, [down], None, 0.0, None, x, overlaps)
-    return steps.row_products(x, [head], norms[-1], epsilon, None, None, overlaps)
+        x = steps.row_products(middle, [down], None, 0.0, [], x, overlaps)
+    return steps.row_products(x, [head], norms[-1], epsilon, [], None, overlaps)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     import torch
@@ -18,6 +18,8 @@ Made = TypeVar("Made")
 MOST_HELD = 704
 # From so many rows on there is work enough for wide programs.
 MANY = 16384
+# Longer rows than this take more threads.
+LONG = 6144
 KEYS, MOST_PARTS, ATTENTION_WARPS = 128, 16, 4
 # Elements of the keys that one program holds, with as many of the values, and its warps.
 HELD_KEYS, HOLDING_WARPS = 512 * 64, 8
@@ -34,17 +36,20 @@ class Plan:
 
 
 def plan_for(rows: list[int], columns: int, element_size: int) -> Plan:
-    """By measurement on an H200 over the shapes of a 1.1B decoder: few threads that hold much."""
-    if len(rows) > 1:
-        return _plan(8, 512, 8, columns, element_size)
-    if max(rows) >= MANY:
+    """By measurement on an H200 (`benchmarks/decode_plans.py`) over the shapes of decoders from 0.6B to 8B."""
+    if len(rows) > 1 or max(rows) >= MANY:
         return _plan(4, 1024, 4, columns, element_size)
-    return _plan(4 if columns <= 4096 else 2, 256, 1, columns, element_size)
+    if columns < 4096:  # few threads that hold much
+        return _plan(4, 512, 1, columns, element_size)
+    if columns == 4096:
+        return _plan(2, 1024, 4, columns, element_size)
+    return _plan(4, 1024, 2 if columns <= LONG else 4, columns, element_size)
 
 
 def gated_plan(columns: int, element_size: int) -> Plan:
     """The same for the two matrices of a gate."""
-    return _plan(1, 1024, 1, columns, 2 * element_size)
+    rows, block, warps = (2, 256, 1) if columns <= 1024 else (1, 1024, 4)
+    return _plan(rows, block, warps, columns, 2 * element_size)
 
 
 def _plan(rows: int, block: int, warps: int, columns: int, element_size: int) -> Plan:
@@ -75,7 +80,7 @@ def row_products(
     weights: list[Tensor],
     norm: Tensor | None,
     epsilon: float,
-    bias: Tensor | None,
+    biases: list[Tensor],
     residual: Tensor | None,
     overlaps: bool,
 ) -> Tensor:
@@ -90,22 +95,20 @@ def row_products(
     overlaps = overlaps and can_overlap(x.device)
     plan = plan_for(rows, columns, x.element_size())
     counts = [*rows, *[0] * (3 - len(rows))]
-    # In elements, from the first matrix.
-    distances = [(one.data_ptr() - weights[0].data_ptr()) // one.element_size() for one in weights[1:]]
     row_times_matrices[(sum(triton.cdiv(count, plan.rows) for count in rows),)](
         x,
         x if norm is None else norm,
         weights[0],
-        x if bias is None else bias,
+        biases[0] if biases else x,
         x if residual is None else residual,
         out,
-        *distances,
-        *[0] * (2 - len(distances)),
+        *_distances(weights),
+        *_distances(biases),
         *counts,
         columns,
         epsilon,
         HAS_NORM=norm is not None,
-        HAS_BIAS=bias is not None,
+        HAS_BIAS=bool(biases),
         HAS_RESIDUAL=residual is not None,
         MATRICES=len(weights),
         OVERLAPS=overlaps,
@@ -118,6 +121,12 @@ def row_products(
         **_extra(overlaps),
     )
     return out
+
+
+def _distances(tensors: list[Tensor]) -> list[int]:
+    """Of the second and the third from the first, in elements; 0 where there is none."""
+    found = [(one.data_ptr() - tensors[0].data_ptr()) // one.element_size() for one in tensors[1:]]
+    return [*found, *[0] * (2 - len(found))]
 
 
 def row_gated(x: Tensor, gate: Tensor, up: Tensor, norm: Tensor | None, epsilon: float, overlaps: bool) -> Tensor:
@@ -152,9 +161,23 @@ def row_gated(x: Tensor, gate: Tensor, up: Tensor, norm: Tensor | None, epsilon:
     return out
 
 
-def attend(q: Tensor, keys: Tensor, values: Tensor, *how: Any) -> Tensor:
+def attend(
+    q: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    bias: Tensor | None,
+    cos: Tensor | None,
+    sin: Tensor | None,
+    scale: float,
+    norm: Tensor | None,
+    epsilon: float,
+    cap: float,
+    overlaps: bool,
+) -> Tensor:
     """See `ops`: the Triton form."""
-    return attend_and_store(q, None, None, keys, values, None, *how)
+    return attend_and_store(
+        q, None, None, keys, values, None, bias, cos, sin, scale, norm, norm, epsilon, cap, overlaps
+    )
 
 
 def attend_and_store(
@@ -168,6 +191,10 @@ def attend_and_store(
     cos: Tensor | None,
     sin: Tensor | None,
     scale: float,
+    q_norm: Tensor | None,
+    k_norm: Tensor | None,
+    epsilon: float,
+    cap: float,
     overlaps: bool,
 ) -> Tensor:
     """See `ops`: the Triton form. Without `k`, `v` and a `position` nothing is stored."""
@@ -189,6 +216,8 @@ def attend_and_store(
         v if writes else q,
         q if cos is None else cos,
         q if sin is None else sin,
+        q if q_norm is None else q_norm,
+        q if k_norm is None else k_norm,
         keys,
         values,
         position if writes else q,
@@ -209,16 +238,20 @@ def attend_and_store(
         0 if shift is None else shift.stride(3),
         length,
         scale,
+        epsilon,
     )
-    options: dict[str, int] = {
+    options: dict[str, int | float] = {
         "ROTATES": cos is not None,
+        "NORMS": q_norm is not None,
         "WRITES": writes,
         "HAS_BIAS": shift is not None,
         "OVERLAPS": overlaps,
     }
-    options |= {"GROUP": group, "SIZE": size, **_extra(overlaps)}
+    width = int(triton.next_power_of_2(size))
+    options |= {"GROUP": group, "SIZE": size, "WIDTH": width, "CAP": cap, **_extra(overlaps)}
+    options["TURNED"] = size if cos is None else cos.numel()
     whole = max(16, triton.next_power_of_2(length))
-    if whole * size <= HELD_KEYS and batch * heads <= _compute_units(q.device):
+    if whole * width <= HELD_KEYS and batch * heads <= _compute_units(q.device):
         grid = (heads, batch)
         one_head_attention[grid](*pointers, *sizes, BLOCK=whole, num_warps=HOLDING_WARPS, **options)
         return out
@@ -226,7 +259,7 @@ def attend_and_store(
     group_block = max(16, triton.next_power_of_2(group))
     parts = min(MOST_PARTS, triton.next_power_of_2(triton.cdiv(length, block)))
     pieces = batch * shared * parts
-    totals = torch.empty(pieces * group_block * size if parts > 1 else 1, dtype=torch.float32, device=q.device)
+    totals = torch.empty(pieces * group_block * width if parts > 1 else 1, dtype=torch.float32, device=q.device)
     tops = torch.empty(pieces * 2 * group_block if parts > 1 else 1, dtype=torch.float32, device=q.device)
     one_query_attention[(shared, parts, batch)](
         *pointers,

@@ -27,17 +27,18 @@ def register() -> OpNamespace:
 
     library = torch.library.Library(NAMESPACE, "DEF")
     library.define(
-        "row_products(Tensor x, Tensor[] weights, Tensor? norm, float epsilon, Tensor? bias, Tensor? residual, "
+        "row_products(Tensor x, Tensor[] weights, Tensor? norm, float epsilon, Tensor[] biases, Tensor? residual, "
         "bool overlaps) -> Tensor"
     )
     library.define("row_gated(Tensor x, Tensor gate, Tensor up, Tensor? norm, float epsilon, bool overlaps) -> Tensor")
     library.define(
         "attend(Tensor q, Tensor keys, Tensor values, Tensor? bias, Tensor? cos, Tensor? sin, float scale, "
-        "bool overlaps) -> Tensor"
+        "Tensor? norm, float epsilon, float cap, bool overlaps) -> Tensor"
     )
     library.define(
         "attend_and_store(Tensor q, Tensor k, Tensor v, Tensor(a!) keys, Tensor(b!) values, Tensor position, "
-        "Tensor? bias, Tensor? cos, Tensor? sin, float scale, bool overlaps) -> Tensor"
+        "Tensor? bias, Tensor? cos, Tensor? sin, float scale, Tensor? q_norm, Tensor? k_norm, float epsilon, "
+        "float cap, bool overlaps) -> Tensor"
     )
     library.define(
         "decoder(Tensor x, Tensor[] weights, Tensor[] norms, Tensor(a!)[] caches, Tensor head, Tensor position, "
@@ -55,12 +56,12 @@ def register() -> OpNamespace:
         weights: list[Tensor],
         norm: Tensor | None,
         epsilon: float,
-        bias: Tensor | None,
+        biases: list[Tensor],
         residual: Tensor | None,
         overlaps: bool,
     ) -> Tensor:
         out = normed(x, norm, epsilon) @ torch.cat([one.float() for one in weights]).t()
-        out = out if bias is None else out + bias.float()
+        out = out + torch.cat([one.float() for one in biases]) if biases else out
         out = out if residual is None else out + residual.float().reshape(out.shape)
         return out.to(x.dtype)
 
@@ -68,12 +69,16 @@ def register() -> OpNamespace:
         wide = normed(x, norm, epsilon)
         return (torch.nn.functional.silu(wide @ gate.float().t()) * (wide @ up.float().t())).to(x.dtype)
 
-    def rotated(x: Tensor, cos: Tensor | None, sin: Tensor | None) -> Tensor:
-        wide = x.float()
+    def rotated(
+        x: Tensor, cos: Tensor | None, sin: Tensor | None, norm: Tensor | None = None, epsilon: float = 0.0
+    ) -> Tensor:
+        wide = normed(x, norm, epsilon)
         if cos is None or sin is None:
             return wide
-        half = wide.shape[-1] // 2
-        return wide * cos.float() + torch.cat((-wide[..., half:], wide[..., :half]), -1) * sin.float()
+        turned, rest = wide[..., : cos.numel()], wide[..., cos.numel() :]  # all of it, or the first of it
+        half = cos.numel() // 2
+        turned = turned * cos.float() + torch.cat((-turned[..., half:], turned[..., :half]), -1) * sin.float()
+        return torch.cat((turned, rest), -1)
 
     def attend(
         q: Tensor,
@@ -83,11 +88,15 @@ def register() -> OpNamespace:
         cos: Tensor | None,
         sin: Tensor | None,
         scale: float,
+        norm: Tensor | None,
+        epsilon: float,
+        cap: float,
         overlaps: bool,
     ) -> Tensor:
         group = q.shape[1] // keys.shape[1]
         k, v = (one.float().repeat_interleave(group, 1) for one in (keys, values))
-        scores = scale * rotated(q, cos, sin) @ k.transpose(-1, -2)
+        scores = scale * rotated(q, cos, sin, norm, epsilon) @ k.transpose(-1, -2)
+        scores = cap * torch.tanh(scores / cap) if cap else scores
         scores = scores if bias is None else scores + bias.float()
         return (scores.softmax(-1) @ v).to(q.dtype)
 
@@ -102,20 +111,24 @@ def register() -> OpNamespace:
         cos: Tensor | None,
         sin: Tensor | None,
         scale: float,
+        q_norm: Tensor | None,
+        k_norm: Tensor | None,
+        epsilon: float,
+        cap: float,
         overlaps: bool,
     ) -> Tensor:
-        keys.index_copy_(2, position.view(1), rotated(k, cos, sin).to(keys.dtype))
+        keys.index_copy_(2, position.view(1), rotated(k, cos, sin, k_norm, epsilon).to(keys.dtype))
         values.index_copy_(2, position.view(1), v)
-        return attend(q, keys, values, bias, cos, sin, scale, overlaps)
+        return attend(q, keys, values, bias, cos, sin, scale, q_norm, epsilon, cap, overlaps)
 
-    from kernel_pytorch.perf.decode import decoder_launch, launch
+    from kernel_pytorch.perf.decode import launch, one_kernel
 
     for name, on_cpu, on_gpu in (
         ("row_products", row_products, launch.row_products),
         ("row_gated", row_gated, launch.row_gated),
         ("attend", attend, launch.attend),
         ("attend_and_store", attend_and_store, launch.attend_and_store),
-        ("decoder", partial(in_steps, Steps(row_products, row_gated, attend_and_store)), decoder_launch.decoder),
+        ("decoder", partial(in_steps, Steps(row_products, row_gated, attend_and_store)), one_kernel.decoder),
     ):
         library.impl(name, on_cpu, "CPU")
         library.impl(name, on_gpu, "CUDA")

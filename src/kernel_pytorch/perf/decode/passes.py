@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch.fx import Graph, Node
 
 # Part of the key of Inductor's cache of compiled graphs: to be raised with every change of what the pass does.
-VERSION = 3
+VERSION = 5
 ONE_ROW = "one row"
 
 
@@ -98,6 +98,10 @@ def _weight(node: Node) -> Node | None:
 
 def _bias(node: Node) -> Node | None:
     return node.args[0] if len(node.args) == 3 else None
+
+
+def _biases(nodes: list[Node]) -> list[Node]:
+    return [one for one in map(_bias, nodes) if one is not None]
 
 
 def _source(node: Node) -> Source:
@@ -235,7 +239,15 @@ def _with_residual(graph: Graph, operators: OpNamespace) -> int:
             continue
         source, norm, epsilon = _source(node)
         with graph.inserting_before(total):
-            args = (_row_of(graph, source), [_weight(node)], norm, epsilon, _bias(node), _row_of(graph, residual), True)
+            args = (
+                _row_of(graph, source),
+                [_weight(node)],
+                norm,
+                epsilon,
+                _biases([node]),
+                _row_of(graph, residual),
+                True,
+            )
             made = _call(graph, operators.row_products.default, args, value(node).new_empty(value(node).shape))
         _like(graph, made, total)
         placed += 1
@@ -252,14 +264,13 @@ def _joined(graph: Graph, operators: OpNamespace) -> int:
             groups[_source(node)].append(node)
     placed = 0
     for (source, norm, epsilon), nodes in groups.items():
-        plain = [node for node in nodes if _bias(node) is None]
-        bunches = [plain[at : at + MOST_MATRICES] for at in range(0, len(plain), MOST_MATRICES)]
-        bunches += [[node] for node in nodes if _bias(node) is not None]
+        alike = [[node for node in nodes if (_bias(node) is None) is plain] for plain in (True, False)]
+        bunches = [some[at : at + MOST_MATRICES] for some in alike for at in range(0, len(some), MOST_MATRICES)]
         for bunch in bunches:
             with graph.inserting_before(bunch[0]):
                 row = _row_of(graph, source)
                 total = sum(value(node).shape[1] for node in bunch)
-                args = (row, [_weight(node) for node in bunch], norm, epsilon, _bias(bunch[0]), None, True)
+                args = (row, [_weight(node) for node in bunch], norm, epsilon, _biases(bunch), None, True)
                 made = _call(graph, operators.row_products.default, args, value(bunch[0]).new_empty((1, total)))
                 start = 0
                 for node in bunch:

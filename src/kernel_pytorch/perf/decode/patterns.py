@@ -25,7 +25,7 @@ class Norm:
 
 @dataclass(frozen=True)
 class Rotation:
-    """x * cos + (-x[half:], x[:half]) * sin."""
+    """x * cos + (-x[half:], x[:half]) * sin, for the first of x where cos has fewer values; the rest as it was."""
 
     x: Node
     cos: Node
@@ -95,7 +95,32 @@ def rms_norm(node: Argument) -> Norm | None:
     return None
 
 
-def _scaled_to_one(node: Argument) -> tuple[Node, float] | None:
+def head_norm(node: Argument) -> Norm | None:
+    """The same norm over each head of (batch, heads, 1, size), with heads and length exchanged before or after it.
+
+    `x` is (batch, length, heads, size) or (batch, heads, length, size), as the norm had it."""
+    inner = node.args[0] if _swaps_heads(node) else node
+    while is_convert(inner):
+        inner = inner.args[0]
+    if not is_call(inner, "mul.Tensor"):
+        return None
+    for weight, rest in (inner.args, inner.args[::-1]):
+        vector = through_converts(weight)
+        if not is_input(vector) or value(vector) is None or value(vector).dim() != 1:
+            continue
+        while is_convert(rest):
+            rest = rest.args[0]
+        found = _scaled_to_one(rest, behind_views=False)
+        if found is not None and value(found[0]).dim() == 4 and value(found[0]).shape[-1] == value(vector).shape[0]:
+            return Norm(found[0], vector, found[1])
+    return None
+
+
+def _swaps_heads(node: Argument) -> TypeGuard[Node]:
+    return is_call(node, "permute") and list(node.args[1]) == [0, 2, 1, 3]
+
+
+def _scaled_to_one(node: Argument, behind_views: bool = True) -> tuple[Node, float] | None:
     if not is_call(node, "mul.Tensor"):
         return None
     for x, factor in (node.args, node.args[::-1]):
@@ -112,7 +137,11 @@ def _scaled_to_one(node: Argument) -> tuple[Node, float] | None:
         by_product = is_call(square, "mul.Tensor") and square.args == (x, x)
         if not (by_power or by_product):
             return None
-        return through_converts(x), float(total.args[1])
+        if behind_views:
+            return through_converts(x), float(total.args[1])
+        while is_convert(x):
+            x = x.args[0]
+        return x, float(total.args[1])
     return None
 
 
@@ -134,7 +163,20 @@ def silu(node: Argument) -> Node | None:
 
 
 def rotation(node: Argument) -> Rotation | None:
-    """A rotary embedding by halves."""
+    """A rotary embedding by halves, of all values or of the first of them."""
+    if is_call(node, "cat") and len(node.args[0]) == 2 and node.args[1:] in ((-1,), (value(node).dim() - 1,)):
+        first, rest = node.args[0]
+        found = _whole_rotation(first)
+        # The rotated values are the first of a head, and what follows them is the rest of the same head.
+        if found is None or not is_call(found.x, "slice.Tensor"):
+            return None
+        whole, size, turned = found.x.args[0], value(node).shape[-1], value(found.cos).numel()
+        fits = _is_slice(found.x, whole, 0, turned) and _is_slice(rest, whole, turned, size)
+        return Rotation(whole, found.cos, found.sin) if fits and value(whole).shape[-1] == size else None
+    return _whole_rotation(node)
+
+
+def _whole_rotation(node: Argument) -> Rotation | None:
     if not is_call(node, "add.Tensor") or len(node.args) != 2:
         return None
     for plain, turned in (node.args, node.args[::-1]):

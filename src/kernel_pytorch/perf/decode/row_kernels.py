@@ -53,6 +53,8 @@ def row_times_matrices(
     out_ptr,
     to_second,
     to_third,
+    bias_to_second,
+    bias_to_third,
     first_rows,
     second_rows,
     third_rows,
@@ -74,6 +76,7 @@ def row_times_matrices(
     rows = first_rows
     offset = 0
     distance = tl.zeros((), tl.int64)
+    bias_distance = tl.zeros((), tl.int64)
     if MATRICES > 1:
         first_blocks = tl.cdiv(first_rows, BLOCK_ROWS)
         second_blocks = tl.cdiv(second_rows, BLOCK_ROWS)
@@ -82,6 +85,7 @@ def row_times_matrices(
         rows = tl.where(in_third, third_rows, tl.where(in_second, second_rows, first_rows))
         offset = tl.where(in_third, first_rows + second_rows, tl.where(in_second, first_rows, 0))
         distance = tl.where(in_third, to_third, tl.where(in_second, to_second, 0)).to(tl.int64)
+        bias_distance = tl.where(in_third, bias_to_third, tl.where(in_second, bias_to_second, 0)).to(tl.int64)
         block -= tl.where(in_third, first_blocks + second_blocks, tl.where(in_second, first_blocks, 0))
     row = block * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
     in_rows = row < rows
@@ -108,7 +112,7 @@ def row_times_matrices(
     if HAS_NORM:  # a factor of the whole row: it can wait until after the sum
         result = result * tl.rsqrt(tl.sum(squares, axis=0) / columns + epsilon)
     if HAS_BIAS:
-        result += tl.load(bias_ptr + row, mask=in_rows, other=0.0).to(tl.float32)
+        result += tl.load(bias_ptr + bias_distance + row, mask=in_rows, other=0.0).to(tl.float32)
     if HAS_RESIDUAL:
         result += tl.load(residual_ptr + row, mask=in_rows, other=0.0).to(tl.float32)
     tl.store(out_ptr + offset + row, result.to(out_ptr.dtype.element_ty), mask=in_rows)

@@ -32,9 +32,12 @@ class Fitted:
     source: str
 
 
+Table = Mapping[tuple[str, str, str], Fitted]  # by GPU alias, kind, and arithmetic or ""
+
+
 @cache
-def fitted() -> dict[tuple[str, str, str], Fitted]:
-    """(GPU alias, kind, arithmetic or "") -> its row."""
+def fitted() -> Table:
+    """The table that the package comes with."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         rows = [_row(entry) for entry in csv.DictReader(file)]
     return {(row.gpu, row.kind, row.arithmetic): row for row in rows}
@@ -52,4 +55,9 @@ def _row(entry: dict[str, str]) -> Fitted:
 def rates_of(gpu: GPU, work: Work) -> Rates:
     """The peak rates that this work's coefficients are shares of."""
     peak = gpu.peak_tflops(work.arithmetic, matrix=work.matrix) or gpu.peak_tflops("fp32", matrix=False) or 1.0
-    return Rates(gpu.bandwidth_gbs * 1e3, peak * 1e6, gpu.compute_units)
+    # A multiply-add is two FLOPs, and the peak of both vendors has two of them in the time of one integer instruction.
+    steps = (gpu.peak_tflops("fp32", matrix=False) or peak) * 1e6 / 4
+    return Rates(
+        gpu.bandwidth_gbs * 1e3, peak * 1e6, gpu.compute_units, steps, gpu.l2_mib * 2**20, gpu.links_gbs * 1e3,
+        gpu.link_peers,
+    )  # fmt: skip

@@ -44,7 +44,7 @@ def run_child(
     try:
         status = stream_child(command, json.dumps(request), hear, timeout_s=limit_s, grace_s=KPT_GRACE_S)
     except TimeoutExpired as late:
-        raise UsageError(f"{what}: not done after {limit_s:g} s") from late
+        raise UsageError(f"{what}: not finished after {limit_s:g} s") from late
     stderr = "".join(said)
     if status == 2:
         raise UsageError(_last_message(stderr))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU
@@ -52,7 +53,7 @@ def run_emulated(
         with fakes.unset_fake_temporarily():
             got = [real.of(leaf).clone() for leaf in outputs]
     if len(got) != len(eager):
-        raise UsageError(f"--run: {len(got)} outputs, eager has {len(eager)}")
+        raise UsageError(f"--run: {counted(len(got), 'output')}, eager has {len(eager)}")
     largest, allowed, matches = 0.0, 0.0, True
     with fakes.unset_fake_temporarily():
         for one, other in zip(got, eager, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.perf.inspect.view import GraphBreak, LaunchStep, TritonKernel
 
 MATRIX_CALLS = ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::convolution", "aten::_scaled_mm")
@@ -21,7 +22,7 @@ def gap_list(
     tiny = [step for step in steps if step.limiter == "launch"]
     if tiny:
         cost = sum(step.expected_us or 0.0 for step in tiny)
-        found.append((cost, f"{len(tiny)} of {len(steps)} launches are over in the time a launch takes: {cost:.0f} us"))
+        found.append((cost, f"{len(tiny)} of {len(steps)} kernels take no longer than their launch: {cost:.0f} us"))
     found += _epilogues(steps, kernels)
     return tuple(text for _, text in sorted(found, key=lambda one: -one[0]))
 
@@ -35,6 +36,6 @@ def _epilogues(steps: tuple[LaunchStep, ...], kernels: Mapping[str, TritonKernel
             count, cost = seen.get((before.name, after.name), (0, 0.0))
             seen[(before.name, after.name)] = (count + 1, cost + (after.expected_us or 0.0))
     return [
-        (cost, f"{call} -> {kernel}: {count} times the epilogue is a pass of its own, {cost:.0f} us")
+        (cost, f"{call} -> {kernel}: the epilogue is a kernel of its own {counted(count, 'time')}, {cost:.0f} us")
         for (call, kernel), (count, cost) in seen.items()
     ]

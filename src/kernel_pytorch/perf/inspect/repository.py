@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import from_json
 from kernel_pytorch.perf.inspect.child import LIMIT_S, run_child
@@ -70,7 +71,7 @@ def inspect_repository(
     kernels: list[UserKernel] = []
     notes: list[str] = []
     for gpu in gpus:
-        tell(f"{len(found)} kernels of {root} for {gpu.target.name}")
+        tell(f"{counted(len(found), 'kernel')} of {root} for {gpu.target.name}")
         with tempfile.TemporaryDirectory(prefix="kpt-inspect-") as folder:
             answer = Path(folder) / "answer.json"
             request: dict[str, object] = {

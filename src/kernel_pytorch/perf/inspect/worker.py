@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.children import ended_by_signals
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import gpu_by_alias
@@ -101,7 +102,7 @@ def inspect_target(request: Request) -> TargetView:
     except UsageError:
         raise
     except Exception as error:  # Dynamo and Inductor raise many types; the report carries their words
-        stopped = f"stopped after {len(seen.launches)} steps: " if seen.launches else ""
+        stopped = f"stopped after {counted(len(seen.launches), 'step')}: " if seen.launches else ""
         failure = stopped + _words(error)
     return describe(seen, gpu, versions, began, request.configurations == "first", failure, run)
 

@@ -15,6 +15,7 @@ from kernel_pytorch.models.undisturbed import undisturbed
 from kernel_pytorch.perf.ladder.breaks import Breaks, counted_breaks, traced_breaks
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
 from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, KEPT, NOT_TRIED, ROLLED_BACK, Attempt
+from kernel_pytorch.perf.ladder.loosened import allowed, judged
 from kernel_pytorch.perf.ladder.measuring import Measure, target_for
 from kernel_pytorch.perf.ladder.recipe import with_step, wrap_steps, wrapped
 from kernel_pytorch.perf.ladder.rung import ModelRung, Options, Recipe, Rung, WrapRung
@@ -28,12 +29,15 @@ COMPILE_SLOT = "compile"
 
 @dataclass
 class Candidate:
-    """Something that could be used now: a recipe and what it built. `breaks` is None until they were counted."""
+    """Something that could be used now: a recipe and what it built. `breaks` is None until they were counted.
+
+    `unrecorded` is the function without its recording, for a profiler; None where nothing was recorded."""
 
     recipe: Recipe
     model: nn.Module
     function: Callable[..., Any]
     breaks: Breaks | None = None
+    unrecorded: Callable[..., Any] | None = None
 
 
 @dataclass
@@ -68,6 +72,8 @@ def attempt(
             candidate, comparison = _candidate(trial, rung, options)
             kept = candidate
         outcome, reason = KEPT, comparison.in_words()
+        if allowed(candidate.recipe, trial.known):
+            reason += f"; {trial.facts['referee']}"
     except NotApplicable as why:
         outcome, reason = DOES_NOT_APPLY, str(why)
     except _Refused as why:
@@ -75,7 +81,7 @@ def attempt(
     except OutOfTime:
         outcome, reason = (
             NOT_TRIED,
-            f"gave up after {seconds:.0f} s while {trial.doing}: its share of the budget was over",
+            f"stopped after {seconds:.0f} s while {trial.doing}: its share of the budget was over",
         )
         forget_compiled()
     except Exception as error:
@@ -101,6 +107,8 @@ def _candidate(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> tu
         trial.doing = "being checked"
         trial.say("checking outputs on fresh inputs")
         checked = reference.compare(candidate.function, candidate.model)
+        share = allowed(candidate.recipe, trial.known)
+        checked = judged(checked, reference, candidate.function, candidate.model, share)
     difference = checked.difference
     trial.facts.update(
         error=_finite(difference.error), allowed_error=_finite(difference.limit), referee=checked.referee
@@ -135,15 +143,15 @@ def _built(trial: Trial, rung: ModelRung | WrapRung, options: Options) -> Candid
             model = rung.apply(best.model, inputs, options)
             _refuse_other_state(best.model, model)
             try:
-                function = wrapped(model, inputs, recipe, trial.known)
+                around = wrapped(model, inputs, recipe, trial.known)
             except NotApplicable as why:
                 raise _Refused(f"what was kept around the model does not apply to it any more: {why}") from why
         else:
             model = best.model
-            function = wrapped(model, inputs, recipe, trial.known)
+            around = wrapped(model, inputs, recipe, trial.known)
     if changed:
         raise _Refused(f"it changed the model it was given: {', '.join(changed[:3])}")
-    return Candidate(recipe, model, function)
+    return Candidate(recipe, model, around.function, unrecorded=around.unrecorded)
 
 
 def _refuse_other_state(before: nn.Module, after: nn.Module) -> None:

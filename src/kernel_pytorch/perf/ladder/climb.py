@@ -1,7 +1,7 @@
 """The climb: predict, find, apply, check, measure, keep or roll back; rung after rung, within a budget of time.
 
-Each rung is tried on what was kept so far. Whatever one rung does - raise, be wrong, run out of memory or out of time -
-is a line in the ledger, and the climb goes on.
+The rung that promises most per second comes next (`order`), and is tried on what was kept so far. Whatever one rung
+does - raise, be wrong, run out of memory or out of time - is a line in the ledger, and the climb goes on.
 """
 
 from __future__ import annotations
@@ -15,27 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import AMDDeviceError, AMDOptimizationError
-from kernel_pytorch.models.check.reference import Reference, call_referee, take_reference
+from kernel_pytorch.models.check.reference import call_referee, take_reference
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
 from kernel_pytorch.models.undisturbed import undisturbed
 from kernel_pytorch.perf.ladder.attempt import Candidate, Trial, attempt, device_answers, forget_compiled
 from kernel_pytorch.perf.ladder.breaks import many_variants
 from kernel_pytorch.perf.ladder.deadline import OutOfTime, time_limit
-from kernel_pytorch.perf.ladder.ledger import (
-    DOES_NOT_APPLY,
-    KEPT,
-    LEFT_OUT,
-    NOT_TRIED,
-    ROLLED_BACK,
-    Attempt,
-    Entry,
-    Ledger,
-    save,
-)
+from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, KEPT, NOT_TRIED, ROLLED_BACK, Attempt, Entry, Ledger
+from kernel_pytorch.perf.ladder.loosened import allowed, judged
 from kernel_pytorch.perf.ladder.measuring import Measure, measure_in_turns, target_for
-from kernel_pytorch.perf.ladder.recipe import build, environment_of
-from kernel_pytorch.perf.ladder.rung import EnvironmentRung, Options, Prediction, Recipe, Rung
+from kernel_pytorch.perf.ladder.order import Climate, compile_seconds, in_order, predicted, shown
+from kernel_pytorch.perf.ladder.recipe import build, built_from, environment_of, with_step
+from kernel_pytorch.perf.ladder.rung import EnvironmentRung, ModelRung, Options, Rung
+from kernel_pytorch.perf.ladder.rungs.one_row import why_settled
+from kernel_pytorch.perf.ladder.state import ClimbState, Event, Rules, TryEnvironment
 from kernel_pytorch.perf.ladder.untouched import untouched
 
 if TYPE_CHECKING:
@@ -43,49 +37,10 @@ if TYPE_CHECKING:
 
     from kernel_pytorch.perf.profile import Profile
 
-LEVELS = frozenset(range(1, 6))
-# A cap, not a target. The first compile on AMD takes up to fifteen minutes by itself (KP141).
-BUDGET_S = 1800.0
-MEASURE_S = 4.0
-# While other rungs wait, one may not take more than this part of what is left.
-_SHARE = 0.7
+# While other rungs wait, one may not take more than this part of what is left. They promise less per second than it.
+_SHARE = 0.85
 _REFEREE_SHARE = 0.1
 _NEEDS_TARGET = "only `kpt optimize TARGET` can try it: the variables act when torch is imported"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """What the user allows, and how long it may take."""
-
-    budget_s: float = BUDGET_S
-    levels: frozenset[int] = LEVELS
-    allow: frozenset[str] = frozenset()
-    only: frozenset[str] = frozenset()
-    skip: frozenset[str] = frozenset()
-    measure_s: float = MEASURE_S
-
-    def leaves_out(self, rung: Rung) -> str:
-        """Why a rung is not to be tried; empty if it is."""
-        if self.only and rung.name not in self.only:
-            return f"{LEFT_OUT}: not among those asked for"
-        if rung.name in self.skip:
-            return f"{LEFT_OUT} as asked"
-        if rung.level not in self.levels:
-            return f"{LEFT_OUT}: level {rung.level} was not asked for"
-        missing = sorted(rung.needs - self.allow)
-        return f"{LEFT_OUT}: needs permission for {', '.join(missing)}" if missing else ""
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something to show while it runs: `entry` is there when a rung was decided."""
-
-    rung: str
-    number: int
-    rungs: int
-    doing: str
-    left_s: float
-    entry: Entry | None = None
 
 
 @dataclass(frozen=True)
@@ -100,53 +55,6 @@ class Climbed:
 
 class DeviceLost(AMDDeviceError):
     """A rung's kernel faulted, which ends all GPU work of the process. The ledger is written."""
-
-
-TryEnvironment = Callable[[dict[str, str], EnvironmentRung, Options, float], Attempt]
-"""Variables kept so far, the rung, the variables to try, seconds."""
-
-
-@dataclass
-class _Climb:
-    model: nn.Module
-    inputs: Inputs
-    known: tuple[Rung, ...]
-    rules: Rules
-    ledger: Ledger
-    path: Path | None
-    measure: Measure
-    say: Callable[[Event], None]
-    clock: Callable[[], float]
-    try_environment: TryEnvironment | None
-    profiler: Callable[[Candidate], Profile | None]
-    reference: Reference = field(init=False)
-    best: Candidate = field(init=False)
-    ends: float = 0.0
-    spent_before: float = 0.0
-    profile: Profile | None = None
-    profiled: Recipe | None = None
-    profile_s: float = 0.0
-
-    def left(self) -> float:
-        return self.ends - self.clock()
-
-    @property
-    def reserve(self) -> float:
-        """Kept back for measuring the whole at the end."""
-        return min(2 * self.rules.measure_s, 0.1 * self.rules.budget_s)
-
-    def note(self, text: str) -> None:
-        if text not in self.ledger.notes:
-            self.ledger = replace(self.ledger, notes=(*self.ledger.notes, text))
-
-    def write(self, entry: Entry | None = None) -> None:
-        if entry is not None:
-            others = [one for one in self.ledger.entries if one.rung != entry.rung]
-            self.ledger = replace(self.ledger, entries=(*others, entry))
-        spent = self.spent_before + self.rules.budget_s - self.left()
-        self.ledger = replace(self.ledger, spent_s=round(spent, 1))
-        if self.path is not None:
-            save(self.ledger, self.path)
 
 
 def climb(
@@ -164,7 +72,7 @@ def climb(
     profiler: Callable[[Candidate], Profile | None] | None = None,
 ) -> Climbed:
     """Go up. `ledger` says what was decided before; `path` is where it is written after every rung."""
-    state = _Climb(
+    state = ClimbState(
         model=model,
         inputs=inputs,
         known=known,
@@ -189,7 +97,7 @@ def climb(
     return Climbed(state.best.model, state.best.function, state.ledger, restart)
 
 
-def _prepare(state: _Climb) -> None:
+def _prepare(state: ClimbState) -> None:
     try:
         state.reference = take_reference(state.model, state.inputs, state.rules.allow)
     except AMDOptimizationError:
@@ -205,34 +113,49 @@ def _prepare(state: _Climb) -> None:
     for text in (*state.reference.notes, f"no referee: {referee.why_none}" if referee.why_none else ""):
         if text:
             state.note(text)
+    if 2 not in state.rules.levels and state.rules.levels & {3, 4}:
+        state.note(
+            "level 2 was not asked for: rungs of levels 3 and 4 were tried on a model that is neither compiled nor "
+            "recorded, and may gain nothing where it is"
+        )
     recipe = state.ledger.recipe(state.known)
     state.best = Candidate((), state.model, state.model)
     if recipe:
         built = build(state.model, state.inputs, recipe, state.known)
         state.best = Candidate(recipe, built.model, built.function)
         checked = state.reference.compare(built.function, built.model)
+        share = allowed(recipe, state.known)
+        checked = judged(checked, state.reference, built.function, built.model, share)
         if not checked.is_right:
-            raise AMDOptimizationError(f"what the ledger keeps is wrong now: {checked.reason}; climb anew without it")
+            raise AMDOptimizationError(f"what the ledger keeps is wrong now: {checked.reason}; start again without it")
 
 
-def _all_rungs(state: _Climb) -> dict[str, str]:
+def _all_rungs(state: ClimbState) -> dict[str, str]:
     """Try what is not decided yet. Returns variables where a new process has to go on with them."""
-    for number, rung in enumerate(state.known, start=1):
+    open_rungs = [one for one in state.known if not _is_decided(state, one)]
+    waiting: list[Rung] = []
+    number = len(state.known) - len(open_rungs)
+    while open_rungs:
+        rung = _next(state, open_rungs)
         if not isinstance(rung, EnvironmentRung):
             missing = _missing_variables(state)
             if missing:
                 return missing
-        before = state.ledger.entry(rung.name)
-        if before is not None and before.is_decided:
-            continue
+        open_rungs.remove(rung)
+        number = min(number + 1, len(state.known))
 
         def say(doing: str, rung: Rung = rung, number: int = number, entry: Entry | None = None) -> None:
             state.say(Event(rung.name, number, len(state.known), doing, max(0.0, state.left()), entry))
 
-        last = number == len(state.known)
-        entry = _one_rung(state, rung, say, 1.0 if last else _SHARE)
+        before = state.ledger.entry(rung.name)
+        entry = _one_rung(state, rung, say, _SHARE if open_rungs else 1.0)
         state.write(entry)
-        say(entry.outcome, entry=entry)
+        if entry.outcome == DOES_NOT_APPLY:
+            waiting.append(rung)  # it may apply to what is kept later
+        elif entry.outcome == KEPT:
+            open_rungs, waiting = [one for one in state.known if one in open_rungs or one in waiting], []
+        if before is None or (before.outcome, before.reason) != (entry.outcome, entry.reason):
+            say(entry.outcome, entry=entry)
         if entry.outcome == ROLLED_BACK and not device_answers():
             raise DeviceLost(
                 f"the GPU no longer answers this process since rung {rung.name} failed; what was decided is in the "
@@ -241,7 +164,48 @@ def _all_rungs(state: _Climb) -> dict[str, str]:
     return {}
 
 
-def _missing_variables(state: _Climb) -> dict[str, str]:
+def _is_decided(state: ClimbState, rung: Rung) -> bool:
+    before = state.ledger.entry(rung.name)
+    return before is not None and before.is_decided
+
+
+def _next(state: ClimbState, open_rungs: list[Rung]) -> Rung:
+    """Variables first, since the rest has to run with them; then by promise. What is not tried needs no profile."""
+    for rung in open_rungs:
+        if isinstance(rung, EnvironmentRung):
+            return rung
+    if state.rules.leaves_out(open_rungs[0]) or state.left() <= state.reserve:
+        return open_rungs[0]
+    if state.profiled != state.best.recipe:
+        _profile(state, open_rungs[0])
+    climate = _climate(state)
+    if not state.ledger.expected and not state.tried:
+        expected = shown(open_rungs, climate, lambda one: _applies(state, one))
+        state.ledger = replace(state.ledger, expected=expected)
+        if expected:
+            count = len(state.known)
+            state.say(Event("", 0, count, "expecting", max(0.0, state.left()), expected=expected))
+    return in_order(open_rungs, climate)[0]
+
+
+def _applies(state: ClimbState, rung: Rung) -> bool:
+    """As far as looking at the model tells."""
+    if state.rules.leaves_out(rung):
+        return False
+    try:
+        with untouched(state.best.model):
+            state.found(rung)
+    except Exception:  # it is a line in the ledger when the rung's turn comes
+        return False
+    return True
+
+
+def _climate(state: ClimbState) -> Climate:
+    seconds = compile_seconds(state.ledger, state.known)
+    return Climate(state.profile, state.inputs, state.best.recipe, state.known, seconds, state.rules.measure_s)
+
+
+def _missing_variables(state: ClimbState) -> dict[str, str]:
     """Kept variables that this process does not have. A library call cannot get them any more and goes on."""
     wanted = environment_of(state.best.recipe, state.known)
     missing = {name: value for name, value in wanted.items() if os.environ.get(name) != value}
@@ -253,7 +217,7 @@ def _missing_variables(state: _Climb) -> dict[str, str]:
     return missing
 
 
-def _one_rung(state: _Climb, rung: Rung, say: Callable[[str], None], share: float) -> Entry:
+def _one_rung(state: ClimbState, rung: Rung, say: Callable[[str], None], share: float) -> Entry:
     began = state.clock()
     entry = Entry(rung.name, rung.level, rung.title, rung.kind, NOT_TRIED, "")
     reason = state.rules.leaves_out(rung)
@@ -267,11 +231,13 @@ def _one_rung(state: _Climb, rung: Rung, say: Callable[[str], None], share: floa
         with time_limit(max(1.0, state.left() - state.reserve)):
             say("looking")
             with untouched(state.best.model) as changed:
-                found = rung.find(state.best.model, state.inputs)
+                found = state.found(rung)
+                if isinstance(rung, ModelRung) and (reason := why_settled(state.best.recipe)):
+                    raise NotApplicable(reason)
                 choices = rung.choices(state.best.model, state.inputs, state.best.recipe)
             if changed:
                 raise RuntimeError(f"it changed the model: {', '.join(changed[:3])}")
-            predicted = _prediction(state, rung, say)
+            promise = predicted(rung, _climate(state))
     except NotApplicable as why:
         return replace(entry, outcome=DOES_NOT_APPLY, reason=str(why))
     except OutOfTime:
@@ -279,7 +245,7 @@ def _one_rung(state: _Climb, rung: Rung, say: Callable[[str], None], share: floa
     except Exception as error:
         reason = f"failed while looking for what it would change: {type(error).__name__}: {error}"
         return replace(entry, outcome=ROLLED_BACK, reason=reason[:400])
-    entry = replace(entry, found=found, predicted_ms=predicted.saving_ms, predicted_why=predicted.why)
+    entry = replace(entry, found=found, predicted_ms=promise.saving_ms, predicted_why=promise.why)
     attempts: list[Attempt] = []
     for options in choices:
         left = state.left() - state.reserve
@@ -292,10 +258,10 @@ def _one_rung(state: _Climb, rung: Rung, say: Callable[[str], None], share: floa
     return replace(entry, outcome=outcome, reason=reason, attempts=tuple(attempts), seconds=seconds)
 
 
-def _one_attempt(state: _Climb, rung: Rung, options: Options, seconds: float, say: Callable[[str], None]) -> Attempt:
+def _one_attempt(
+    state: ClimbState, rung: Rung, options: Options, seconds: float, say: Callable[[str], None]
+) -> Attempt:
     if isinstance(rung, EnvironmentRung):
-        from kernel_pytorch.perf.ladder.recipe import with_step
-
         assert state.try_environment is not None
         kept = environment_of(state.best.recipe, state.known)
         say("measuring in processes of their own")
@@ -303,6 +269,9 @@ def _one_attempt(state: _Climb, rung: Rung, options: Options, seconds: float, sa
         if done.outcome == KEPT:
             state.best.recipe = with_step(state.best.recipe, rung, dict(done.options), state.known)
         return done
+    result = built_from(with_step(state.best.recipe, rung, options, state.known), state.known)
+    if result in state.tried:
+        return Attempt(dict(options), DOES_NOT_APPLY, f"the same was measured already, as {state.tried[result]}")
     trial = Trial(
         reference=state.reference,
         best=state.best,
@@ -313,6 +282,8 @@ def _one_attempt(state: _Climb, rung: Rung, options: Options, seconds: float, sa
         clock=state.clock,
     )
     done, built = attempt(trial, rung, options, seconds)
+    if done.comparison is not None:
+        state.tried[result] = rung.name
     if built is not None:
         state.best = built
     return done
@@ -327,35 +298,33 @@ def _summary(attempts: list[Attempt]) -> tuple[str, str]:
     return DOES_NOT_APPLY, "there is nothing to choose from"
 
 
-def _prediction(state: _Climb, rung: Rung, say: Callable[[str], None]) -> Prediction:
-    """By a profile of the best so far; an older one where another would cost too much of the time that is left."""
-    if state.profiled != state.best.recipe and (state.profile is None or state.profile_s < 0.05 * state.left()):
-        say("profiling the best so far")
-        began = state.clock()
-        try:
-            with undisturbed(state.model):
-                state.profile = state.profiler(state.best) or state.profile
-        except Exception as error:
-            state.note(f"not profiled: {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}")
-        state.profiled, state.profile_s = state.best.recipe, state.clock() - began
-    if state.profile is None:
-        return Prediction(None, "there is no profile")
+def _profile(state: ClimbState, rung: Rung) -> None:
+    """Of the best so far; the older one stays where another would cost too much of the time that is left."""
+    if state.profile is not None and state.profile_s >= 0.05 * state.left():
+        return
+    state.say(Event(rung.name, 0, len(state.known), "profiling the best so far", max(0.0, state.left())))
+    began = state.clock()
     try:
-        return rung.predict(state.profile, state.inputs)
+        with time_limit(max(1.0, 0.25 * (state.left() - state.reserve))), undisturbed(state.model):
+            state.profile = state.profiler(state.best) or state.profile
+    except OutOfTime:
+        state.note("not profiled: it took too much of the budget")
     except Exception as error:
-        return Prediction(None, f"no prediction: {type(error).__name__}: {error}"[:200])
+        state.note(f"not profiled: {type(error).__name__}: {(str(error).splitlines() or [''])[0][:200]}")
+    state.profiled, state.profile_s = state.best.recipe, state.clock() - began
 
 
 def profile_of(candidate: Candidate, inputs: Inputs) -> Profile | None:
-    """Where the time of one call goes now."""
+    """Where the time of one call goes now: of the call that a recording was made of, if there is one."""
     from kernel_pytorch.perf.analyse import analyse
     from kernel_pytorch.perf.profile_run import profile_target
 
-    run = profile_target(target_for("best so far", candidate.function, candidate.model, inputs), warmup=3, steps=1)
+    function = candidate.unrecorded or candidate.function
+    run = profile_target(target_for("best so far", function, candidate.model, inputs), warmup=3, steps=1)
     return analyse(run.recording, None, run.compile_log)
 
 
-def _whole(state: _Climb) -> None:
+def _whole(state: ClimbState) -> None:
     """The original against all that was kept, once more in turns: what the user gets."""
     if not [step for step in state.best.recipe if step.rung not in _environment_names(state)]:
         return
@@ -389,5 +358,5 @@ def _whole(state: _Climb) -> None:
         state.note(reason)
 
 
-def _environment_names(state: _Climb) -> frozenset[str]:
+def _environment_names(state: ClimbState) -> frozenset[str]:
     return frozenset(rung.name for rung in state.known if isinstance(rung, EnvironmentRung))

@@ -123,7 +123,7 @@ class EnvironmentTrials:
                     reason = "" if comparison.is_faster else comparison.why_not_faster()
             outcome = ROLLED_BACK if reason else KEPT
         except OutOfTime:
-            outcome, reason = NOT_TRIED, f"gave up after {seconds:.0f} s: its share of the budget was over"
+            outcome, reason = NOT_TRIED, f"stopped after {seconds:.0f} s: its share of the budget was over"
             for child in (candidate, self._best):
                 if child is not None:
                     child.close(at_once=True)

@@ -58,7 +58,7 @@ def _lines(ledger: Ledger) -> Iterator[str]:
     factor = speedup(ledger)
     device = ledger.identity.get("device", "")
     if factor is None:
-        yield f"{ledger.target}: no rung made it faster beyond the noise ({device})."
+        yield f"{ledger.target}: no rung made it faster by more than the noise ({device})."
     else:
         total = ledger.total
         whole = f": {total.in_words()}" if total is not None else ", from the ratios of the single rungs"

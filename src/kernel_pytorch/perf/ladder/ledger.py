@@ -70,6 +70,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Expected:
+    """What a rung should save of one call, and the seconds that trying it should take."""
+
+    rung: str
+    saving_ms: float
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Ledger:
     """A whole climb. `identity` is what has to be the same for its figures to hold."""
 
@@ -79,6 +88,8 @@ class Ledger:
     entries: tuple[Entry, ...] = ()
     total: Comparison | None = None
     notes: tuple[str, ...] = ()
+    expected: tuple[Expected, ...] = ()
+    """What the climb expected before its first rung, the best promise per second first."""
     budget_s: float = 0.0
     spent_s: float = 0.0
     when: str = ""
@@ -128,5 +139,5 @@ def refuse_other(ledger: Ledger, identity: dict[str, str], path: Path) -> None:
     if changed:
         raise UsageError(
             f"{path}: cannot be resumed, its figures are of something else: {'; '.join(changed)}. "
-            "Leave --resume out to climb anew"
+            "Leave --resume out to start again"
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.models.inputs import as_inputs
-from kernel_pytorch.perf.ladder.climb import BUDGET_S, LEVELS, MEASURE_S, Event, Rules, TryEnvironment, climb
+from kernel_pytorch.perf.ladder.climb import climb
 from kernel_pytorch.perf.ladder.explain import explain, speedup
 from kernel_pytorch.perf.ladder.generate import write_result
 from kernel_pytorch.perf.ladder.identity import identity_of, source_of
@@ -17,6 +17,7 @@ from kernel_pytorch.perf.ladder.ledger import FILE, Ledger, load, refuse_other
 from kernel_pytorch.perf.ladder.measuring import Measure, measure_in_turns
 from kernel_pytorch.perf.ladder.rung import REDUCE_OVERHEAD, Recipe, Rung
 from kernel_pytorch.perf.ladder.rungs import rung_named, rungs
+from kernel_pytorch.perf.ladder.state import BUDGET_S, LEVELS, MEASURE_S, Event, Rules, TryEnvironment
 
 if TYPE_CHECKING:
     from torch import nn
@@ -75,7 +76,7 @@ def optimize(
     say: Callable[[Event], None] = lambda event: None,
     try_environment: TryEnvironment | None = None,
 ) -> Optimized:
-    """Climb the ladder with `model` as called with `inputs`, and keep what is right and faster beyond the noise.
+    """Try each rung on `model` with `inputs`. Keep what is right and faster by more than the noise.
 
     `model` is not changed. In eval mode inference is optimised, in train mode forward and backward. `others` are the
     inputs of further calls, where sizes vary: what is kept is right on them too, compiled once for all sizes, and timed

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,12 +62,34 @@ def _named(recipe: Recipe, among: Iterable[Rung]) -> list[tuple[Rung, Options]]:
     return [(rung_named(step.rung, known), dict(step.options)) for step in recipe]
 
 
-def wrapped(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung]) -> Callable[..., Any]:
+@dataclass(frozen=True)
+class Wrapped:
+    """What to call, and the same without its recording: a profiler sees operators only there."""
+
+    function: Callable[..., Any]
+    unrecorded: Callable[..., Any]
+
+
+def wrapped(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung]) -> Wrapped:
     """The recipe's wrappers around a tree that has its rewrites already."""
     function: Callable[..., Any] = model
+    unrecorded = function
     for rung, options in wrap_steps(recipe, among):
         function = rung.wrap(function, inputs, options)
-    return function
+        unrecorded = unrecorded if rung.slot == "capture" else function
+    return Wrapped(function, unrecorded)
+
+
+def built_from(recipe: Recipe, among: Iterable[Rung]) -> Hashable:
+    """What a recipe comes to, whatever its rungs are called: equal for recipes that build the same."""
+    known = tuple(among)
+    models = [(rung.name, _text(options)) for rung, options in model_steps(recipe, known)]
+    wraps = [(rung.wrap, _text(options)) for rung, options in wrap_steps(recipe, known)]
+    return (tuple(models), tuple(wraps), _text(environment_of(recipe, known)))
+
+
+def _text(options: Mapping[str, object]) -> str:
+    return json.dumps(options, sort_keys=True, default=str)
 
 
 def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung] | None = None) -> BuiltRecipe:
@@ -78,10 +101,10 @@ def build(model: nn.Module, inputs: Inputs, recipe: Recipe, among: Iterable[Rung
             tree = rung.apply(tree, inputs, options)
         except NotApplicable as reason:
             raise AMDOptimizationError(
-                f"step {rung.name} of the recipe does not apply to this model: {reason}; run kpt optimize for it anew"
+                f"step {rung.name} of the recipe does not apply to this model: {reason}; run kpt optimize for it again"
             ) from reason
     try:
-        return BuiltRecipe(tree, wrapped(tree, inputs, recipe, known))
+        return BuiltRecipe(tree, wrapped(tree, inputs, recipe, known).function)
     except NotApplicable as reason:
         raise AMDOptimizationError(f"the recipe's wrappers do not apply here: {reason}") from reason
 

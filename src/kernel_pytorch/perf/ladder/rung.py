@@ -87,6 +87,13 @@ class ModelRung:
     """Sets of options worth trying in turn, the best of which is kept. Raises NotApplicable. Gets what was kept."""
     needs: frozenset[str] = frozenset()
     """Permissions (see `allow` of optimize) without which it is not tried."""
+    usual_share: float = 0.02
+    """Part of a call's time that it saved where it was kept. What the profile cannot see is not expected to be less."""
+    compiles: float = 0.6
+    """How long it takes to build, in compiles of the whole model. Dynamo looks for breaks in every new tree."""
+    loosens: float = 0.0
+    """For one that gives up precision: how far apart outputs may be with it, as a share of the original's root mean
+    square. Such a rung `needs` a permission."""
     kind: str = field(default=MODEL, init=False)
 
 
@@ -109,6 +116,8 @@ class WrapRung:
     predict: Predict = unknown_saving
     choices: Choices = one_choice
     needs: frozenset[str] = frozenset()
+    usual_share: float = 0.02
+    compiles: float = 1.0
     kind: str = field(default=WRAP, init=False)
 
     def __post_init__(self) -> None:
@@ -133,6 +142,8 @@ class EnvironmentRung:
     prepare: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     """Variables for one run before the measurement (recording a tuning file), from those of a choice."""
     needs: frozenset[str] = frozenset()
+    usual_share: float = 0.02
+    compiles: float = 1.0
     kind: str = field(default=ENVIRONMENT, init=False)
 
 

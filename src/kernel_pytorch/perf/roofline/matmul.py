@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 
-from kernel_pytorch.perf.roofline.forms import Product, Rows
+from kernel_pytorch.perf.roofline.forms import Product, Rows, strides_of
 from kernel_pytorch.perf.roofline.shapes import DTYPES, Tensor, tensor
 from kernel_pytorch.perf.roofline.work import Model, Work
 from kernel_pytorch.perf.trace.recording import Signature
+
+WIDEST_LOAD = 16  # bytes that a lane loads at once
+SMALL = 16  # products this narrow wait for memory in any case
 
 
 def _needed(signature: Signature, *positions: int) -> list[Tensor]:
@@ -26,7 +29,13 @@ def _product(a: Tensor, b: Tensor, output_bytes: int, extra_flops: int = 0, extr
     batch = math.prod(_broadcast(a.shape[:-2], b.shape[:-2]))
     flops = 2 * batch * m * n * k + extra_flops
     moved = a.bytes + b.bytes + batch * m * n * output_bytes + extra_bytes
-    return Work(flops, moved, a.arithmetic, matrix=True, form=Product(batch, m, n, k))
+    ragged = min(m, n) > SMALL and (_is_ragged(a) or _is_ragged(b) or n * output_bytes % WIDEST_LOAD != 0)
+    return Work(flops, moved, a.arithmetic, matrix=True, form=Product(batch, m, n, k, ragged))
+
+
+def _is_ragged(one: Tensor) -> bool:
+    """Whether the rows, or the columns if those are what lies together, begin anywhere."""
+    return max(strides_of(one)[-2:]) * one.element_bytes % WIDEST_LOAD != 0
 
 
 def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

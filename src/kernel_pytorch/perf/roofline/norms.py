@@ -60,6 +60,16 @@ def group_norm(signature: Signature) -> Work | None:
     return _rows(x, row, tensor(signature, 1), tensor(signature, 2), saved=2, what="channel norm")
 
 
+def _scaling_groups(x: Tensor) -> int:
+    """How many workgroups torch gives to a channel when it scales: for each picture one, however small it is.
+
+    Pictures of less than 64 elements share one of 64 lanes.
+    """
+    picture = math.prod(x.shape[2:])
+    together = max(1, 64 // max(32, picture))
+    return max(1, min(2**18 // x.shape[1], math.ceil(x.shape[0] / together)))
+
+
 def batch_norm(signature: Signature) -> Work | None:
     """native_batch_norm, cudnn_, miopen_batch_norm: input, weight, bias, running mean, running var, training, ...
 
@@ -73,11 +83,47 @@ def batch_norm(signature: Signature) -> Work | None:
     if flag(signature, 5):
         work = _rows(x, x.count // channels, weight, bias, saved=2, what="channel norm")
         running = sum(2 * one.bytes for one in (mean, variance) if one is not None)
-        return Work(work.flops, work.bytes + running, work.arithmetic, form=work.form)
+        form = Rows("channel norm", channels, x.count // channels, groups=channels * _scaling_groups(x))
+        return Work(work.flops, work.bytes + running, work.arithmetic, form=form)
     parameters = sum(one.bytes for one in (weight, bias, mean, variance) if one is not None)
     affine = (weight is not None) + (bias is not None)
     flops, moved = (2 + affine) * x.count + 2 * channels, 2 * x.count * x.element_bytes + parameters
     return Work(flops, moved, x.arithmetic, form=Streamed("elementwise", "broadcast"))
+
+
+def _backward(x: Tensor, row: int, weight: Tensor | None, what: str) -> Work:
+    """Gradient and input are read, the input's gradient is written: some ten FLOPs an element, two sums a row."""
+    rows = x.count // row if row else 0
+    parameters = 2 * weight.count * weight.element_bytes if weight is not None else 0
+    moved = x.bytes + 2 * x.count * x.element_bytes + 2 * parameters + 8 * rows
+    return Work(10 * x.count, moved, x.arithmetic, form=Rows(what, rows, row))
+
+
+def layer_norm_backward(signature: Signature) -> Work | None:
+    """native_layer_norm_backward, _fused_rms_norm_backward: gradient, input, normalized_shape, statistics, weight."""
+    x, shape = tensor(signature, 1), integers(signature, 2)
+    if x is None or shape is None:
+        return None
+    weight = tensor(signature, 4 if "rms" in signature.name else 5)
+    return _backward(x, math.prod(shape), weight, "row norm backward")
+
+
+def group_norm_backward(signature: Signature) -> Work | None:
+    """native_group_norm_backward: gradient, input, mean, rstd, weight, N, C, HxW, group."""
+    x = tensor(signature, 1)
+    if x is None or not argument(signature, 8):
+        return None
+    return _backward(
+        x, x.count // (x.shape[0] * int(argument(signature, 8))), tensor(signature, 4), "row norm backward"
+    )
+
+
+def batch_norm_backward(signature: Signature) -> Work | None:
+    """native_batch_norm_backward (gradient, input, weight), miopen_ and cudnn_ (input, gradient, weight)."""
+    x = tensor(signature, 1)
+    if x is None or len(x.shape) < 2:
+        return None
+    return _backward(x, x.count // x.shape[1], tensor(signature, 2), "channel norm backward")
 
 
 def softmax(signature: Signature) -> Work | None:
@@ -101,5 +147,11 @@ MODELS: dict[str, Model] = {
     "native_batch_norm": batch_norm,
     "cudnn_batch_norm": batch_norm,
     "miopen_batch_norm": batch_norm,
+    "native_layer_norm_backward": layer_norm_backward,
+    "_fused_rms_norm_backward": layer_norm_backward,
+    "native_group_norm_backward": group_norm_backward,
+    "native_batch_norm_backward": batch_norm_backward,
+    "miopen_batch_norm_backward": batch_norm_backward,
+    "cudnn_batch_norm_backward": batch_norm_backward,
     "_softmax": softmax,
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from kernel_pytorch.perf.roofline.forms import Rows, Streamed, access_of
+from kernel_pytorch.perf.roofline.forms import Rows
+from kernel_pytorch.perf.roofline.functions import INSTRUCTIONS
+from kernel_pytorch.perf.roofline.loops import streamed
 from kernel_pytorch.perf.roofline.shapes import Tensor, argument, integers, tensor, tensors
 from kernel_pytorch.perf.roofline.work import Model, Work
 from kernel_pytorch.perf.trace.recording import Signature
@@ -22,9 +24,6 @@ _REDUCING = "sum mean amax amin prod any all max min argmax argmin var std"
 REDUCTIONS = {**dict.fromkeys(_REDUCING.split(), 1), "linalg_vector_norm": 2}
 _TRUTHS = "eq ne lt le gt ge logical_and logical_or logical_not isnan isinf isfinite"
 _COMPARISONS = frozenset(_TRUTHS.split())
-_SLOW = """tanh sigmoid gelu silu mish exp exp2 expm1 log log2 log10 log1p sin cos tan erf softplus elu selu atan2
-gelu_backward silu_backward tanh_backward sigmoid_backward"""
-_FUNCTIONS = frozenset(_SLOW.split())
 _INDEX_RESULTS = frozenset({"argmax", "argmin"})
 _BOOLEAN_RESULTS = frozenset({"any", "all"})
 _FLOPS_PER_ELEMENT = {"var": 3, "std": 3, "addcmul": 3, "addcdiv": 3, "lerp": 3, "linalg_vector_norm": 2}
@@ -55,7 +54,8 @@ def _elementwise(signature: Signature) -> Work | None:
     )
     written = 1 if name in _COMPARISONS else widest.element_bytes
     flops = _FLOPS_PER_ELEMENT.get(name, 1) * count
-    form = Streamed("function" if name in _FUNCTIONS else "elementwise", access_of(inputs))
+    what = "function" if name in INSTRUCTIONS else "elementwise"
+    form = streamed(what, inputs, function=INSTRUCTIONS.get(name, 0))
     return Work(flops, sum(one.bytes for one in inputs) + count * written, widest.arithmetic, form=form)
 
 
@@ -77,7 +77,8 @@ def _reduction(signature: Signature) -> Work | None:
     name = _plain(signature)
     outputs = _reduced_count(signature, x, REDUCTIONS[name])
     size = 8 if name in _INDEX_RESULTS else 1 if name in _BOOLEAN_RESULTS else x.element_bytes
-    form = Rows("reduction", outputs, x.count // outputs if outputs else 0)
+    shared = name not in _INDEX_RESULTS
+    form = Rows("reduction", outputs, x.count // outputs if outputs else 0, shared)
     return Work(_FLOPS_PER_ELEMENT.get(name, 1) * x.count, x.bytes + outputs * size, x.arithmetic, form=form)
 
 

@@ -47,10 +47,21 @@ def work_of(signature: Signature) -> Work | None:
 
 
 def _model(name: str) -> Model | None:
-    from kernel_pytorch.perf.roofline import attention, convolution, matmul, movement, norms, pointwise, serving
+    from kernel_pytorch.perf.roofline import (
+        attention,
+        collectives,
+        convolution,
+        experts,
+        matmul,
+        movement,
+        norms,
+        pointwise,
+        serving,
+    )
 
     operator = name.removeprefix("aten::")
-    for models in (matmul.MODELS, convolution.MODELS, attention.MODELS, norms.MODELS, movement.MODELS):
+    for table in (matmul, convolution, attention, norms, movement, collectives):
+        models: dict[str, Model] = table.MODELS
         if operator in models:
             return models[operator]
-    return serving.model(operator) or pointwise.model(operator)
+    return serving.model(operator) or experts.model(operator) or pointwise.model(operator)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.perf.trace.cpu_operators import use_cpu_operators
 from kernel_pytorch.perf.trace.recording import KERNEL, MEMCPY, MEMSET, NONE, Recording, Signature
 from kernel_pytorch.perf.trace.stream import Progress, event_batches
 
@@ -26,8 +27,10 @@ CALL_CATEGORIES = {"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "
 # Their cost does depend on arguments that are not tensors. Elsewhere those vary freely (slices, seeds) and would only
 # make the same operator look like many.
 _NEEDS_ARGUMENTS = re.compile(
-    r"conv|attention|attn|norm|softmax|mean|sum|prod|var|std|amax|amin|argm|max|min|any|all|pool|copy|cat|stack|linear"
+    r"conv|attention|attn|norm|softmax|mean|sum|prod|var|std|amax|amin|argm|max|min|any|all|pool|copy|cat|stack|linear|triton_|upsample|cumsum|fmha|mha_"
 )
+# What torch writes next to a collective.
+_COLLECTIVE = ("Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size", "Process Group Ranks")
 _RESUMED = re.compile(r"torch_dynamo_resume_in_\w+")
 
 
@@ -61,7 +64,7 @@ def read_chrome_trace(path: Path, *, progress: Progress | None = None, allow_tru
     if header.get("truncated"):
         recording.notes.append("the trace is cut off: figures are of the part that is there")
     if len(recording.activities) == 0:
-        _use_cpu_operators(recording)
+        use_cpu_operators(recording)
     return recording
 
 
@@ -90,10 +93,14 @@ def _taker(recording: Recording) -> Callable[[dict[str, Any]], None]:
             number = _signature(recording, event["name"], arguments)
             operators.add(start, end, thread((event.get("pid"), event.get("tid"))), number, _integer(external))
         elif category in CALL_CATEGORIES:
-            correlation = event.get("args", {}).get("correlation", NONE)
-            calls.add(
-                start, end, thread((event.get("pid"), event.get("tid"))), string(event["name"]), _integer(correlation)
-            )
+            arguments = event.get("args", {})
+            correlation = _integer(arguments.get("correlation", NONE))
+            before = len(calls)
+            calls.add(start, end, thread((event.get("pid"), event.get("tid"))), string(event["name"]), correlation)
+            if len(calls) > before:
+                kernel = arguments.get("kernel")
+                recording.launched_kernel.append(string(str(kernel)) if kernel else NONE)
+                recording.launched_grid.append(_grid(recording, arguments))
         elif category in ACTIVITY_KINDS:
             arguments = event.get("args", {})
             activities.add(
@@ -105,12 +112,18 @@ def _taker(recording: Recording) -> Callable[[dict[str, Any]], None]:
                 stream=_integer(arguments.get("stream", event.get("tid", 0))),
                 correlation=_integer(arguments.get("correlation", NONE)),
                 external=_integer(arguments.get("External id", arguments.get("external id", NONE))),
+                launch=_grid(recording, arguments),
             )
         elif category == "user_annotation":
             place = thread((event.get("pid"), event.get("tid")))
             recording.annotations.add(start, end, place, string(event["name"]), NONE)
 
     return take
+
+
+def _grid(recording: Recording, arguments: dict[str, Any]) -> int:
+    grid = arguments.get("grid")
+    return recording.string(str(grid)) if grid else NONE
 
 
 def _integer(value: Any, bits: int = 63) -> int:
@@ -129,6 +142,8 @@ def _signature(recording: Recording, name: str, arguments: dict[str, Any]) -> in
     types = arguments.get("Input type") or ()
     strides = arguments.get("Input Strides") or ()
     concrete = (arguments.get("Concrete Inputs") or ()) if _NEEDS_ARGUMENTS.search(name) else ()
+    if "Collective name" in arguments:
+        concrete = [str(arguments.get(key, "")) for key in _COLLECTIVE]
     key = (name, str(dims), str(types), str(strides), str(concrete))
     return recording.signature(
         key, lambda: Signature(name, _tuples(dims), tuple(map(str, types)), _tuples(strides), tuple(map(str, concrete)))
@@ -137,54 +152,3 @@ def _signature(recording: Recording, name: str, arguments: dict[str, Any]) -> in
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(item) for item in value) if isinstance(value, (list, tuple)) else value
-
-
-def _use_cpu_operators(recording: Recording) -> None:
-    """A run without a GPU: operators stand in for kernels, each for the time in which none of its own children ran."""
-    operators = recording.operators
-    if len(operators) == 0:
-        raise UsageError(
-            f"{recording.source}: no GPU activity and no operators in it. Record with "
-            "activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA] (CUDA is also the name for AMD GPUs)"
-        )
-    recording.on_cpu = True
-
-    def ran(index: int, start: float, end: float) -> None:
-        if end > start:
-            name = recording.string(recording.signatures[operators.label[index]].name)
-            # The operator is its own launch: the external id leads back to it.
-            recording.activities.add(
-                start,
-                end,
-                name=name,
-                kind=KERNEL,
-                device=0,
-                stream=operators.thread[index],
-                correlation=NONE,
-                external=index,
-            )
-
-    stack: list[int] = []
-    reached = 0.0
-
-    def leave(until: float) -> None:
-        nonlocal reached
-        while stack and operators.end[stack[-1]] <= until:
-            index = stack.pop()
-            ran(index, reached, operators.end[index])
-            reached = max(reached, operators.end[index])
-
-    thread = NONE
-    for index in sorted(
-        range(len(operators)), key=lambda i: (operators.thread[i], operators.start[i], -operators.end[i])
-    ):
-        if operators.thread[index] != thread:
-            leave(float("inf"))
-            thread, reached = operators.thread[index], operators.start[index]
-        start = operators.start[index]
-        leave(start)
-        if stack:
-            ran(stack[-1], reached, start)
-        reached = start
-        stack.append(index)
-    leave(float("inf"))

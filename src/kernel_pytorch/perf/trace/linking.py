@@ -34,16 +34,18 @@ def link(recording: Recording) -> Links:
     activities, operators = recording.activities, recording.operators
     count = len(activities)
     parent = enclosing(operators, operators)
-    call_of = _Lookup(recording.calls.key)
+    call_of = Lookup(recording.calls.key)
     call = array("i", (call_of(activities.correlation[i]) for i in range(count)))
     operator_of_call = enclosing(recording.calls, operators)
     if recording.on_cpu:
         operator = array("i", activities.external)
     else:
-        operator_of_external = _Lookup(operators.key)
+        operator_of_external = Lookup(operators.key)
         operator = array("i", bytes(4 * count))
         for i in range(count):
-            found = operator_of_call[call[i]] if call[i] != NONE else NONE
+            found = recording.captured.get(i, NONE)
+            if found == NONE and call[i] != NONE:
+                found = operator_of_call[call[i]]
             operator[i] = found if found != NONE else operator_of_external(activities.external[i])
     module = _modules(recording, call, operator)
     return Links(call, operator, parent, module, _left_over(recording, call, operator))
@@ -109,7 +111,7 @@ def in_order(group: array[int], start: array[float], end: array[float]) -> array
     return result
 
 
-class _Lookup:
+class Lookup:
     """Position by key. Profilers number upwards: then the column itself is searched, and costs no memory."""
 
     def __init__(self, keys: array[int]) -> None:

@@ -51,6 +51,7 @@ class Activities:
     stream: array[int] = field(default_factory=lambda: array("q"))
     correlation: array[int] = field(default_factory=lambda: array("q"))
     external: array[int] = field(default_factory=lambda: array("q"))
+    launch: array[int] = field(default_factory=lambda: array("i"))  # the grid as a string, where it is known
     left_out: int = 0
 
     def __len__(self) -> int:
@@ -62,8 +63,9 @@ class Activities:
         return KERNEL in self.kind
 
     def add(
-        self, start: float, end: float, name: int, kind: int, device: int, stream: int, correlation: int, external: int
-    ) -> None:
+        self, start: float, end: float, name: int, kind: int, device: int, stream: int, correlation: int, external: int,
+        launch: int = NONE,
+    ) -> None:  # fmt: skip
         """One more, if its times are: see `is_time`."""
         if not is_time(start, end):
             self.left_out += 1
@@ -76,6 +78,7 @@ class Activities:
         self.stream.append(stream)
         self.correlation.append(correlation)
         self.external.append(external)
+        self.launch.append(launch)
 
 
 @dataclass
@@ -115,6 +118,10 @@ class Recording:
     calls: HostSpans = field(default_factory=HostSpans)  # label: string, key: correlation
     modules: HostSpans = field(default_factory=HostSpans)  # label: string
     annotations: HostSpans = field(default_factory=HostSpans)  # label: string
+    # By call: kernel and grid as strings, where the profiler writes them at the launch. Empty for other sources.
+    launched_kernel: array[int] = field(default_factory=lambda: array("i"))
+    launched_grid: array[int] = field(default_factory=lambda: array("i"))
+    captured: dict[int, int] = field(default_factory=dict)  # activity of a replayed graph -> operator
     strings: list[str] = field(default_factory=list)
     signatures: list[Signature] = field(default_factory=list)
     device_facts: list[dict[str, object]] = field(default_factory=list)

@@ -31,6 +31,8 @@ COUNTER = ("countername",)
 # Columns that are counters of the hardware, by the block that counts.
 _COUNTER = re.compile(r"^(SQC?|SPI|GRBM|TA|TD|TCP|TCC|CPC|CPF|GL2C|EA|WAVE)_[A-Za-z0-9_\[\]]+$")
 DIRECTION = ("direction", "operation")
+# Our names for two counters of one pass: waves in flight summed over cycles, and those cycles.
+WAVE_CYCLES, WAVE_PASS = "waves in flight, summed", "cycles of that pass"
 # csv's default of 128 kB is shorter than some C++ kernel names with all their template arguments.
 MAX_FIELD = 16 << 20
 
@@ -40,7 +42,10 @@ def read_rocprof_csv(path: Path) -> Recording:
     recording = Recording(str(path), "rocprof csv")
     files = _in_folder(path) if path.is_dir() else [path, *_beside(path)]
     if not files:
-        raise UsageError(f"{path}: no CSV files in it")
+        raise UsageError(
+            f"{path}: no recording in this folder: no CSV file and no counters of ROCm Compute Profiler. "
+            "Name the folder that rocprofv3 -d wrote, or one trace file; `kpt profile --how` says how to record"
+        )
     kinds = [_read_file(recording, file, required=not path.is_dir() and file == path) for file in files]
     if "kernels" not in kinds:
         seen = ", ".join(f"{file.name} ({kind})" for file, kind in list(zip(files, kinds, strict=True))[:5])
@@ -50,7 +55,33 @@ def read_rocprof_csv(path: Path) -> Recording:
         )
     if len(recording.activities) == 0:
         raise UsageError(f"{path}: no kernel was recorded")
+    times = recording.activities
+    if not any(times.end[i] > times.start[i] for i in range(len(times))):
+        raise UsageError(
+            f"{path}: every kernel ends when it starts. Spreadsheets round such numbers (8.1E+14) when they save a CSV "
+            "file: take the one that the profiler wrote"
+        )
+    if path.is_dir():
+        _compute_profiler(recording, path)
     return recording
+
+
+def _compute_profiler(recording: Recording, folder: Path) -> None:
+    """What ROCm Compute Profiler writes beside its counters: the machine, and a pass of its own for waves in flight."""
+    for file in sorted(folder.rglob("sysinfo.csv"))[:1]:
+        rows = list(_rows(file))
+        facts = dict(zip(*rows[:2], strict=False)) if len(rows) > 1 else {}
+        units = facts.get("cu_per_gpu") or ""
+        named = {"name": facts.get("gpu_model") or facts.get("name") or "", "target": facts.get("gpu_arch") or ""}
+        recording.device_facts.append({**named, **({"numSms": int(units)} if units.isdigit() else {})})
+    for file in sorted(folder.rglob("SQ_LEVEL_WAVES.csv"))[:1]:
+        rows = list(_rows(file))
+        for row in (dict(zip(rows[0], values, strict=False)) for values in rows[1:]):
+            kernel = recording.string((row.get("Kernel_Name") or row.get("KernelName") or "").removesuffix(".kd"))
+            if kernel in recording.hardware:
+                # GRBM_GUI_ACTIVE has another value in each pass: these two belong together.
+                for name, counter in (("SQ_ACCUM_PREV_HIRES", WAVE_CYCLES), ("GRBM_GUI_ACTIVE", WAVE_PASS)):
+                    recording.count_hardware(kernel, counter, _value(row.get(name) or "0"))
 
 
 def _in_folder(path: Path) -> list[Path]:

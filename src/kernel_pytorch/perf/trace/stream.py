@@ -121,7 +121,11 @@ class _Scanner:
             yield from self._array()
             return
         if first != "{":
-            raise UsageError(f"{self._path}: not JSON (it begins with {self._text[self._at : self._at + 20]!r})")
+            start = ascii(self._text[self._at : self._at + 20])
+            raise UsageError(
+                f"{self._path}: not a trace: a trace is JSON, and this begins with {start}; "
+                "`kpt profile --how` says how to record one"
+            )
         self._at += 1
         found = False
         while self._peek() not in ("}", ""):

@@ -24,6 +24,7 @@ ORDER: tuple[str, ...] = (
     "inductor_tuning",
     "hipblaslt",
     "aiter",
+    "fp8",
 )
 """Modules of this folder. Rungs go up by level; within a level, in this order."""
 

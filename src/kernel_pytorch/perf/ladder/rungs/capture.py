@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.advice.rules import LAUNCH_GAPS
 from kernel_pytorch.perf.ladder.rung import REDUCE_OVERHEAD, Options, Prediction, Recipe, WrapRung
 from kernel_pytorch.perf.ladder.rungs.compile import (
     COMPILE_IN_GRAPH,
@@ -68,12 +69,20 @@ def modules_of_call(function: Any) -> tuple[nn.Module, ...]:
 
 def predict_capture(profile: Profile, inputs: Inputs) -> Prediction:
     """All of the time the GPU waits for launches."""
-    gaps = sum(one.saving_ms for one in profile.advice if one.title == "launch gaps")
+    gaps = sum(one.saving_ms for one in profile.advice if one.title == LAUNCH_GAPS)
     return Prediction(gaps, f"{gaps:.3f} ms in which the GPU waits for launches")
 
 
 GRAPH_CAPTURE = WrapRung(
-    "graph_capture", 2, "the whole call as one recorded graph", SLOT, _find, _wrap, predict_capture
+    "graph_capture",
+    2,
+    "the whole call as one recorded graph",
+    SLOT,
+    _find,
+    _wrap,
+    predict_capture,
+    usual_share=0.1,
+    compiles=0.1,
 )
 
 
@@ -106,6 +115,7 @@ INDUCTOR_GRAPHS = WrapRung(
     predict_capture,
     _inductor_choices,
     frozenset({REDUCE_OVERHEAD}),
+    usual_share=0.005,
 )
 
 RUNGS = (GRAPH_CAPTURE, COMPILE_IN_GRAPH, INDUCTOR_GRAPHS)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
+from kernel_pytorch.perf.advice.rules import LAUNCH_GAPS
 from kernel_pytorch.perf.ladder.rung import Options, Prediction, Recipe, WrapRung
 
 if TYPE_CHECKING:
@@ -287,19 +288,23 @@ def _module(function: Any) -> nn.Module:
 def predict_compile(profile: Profile, inputs: Inputs) -> Prediction:
     """Unfused element-wise work, and half of the time the GPU waits for launches."""
     fused = sum(one.saving_ms for one in profile.advice if one.title == "unfused elementwise")
-    gaps = sum(one.saving_ms for one in profile.advice if one.title == "launch gaps")
+    gaps = sum(one.saving_ms for one in profile.advice if one.title == LAUNCH_GAPS)
     return Prediction(
         fused + gaps / 2, f"{fused:.3f} ms of unfused element-wise work, half of {gaps:.3f} ms of launch gaps"
     )
 
 
 def _whole(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
+    if kept_compile(kept) is not None:
+        raise NotApplicable("the whole model is compiled already, with more than the default settings")
     # Some models fix a size that we say will vary, and then torch refuses: left to itself it compiles again.
     varies = sizes_option(inputs)
     return (varies, {}) if varies else ({},)
 
 
-COMPILE = WrapRung("compile", 2, "torch.compile, default mode", SLOT, _find, _wrap, predict_compile, _whole)
+COMPILE = WrapRung(
+    "compile", 2, "torch.compile, default mode", SLOT, _find, _wrap, predict_compile, _whole, usual_share=0.3
+)
 
 
 def _not_yet(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:

@@ -74,10 +74,25 @@ def _rung(
     what: str,
     inductor: dict[str, Any],
     predict: Callable[[Profile, Inputs], Prediction],
+    compiles: float,
+    usual_share: float,
     needs: frozenset[str] = frozenset(),
 ) -> WrapRung:
     assert name in TUNED
-    return WrapRung(name, 4, title, SLOT, _find(what), _wrap, predict, _added(inductor), needs)
+    found = _find(what)
+    return WrapRung(
+        name,
+        4,
+        title,
+        SLOT,
+        found,
+        _wrap,
+        predict,
+        _added(inductor),
+        needs,
+        usual_share=usual_share,
+        compiles=compiles,
+    )
 
 
 COORDINATE_DESCENT = _rung(
@@ -86,6 +101,8 @@ COORDINATE_DESCENT = _rung(
     "launch choices searched per kernel; one row times a matrix becomes a fused reduction",
     {"coordinate_descent_tuning": True},
     _predict_fused,
+    compiles=3.0,
+    usual_share=0.06,
 )
 GEMM_SEARCH = _rung(
     "gemm_search",
@@ -93,6 +110,8 @@ GEMM_SEARCH = _rung(
     "every matrix product timed with ATen's and Triton's kernels",
     {"max_autotune_gemm": True, "max_autotune_gemm_backends": "ATEN,TRITON"},
     _predict_gemm,
+    compiles=4.0,
+    usual_share=0.01,
 )
 KERNEL_SEARCH = _rung(
     "kernel_search",
@@ -105,6 +124,8 @@ KERNEL_SEARCH = _rung(
         "coordinate_descent_tuning": True,
     },
     _predict_gemm,
+    compiles=6.0,
+    usual_share=0.02,
 )
 FROZEN = _rung(
     FREEZING,
@@ -112,6 +133,8 @@ FROZEN = _rung(
     "weights become constants of the compiled code: later changes to them are not seen",
     {"freezing": True},
     _predict_fused,
-    frozenset({FREEZING}),
+    compiles=1.5,
+    usual_share=0.02,
+    needs=frozenset({FREEZING}),
 )
 RUNGS = (COORDINATE_DESCENT, GEMM_SEARCH, KERNEL_SEARCH, FROZEN)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.models.blocks import blocks_of_one_shape
 from kernel_pytorch.models.fx.rewrite import NotApplicable
 from kernel_pytorch.models.inputs import Inputs
@@ -28,7 +29,7 @@ def _find(model: nn.Module, inputs: Inputs) -> str:
     if not found:
         raise NotApplicable("no blocks that repeat and hold most of the parameters")
     kinds = sorted({type(model.get_submodule(path)).__name__ for path in found})
-    return f"{len(found)} blocks ({', '.join(kinds)}) compiled once each kind"
+    return f"{counted(len(found), 'block')} ({', '.join(kinds)}) compiled once each kind"
 
 
 def _choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
@@ -63,6 +64,17 @@ def _predict(profile: Profile, inputs: Inputs) -> Prediction:
     return predict_compile(profile, inputs)
 
 
-REGIONAL = WrapRung("regional_compile", 2, "repeated blocks compiled once", SLOT, _find, _wrap, _predict, _choices)
+REGIONAL = WrapRung(
+    "regional_compile",
+    2,
+    "repeated blocks compiled once",
+    SLOT,
+    _find,
+    _wrap,
+    _predict,
+    _choices,
+    usual_share=0.25,
+    compiles=0.8,
+)
 
 RUNGS = (REGIONAL,)

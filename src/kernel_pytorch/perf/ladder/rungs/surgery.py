@@ -57,7 +57,7 @@ def _projections(name: str, title: str, nothing: str, *, pairs: bool) -> ModelRu
         return tree
 
     predict = _by_advice("GEMMs that share an input", "matrix products that share an input")
-    return ModelRung(name, 3, title, find, apply, predict)
+    return ModelRung(name, 3, title, find, apply, predict, usual_share=0.03)
 
 
 def _forwards(name: str, title: str, nothing: str, *rewrites: Rewrite, predict: Predict = unknown_saving) -> ModelRung:
@@ -129,6 +129,7 @@ RUNGS: tuple[ModelRung, ...] = (
         "Columns that are padding in every row left out",
         find=_find_padding,
         apply=lambda model, inputs, options: padding.skip(model, padding.find(model, inputs)),
+        usual_share=0.2,
     ),
     ModelRung(
         "static_kv_cache",
@@ -136,5 +137,6 @@ RUNGS: tuple[ModelRung, ...] = (
         "Decoding with a static cache of keys and values",
         find=_find_loop,
         apply=lambda model, inputs, options: cached_calls.cache(model, cached_calls.find(model, inputs)),
+        usual_share=0.5,
     ),
 )

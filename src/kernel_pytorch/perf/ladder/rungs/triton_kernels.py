@@ -37,7 +37,10 @@ def _rung(name: str, title: str, rewrite: Callable[[str], Rewrite], nothing: str
     def apply(model: nn.Module, inputs: Inputs, options: Options) -> nn.Module:
         return run(model, inputs, ALWAYS if options.get("force", False) else WHERE_IT_PAYS)[0]
 
-    return ModelRung(name, 4, title, lambda model, inputs: run(model, inputs, ALWAYS)[1], apply, _predict, _choices)
+    def find(model: nn.Module, inputs: Inputs) -> str:
+        return run(model, inputs, ALWAYS)[1]
+
+    return ModelRung(name, 4, title, find, apply, _predict, _choices, usual_share=0.01)
 
 
 def _choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:

@@ -19,7 +19,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier
 
-from kernel_pytorch.perf.decode.decoder_attention import (
+from kernel_pytorch.perf.decode.hopper.decoder_attention import (
     all_heads,
     attend,
     biases,
@@ -28,10 +28,10 @@ from kernel_pytorch.perf.decode.decoder_attention import (
     key_numbers,
     pair_numbers,
 )
-from kernel_pytorch.perf.decode.decoder_products import MMA, ahead, held_slices, row_sums, sixteen, sixteen_gated
-from kernel_pytorch.perf.decode.decoder_shape import SPACING, WARPS
-from kernel_pytorch.perf.decode.decoder_weights import COLUMNS, asking
-from kernel_pytorch.perf.decode.decoder_words import (
+from kernel_pytorch.perf.decode.hopper.decoder_products import MMA, ahead, held_slices, row_sums, sixteen, sixteen_gated
+from kernel_pytorch.perf.decode.hopper.decoder_shape import SPACING, WARPS
+from kernel_pytorch.perf.decode.hopper.decoder_weights import COLUMNS, asking
+from kernel_pytorch.perf.decode.hopper.decoder_words import (
     ROWS,
     done,
     high,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-from kernel_pytorch.perf.decode.decoder_words import (
+from kernel_pytorch.perf.decode.hopper.decoder_words import (
     ROWS,
     high,
     low,

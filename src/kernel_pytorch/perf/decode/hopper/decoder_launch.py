@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode import launch
-from kernel_pytorch.perf.decode.decoder_shape import (
+from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+from kernel_pytorch.perf.decode.hopper.decoder_shape import (
     BOX_ROWS,
     HEAD_SIZE,
     LINE,
@@ -18,7 +19,6 @@ from kernel_pytorch.perf.decode.decoder_shape import (
     DecoderShape,
     why_not,
 )
-from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
 
 if TYPE_CHECKING:
     import torch
@@ -142,7 +142,7 @@ def decoder(
             epsilon=epsilon,
             overlaps=True,
         )
-    from kernel_pytorch.perf.decode.decoder_kernel import decoder as kernel
+    from kernel_pytorch.perf.decode.hopper.decoder_kernel import decoder as kernel
 
     shape = kept.shape
     out = x.new_empty((1, shape.words))
@@ -192,7 +192,7 @@ def _prepared(
     everything = [*weights, *norms, *caches, head]
     if why_not_here(device) or shape is None or any(one.data_ptr() % LINE_BYTES for one in everything):
         return None
-    from kernel_pytorch.perf.decode.decoder_kernel import COUNTERS
+    from kernel_pytorch.perf.decode.hopper.decoder_kernel import COUNTERS
 
     base = min(everything, key=lambda one: int(one.data_ptr()))
     low = base.data_ptr()

@@ -17,7 +17,7 @@ from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 
-from kernel_pytorch.perf.decode.decoder_shape import LINE, TABLE_COLUMNS
+from kernel_pytorch.perf.decode.hopper.decoder_shape import LINE, TABLE_COLUMNS
 
 # Triton 3.9 has the first name, Triton 3.6 the second.
 ask = getattr(tma, "async_load", None) or tma.async_copy_global_to_shared

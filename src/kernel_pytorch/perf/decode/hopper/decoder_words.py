@@ -15,7 +15,7 @@ from __future__ import annotations
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
 
-from kernel_pytorch.perf.decode.decoder_shape import SPACING
+from kernel_pytorch.perf.decode.hopper.decoder_shape import SPACING
 
 # Threads that read a row: two words each, 16 rows of 32 words at a time.
 ROWS = gl.constexpr(gl.BlockedLayout([1, 2], [2, 16], [8, 1], [1, 0]))

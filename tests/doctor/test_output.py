@@ -48,7 +48,7 @@ def test_both_gpus_of_a_mixed_machine_are_in_the_first_line(amd: Build, machine_
     probe = machine_with(commands={"nvidia-smi": "0, NVIDIA H200, 9.0, 143771, 570.133.20\n"})
     machine = look(probe)
     assert next(report.machine_lines(machine)) == "machine  1 x NVIDIA H200 (sm_90, 132 SM, 140 GiB), driver 570.133.20"
-    assert next(report.machine_lines(look(machine_with()))) == f"machine  {report.NO_GPU}"
+    assert next(report.machine_lines(look(machine_with()))) == f"machine  no GPU: {report.NO_GPU}"
 
 
 def test_json_holds_everything_and_the_results_survive_a_round_trip(amd: Build, site: Site) -> None:

@@ -123,3 +123,6 @@ def test_a_file_of_a_public_repository_is_a_link() -> None:
     text = "a/b_c.py in owner/repo (function); see x/y.h, ROCm 7.2"
     made = "[a/b_c.py in owner/repo](https://github.com/owner/repo/blob/HEAD/a/b_c.py) (function); see x/y.h, ROCm 7.2"
     assert pages.linked(text) == made
+    assert (
+        pages.linked("a/b.h\nin owner/repo") == "[a/b.h\nin owner/repo](https://github.com/owner/repo/blob/HEAD/a/b.h)"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.cli.main import main
-from kernel_pytorch.jobs.program_build import _build_problem, calls_cuda
+from kernel_pytorch.jobs.program_build import _build_problem, calls_cuda, is_plain
 from kernel_pytorch.toolchain.compile import CompileFailed
 
 KERNEL = """\
@@ -45,6 +45,31 @@ def test_which_files_call_cuda(text: str, expected: bool, tmp_path: Path) -> Non
     )
     (tmp_path / "a.cpp").write_text(text)
     assert calls_cuda(tmp_path / "a.cpp", ()) is expected
+    below = tmp_path / "src" / "a.cpp"
+    below.parent.mkdir()
+    below.write_text(text.replace('"device.h"', '"../device.h"'))
+    (tmp_path / ".git").mkdir()
+    assert calls_cuda(below, ()) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.c", "#include <hip/hip_runtime.h>\n", True),
+        ("a.cpp", '#include "type.h"\nfloat first(pair p) { return p.x; }\n', True),
+        ("a.cpp", "#include <hip/hip_runtime.h>\n", False),
+        ("a.cpp", '#include "uses.h"\n', False),
+        ("a.hip", "int one;\n", False),
+    ],
+    ids=["C", "no GPU", "HIP", "HIP in a header", "a .hip file"],
+)
+def test_which_files_are_compiled_without_hip(name: str, text: str, expected: bool, tmp_path: Path) -> None:
+    (tmp_path / "type.h").write_text(
+        "#if defined(__HIPCC__)\ntypedef float2 pair;\n#else\nstruct pair { float x, y; };\n#endif\n"
+    )
+    (tmp_path / "uses.h").write_text("inline void stop(void *p) { (void)hipFree(p); }\n")
+    (tmp_path / name).write_text(text)
+    assert is_plain(tmp_path / name, ()) is expected
 
 
 @pytest.mark.slow

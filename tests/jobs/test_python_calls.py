@@ -140,7 +140,7 @@ def test_what_the_caller_says_wins_over_the_table(project: Path) -> None:
         ({"layout": "other"}, "layout 'other' is not known"),
         ({"add": ["other"]}, "add 'other' is not known"),
         ({"targets": ["gfx1"]}, "gfx1"),
-        ({"select": ["X1"]}, "'X1' is no code"),
+        ({"select": ["X1"]}, "'X1' is not a code"),
     ],
 )
 def test_what_makes_no_sense_is_refused(project: Path, options: dict[str, object], message: str) -> None:
@@ -162,7 +162,7 @@ def test_verify_runs_the_levels_asked_for(project: Path, tmp_path: Path) -> None
     done = verify(tmp_path / "ported", old=project, levels=["static", "isolation"], progress=seen.append)
     assert seen == ["isolation", "static"]
     assert [level.status for level in done.pyramid.levels] == [Status.PASS, Status.PASS]
-    with pytest.raises(UsageError, match="'other' is no level"):
+    with pytest.raises(UsageError, match="'other' is not a level"):
         verify(project, levels=["other"])
 
 

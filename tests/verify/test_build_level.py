@@ -10,6 +10,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.cxx.include_folders import compile_folders
+from kernel_pytorch.toolchain.compile import CompilerStopped
 from kernel_pytorch.verify.build_level import build_level
 from kernel_pytorch.verify.settings import read_verify_settings
 
@@ -61,3 +62,16 @@ def test_only_the_named_sources_are_built(tmp_path: Path) -> None:
     assert level.status is Status.PASS and [kernel.source for kernel in kernels] == ["good.cu"]
     with pytest.raises(UsageError, match=r"--only better\*: matches no source"):
         build_level(tmp_path, ["gfx942"], only=["better*"])
+
+
+def test_a_compiler_that_was_stopped_says_nothing_about_the_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> bytes:
+        raise CompilerStopped((), "the compiler did not finish within 600 s and was stopped", ())
+
+    monkeypatch.setattr("kernel_pytorch.verify.build_level.check_unit", stopped)
+    (tmp_path / "a.hip").write_text("__global__ void k() {}\n")
+    level, _ = build_level(tmp_path, ("gfx942",))
+    (check,) = level.checks
+    assert check.status is Status.NOT_RUN and "did not finish within 600 s" in check.detail

@@ -9,7 +9,7 @@ import pytest
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Status
-from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.discover import discover, globs
 from kernel_pytorch.verify.build_level import build_level
 from kernel_pytorch.verify.settings import read_verify_settings
 from kernel_pytorch.verify.triton_build import MOST_KERNELS, triton_checks
@@ -50,9 +50,10 @@ def test_what_is_not_compiled_is_not_passed(tmp_path: Path, monkeypatch: pytest.
     (many,) = triton_checks(discover(tmp_path), ("gfx942",))
     assert many.status is Status.NOT_RUN and "kpt inspect . --triton --arch gfx942" in many.detail
     (tmp_path / "ops.py").write_text(KERNEL)
+    assert triton_checks(discover(tmp_path), ("gfx942",), wanted=globs(["csrc/*.cu"])) == []
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     (absent,) = triton_checks(discover(tmp_path), ("gfx942",))
-    assert absent.status is Status.NOT_RUN and "needs the package triton" in absent.detail
+    assert absent.status is Status.NOT_RUN and "triton and torch must be installed" in absent.detail
 
 
 def test_a_spec_is_a_file_of_the_project(tmp_path: Path) -> None:

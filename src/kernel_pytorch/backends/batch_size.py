@@ -30,7 +30,7 @@ def find_batch_size(
     ROCmMemoryError when not even `smallest` fits.
     """
     if not 1 <= smallest <= largest:
-        raise ValueError(f"smallest={smallest}, largest={largest}: 1 <= smallest <= largest is wanted")
+        raise ValueError(f"smallest={smallest}, largest={largest}: expected 1 <= smallest <= largest")
     tried: list[tuple[int, bool]] = []
 
     def fits(size: int) -> bool:

@@ -69,7 +69,7 @@ class DeviceBackend:
         return known_target(self._info.target) if self._info is not None else None
 
     def is_available(self) -> bool:
-        """Is the vendor's device there, so that this is no CPU fallback?"""
+        """Whether the vendor's GPU is used; False for a fallback to the CPU."""
         return self._info is not None
 
     def get_device_info(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class DeviceBackend:
         compile: bool | str | Mapping[str, object] = False,
         memory_format: str = "auto",
     ) -> nn.Module:
-        """Make `model` ready for this device, in place, and give it back.
+        """Make `model` ready for this device, in place, and return it.
 
         It is moved, its precision set (see `precision`; fp32 inputs go on working), its memory format chosen, and
         with `compile` (True, a mode of torch.compile, or its keyword arguments) compiled on the first call. The
@@ -127,7 +127,7 @@ class DeviceBackend:
             torch.cuda.synchronize(self.device)
 
     def cleanup(self) -> None:
-        """Wait, give cached memory back to the device, and restore every setting this back end changed.
+        """Wait for the device, free its cached memory, and restore every setting that this back end changed.
 
         Models that were prepared stay usable. A second call does nothing more."""
         import torch

@@ -9,6 +9,7 @@ Under torchrun every process joins the job; a single process is a job of one and
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import threading
@@ -37,7 +38,7 @@ _LOST_PEER = ("connection closed by peer", "connection reset", "broken pipe", "g
 
 
 class DistributedError(AMDBackendError):
-    """A job of several processes could not start, or ends because one of them failed."""
+    """A job of several processes could not start, or one of its processes failed."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ def join(
     silence_limit_s: float = 30.0,
     grace_s: float = 5.0,
 ) -> Job:
-    """Become part of the job torchrun described; a second call gives the same answer.
+    """Join the job that torchrun started. A second call gives the same answer.
 
-    Raises DistributedError if the variables are incomplete, or the master or a rank is not there in time.
+    Raises DistributedError if the variables are incomplete, or the master or a rank does not join in time.
     """
     import torch.distributed as dist
 
@@ -100,7 +101,15 @@ def join(
         watch = Watch(store, job.rank, job.world_size, silence_limit_s=silence_limit_s, grace_s=grace_s)
         _state[os.getpid()] = _State(job, watch, sys.excepthook)
         sys.excepthook = _announcing_hook
+        atexit.register(_stop_watching)
         return job
+
+
+def _stop_watching() -> None:
+    """For a program that ends without `leave`. It may have failed, so nobody is told that it left in good order."""
+    state = _state.get(os.getpid())
+    if state is not None:
+        state.watch.stop(leaves=False)
 
 
 def leave() -> None:
@@ -122,7 +131,7 @@ def leave() -> None:
 def joined(backend: DeviceBackend, **options: Any) -> Iterator[Job]:
     """A job for the length of a block; options as for `join`.
 
-    When the block raises, the other ranks are told. When it raises because another rank failed, DistributedError
+    When the block raises, the other ranks learn of it. When it raises because another rank failed, DistributedError
     says which and why.
     """
     job = join(backend, **options)

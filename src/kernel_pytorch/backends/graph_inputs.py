@@ -32,7 +32,7 @@ class Buckets:
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 1 or self.axis < 0:
-            raise ValueError(f"sizes={self.sizes}, axis={self.axis}: positive sizes and an axis from 0 are wanted")
+            raise ValueError(f"sizes={self.sizes}, axis={self.axis}: expected positive sizes and an axis from 0")
         object.__setattr__(self, "sizes", tuple(sorted(set(self.sizes))))
 
     def size_for(self, rows: int) -> int:

@@ -59,7 +59,7 @@ class GraphPool:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Inside, no other graph of this pool runs before what is queued here has run."""
+        """While the block is open, no other graph of this pool runs before the work that is queued here."""
         import torch
 
         with self._lock:

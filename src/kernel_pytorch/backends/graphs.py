@@ -57,7 +57,7 @@ _SHORT_LIVES = 3
 
 
 class GraphCaptureError(AMDOptimizationError):
-    """A function was to be captured without fail, and cannot be."""
+    """A function cannot be captured, and `strict=True` asks for an error."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class _Graph:
 class CapturedFunction:
     """Calls `function`, by a graph where one serves. Made by `capture`.
 
-    `replays` and `plain_calls` count; `reasons` tells why calls ran without a graph.
+    `replays` and `plain_calls` count; `reasons` says why calls ran without a graph.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class CapturedFunction:
         return self._replay(graph, call)
 
     def reset(self) -> None:
-        """Forget every graph; the next calls record anew."""
+        """Forget every graph; the next calls record again."""
         self._graphs.clear()
         self._refused.clear()
         self._lives.clear()
@@ -314,7 +314,7 @@ def capture(
     come, up to `most_graphs`, or in the sizes of `buckets`. `pool` is memory to share, and names random generators
     beside torch's own. `fresh` makes other inputs of the same shapes for the check, where shuffled ones would not
     do. Without `copy_outputs` results are overwritten by the next call. `strict` raises GraphCaptureError where a
-    call cannot be replayed, in place of running it as it is.
+    call cannot be replayed, instead of running it without a graph.
 
     The function must do the same work on every call: what it decides in Python is decided once. The weights of
     `modules` (by default those `function` is or belongs to) are watched; tensors that a plain function holds

@@ -15,7 +15,7 @@ def dimensions(value: Dimensions, what: str) -> tuple[int, int, int]:
     """`value` as three whole numbers >= 1; `what` ("grid", "block") names it in errors."""
     given = (value,) if isinstance(value, int) else tuple(value)
     if not 1 <= len(given) <= 3:
-        raise ValueError(f"{what}={value!r}: one to three dimensions are wanted, got {len(given)}")
+        raise ValueError(f"{what}={value!r}: expected one to three dimensions, got {len(given)}")
     for size in given:
         if isinstance(size, bool) or not isinstance(size, int):
             raise TypeError(f"{what}={value!r}: dimensions are whole numbers, got {type(size).__name__}")
@@ -86,7 +86,7 @@ def keep_until_done(handle: int, arguments: Sequence[object], device: int) -> No
 def check_shared_bytes(shared_bytes: int) -> int:
     """Dynamic shared memory as a whole number of bytes >= 0."""
     if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int):
-        raise TypeError(f"shared_bytes={shared_bytes!r}: whole bytes are wanted")
+        raise TypeError(f"shared_bytes={shared_bytes!r}: expected whole bytes")
     if shared_bytes < 0:
         raise ValueError(f"shared_bytes={shared_bytes}: it cannot be negative")
     return shared_bytes

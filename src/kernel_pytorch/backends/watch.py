@@ -61,12 +61,15 @@ class Watch:
         self._learnt.wait(wait_s)
         return self._failure
 
-    def stop(self) -> None:
-        """Leave: the neighbour no longer expects a heartbeat."""
+    def stop(self, *, leaves: bool = True) -> None:
+        """End the watching. A rank that leaves says so, and its neighbour no longer expects a heartbeat."""
         if self._stopped.is_set():
             return
         self._stopped.set()
-        self._thread.join(timeout=10 * self._interval_s)
+        # Wait for as long as a store may be slow: Python aborts where it ends while a thread is inside a call to it.
+        self._thread.join(timeout=self._silence_limit_s)
+        if not leaves:
+            return
         try:
             self._main_store.set(f"kpt/alive/{self.rank}", "left")
         except Exception:  # the job is over and its store may be gone

@@ -35,7 +35,7 @@ COUNTED = {
     "not run": "not run",
     "n/a": "not applicable",
 }
-NO_GPU = "no GPU: kpt scan, port, build, emulate and verify work here; timing on a GPU does not"
+NO_GPU = "kpt scan, port, build, emulate and verify work here; timing on a GPU does not"
 ORDER = (Status.FAIL, Status.WARN, Status.INFO, Status.PASS, Status.NOT_RUN)
 
 
@@ -115,11 +115,12 @@ def shown(results: Sequence[CheckResult], verbose: bool) -> list[CheckResult]:
 def machine_lines(machine: Machine) -> Iterator[str]:
     """The machine in two lines; a third where several GPUs are known to be connected."""
     devices = machine.amd_devices + machine.nvidia_devices
-    parts = list(_grouped(devices)) or [NO_GPU]
+    parts = list(_grouped(devices)) or ["no GPU"]
     where = f", in a {machine.container.kind} container" if machine.container else ""
     driver = f", driver {machine.platform.driver_version}" if machine.platform.driver_version else ""
     rocm = f", ROCm {machine.platform.rocm_version}" if machine.platform.rocm_version else ""
-    yield f"machine  {' + '.join(parts)}{driver}{rocm}{where}"
+    without = "" if devices else f": {NO_GPU}"
+    yield f"machine  {' + '.join(parts)}{driver}{rocm}{where}{without}"
     torch = machine.torch
     version = ".".join(str(part) for part in machine.probe.python_version)
     build = f"torch {torch.version} ({torch.build} build)" if torch else "no torch"

@@ -73,7 +73,7 @@ class BuildResult:
 def build_kernels(
     files: Sequence[str],
     targets: Sequence[str] = (),
-    how: KernelBuild = KernelBuild(),  # noqa: B008 (frozen)
+    how: KernelBuild = KernelBuild(),
     workers: int | None = None,
     done: Callable[[BuildOutcome, int], None] = lambda built, total: None,
 ) -> BuildResult:

@@ -24,8 +24,9 @@ from kernel_pytorch.emulate.isa.row import TableError
 from kernel_pytorch.emulate.run import Outcome, RunSettings, run_program
 from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.runtime_build import RuntimeBuildError
+from kernel_pytorch.emulate.second_engine import find_launcher, run_on_first, run_on_second
 from kernel_pytorch.emulate.source.lockstep import LockstepVerdict as LockstepVerdict
-from kernel_pytorch.emulate.translate import translate_module
+from kernel_pytorch.emulate.translate import translate_module, translate_to_c
 from kernel_pytorch.jobs.program_build import ProgramBuild, Say, built_programs, say_nothing
 from kernel_pytorch.port.builds.hipified_tree import hipified_tree
 from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images, read_code_object
@@ -54,11 +55,12 @@ class EmulationResult:
 
 @dataclass(frozen=True)
 class EmulatedCodeObject:
-    """A code object all of whose kernels can be emulated."""
+    """A code object all of whose kernels can be emulated. `missing_waits` are kernel, place and what is wrong there."""
 
     file: str
     target: str
     kernels: tuple[str, ...]
+    missing_waits: tuple[tuple[str, str, str], ...] = ()
 
 
 def emulate(
@@ -70,6 +72,7 @@ def emulate(
     settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     echo: bool = False,
     progress: Say = say_nothing,
+    engine: str = "kpt",
 ) -> EmulationResult:
     """Build a program where needed and run it on each of `gpus`; with several, compare them with the first.
 
@@ -80,8 +83,9 @@ def emulate(
     - `settings`: what to look for (memory faults, races, counts) and the limits of a run.
     - `echo`: let the program's output through instead of collecting it.
     - `progress`: called with a line of text before each step that takes time.
+    - `engine`: "rocjitsu" runs it on AMD's emulator too, where that is installed, and compares the two.
 
-    Raises UsageError for a program that cannot be built or emulated.
+    Raises UsageError for a program that cannot be built or emulated, and for an engine that is not installed.
     """
     paths = source_files(files)
     if not gpus:
@@ -89,6 +93,8 @@ def emulate(
     with clear_errors(paths):
         chosen = [emulated_gpu(name) for name in gpus]
         with built_programs(paths, chosen, replace(build, kernels=settings.build), progress) as programs:
+            if engine != "kpt":
+                return _on_both_engines(programs[0], chosen, arguments, settings, progress)
             return _run_all(list(zip(programs, chosen, strict=True)), arguments, settings, echo, progress)
 
 
@@ -99,6 +105,7 @@ def emulate_command(
     settings: RunSettings = RunSettings(),  # noqa: B008 (frozen)
     echo: bool = False,
     progress: Say = say_nothing,
+    engine: str = "kpt",
 ) -> EmulationResult:
     """Run any command on each of `gpus`: an interpreter, a test runner, a script. Nothing is built for it.
 
@@ -112,6 +119,9 @@ def emulate_command(
         raise UsageError(f"{command[0]}: no such program here")
     program = Path(found)
     with clear_errors([program]):
+        if engine != "kpt":
+            named = [emulated_gpu(name) for name in gpus]
+            return _on_both_engines(program, named, command[1:], settings, progress, loads_anything=True)
         chosen = [(program, emulated_gpu(name)) for name in gpus]
         return _run_all(chosen, command[1:], settings, echo, progress, loads_anything=True)
 
@@ -141,6 +151,31 @@ def _run_all(
     return EmulationResult(tuple(runs), found)
 
 
+def _on_both_engines(
+    program: Path,
+    gpus: Sequence[GPU],
+    arguments: Sequence[str],
+    settings: RunSettings,
+    progress: Say,
+    loads_anything: bool = False,
+) -> EmulationResult:
+    """Here and on the second engine; what differs between two runs here is noise and is left out."""
+    if len(gpus) != 1:
+        raise UsageError("--engine compares two engines on one GPU: name one with --gpu, and leave --compare out")
+    launcher = find_launcher(gpus[0])
+    progress(f"running on an emulated {gpus[0].name}, here and with {launcher.form}")
+    ours = run_on_first(program, arguments, gpus[0], settings, loads_anything)
+    theirs = run_on_second(program, arguments, gpus[0], settings, launcher)
+    differ = differences(ours, theirs)
+    if differ:
+        again = run_on_first(program, arguments, gpus[0], settings, loads_anything)
+        differ = differences(ours, theirs, again)
+    found = list(map(str, differ))
+    if not theirs.events.complete:
+        found.append("the buffers of the second engine could not be read at the program's end: they were not compared")
+    return EmulationResult((ours, theirs), {theirs.gpu: tuple(found)})
+
+
 def run_on(
     program: Path,
     gpu: GPU,
@@ -164,8 +199,17 @@ def translate_code_objects(files: Sequence[Path], settings: RunSettings) -> tupl
                 described = read_code_object(image.content)
                 translate_module(image.content, None, settings.build)
                 names = tuple(kernel.name for kernel in described.kernels)
-                found.append(EmulatedCodeObject(str(path), described.target, names))
+                waits = _missing_waits(image.content) if settings.waits else ()
+                found.append(EmulatedCodeObject(str(path), described.target, names, waits))
     return tuple(found)
+
+
+def _missing_waits(code_object: bytes) -> tuple[tuple[str, str, str], ...]:
+    found = translate_to_c(code_object, flags=frozenset({"waits"})).missing_waits
+    return tuple(
+        (kernel, f"{one.place.file}:{one.place.line}" if one.place and one.place.file else one.text, one.detail)
+        for kernel, one in found
+    )
 
 
 def lane_findings(files: Sequence[Path], include_dirs: Sequence[Path]) -> tuple[Finding, ...]:

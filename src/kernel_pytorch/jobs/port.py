@@ -14,6 +14,7 @@ from pathlib import Path
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Held, Patch, Status, action
 from kernel_pytorch.core.given_path import require_folder
+from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.pages import Page
 from kernel_pytorch.core.unified_diff import unified_diff
 from kernel_pytorch.jobs.added_files import ADDED, added_files
@@ -106,12 +107,21 @@ class PortResult:
         apply_patches(Path(self.root), self.patches)
 
     def write_copy(self, folder: Path | str) -> None:
-        """Make a ported copy of the project, without what git ignores. The folder must not exist yet."""
-        out = Path(folder)
-        if out.exists():
-            raise UsageError(f"{out}: already exists; name a folder that does not")
-        root = Path(self.root)
+        """Make a ported copy of the project, without what git ignores. The folder must be new and lie outside."""
+        root, out = Path(self.root), Path(folder)
+        check_place_of_copy(root, out)
         copy_with_patches(root, list_files(root).names, self.patches, out)
+
+
+def check_place_of_copy(root: Path, out: Path) -> None:
+    """Raises UsageError for a folder that is there, or that would be part of the project from then on."""
+    if out.exists():
+        raise UsageError(f"{out}: already exists; name a folder that does not")
+    if is_inside(out, root):
+        raise UsageError(
+            f"{out}: lies inside the project, {root}, whose next scan or port would take the copy for a part of it; "
+            "name a folder outside"
+        )
 
 
 def port(
@@ -129,7 +139,7 @@ def port(
     wave: str = "logical32",
     workers: int | None = None,
 ) -> PortResult:
-    """Port a project folder and prove the port. Writes nothing; `result.write()` does.
+    """Port a project folder and prove the port. It writes nothing until you call `result.write()`.
 
     - `path`: the project folder.
     - `layout`: "auto", "copy", "single-source" or "torch-extension".

@@ -31,4 +31,4 @@ def port_notes(result: PortResult) -> Iterator[str]:
     found, _ = find_files(root)
     if found:
         names = ", ".join(sorted({item.path.name for item in found})[:3])
-        yield f"dependencies ({names}): `kpt deps {root} --write` makes requirements-rocm.txt; nothing here did"
+        yield f"dependencies ({names}) are not changed: `kpt deps {root} --write` makes requirements-rocm.txt"

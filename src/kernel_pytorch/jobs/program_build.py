@@ -17,14 +17,14 @@ from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.emulate.libraries import libraries_with
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
-from kernel_pytorch.port.cxx.includes import include_closure
+from kernel_pytorch.port.cxx.reached_files import reached_files
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.names.table import names_used
 from kernel_pytorch.port.rules import rule_names
 from kernel_pytorch.toolchain.code_object import CodeObjectError, code_object_images
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.find import Toolchain, find_toolchain
-from kernel_pytorch.toolchain.other_passes import compile_c
+from kernel_pytorch.toolchain.other_passes import compile_plain
 
 HOST_SOURCES = (".cpp", ".cc", ".cxx")
 C_SOURCES = (".c",)
@@ -33,6 +33,7 @@ SOURCES = (".hip", ".cu", *HOST_SOURCES, *C_SOURCES)
 UNTOUCHED_LANES = "kpt_untouched_lanes.h"
 # What linkers say of a function that no library has: lld, then GNU's.
 _UNDEFINED = re.compile(r"undefined (?:symbol: |reference to [`'])(\w+)")
+_OF_A_GPU = re.compile(rb"\bhip|\bthrust\b|\brocprim\b|__(?:global|device|host|shared|constant)__|<<<")
 Say = Callable[[str], None]
 
 
@@ -74,18 +75,22 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
     toolchain = find_toolchain()
     with TemporaryDirectory(prefix="kpt-emulate-") as scratch, ExitStack() as stack:
         every, options = _sources(files, how, stack, say)
-        sources = [path for path in every if path.suffix.lower() not in C_SOURCES]
+        plain = [path for path in every if is_plain(path, how.include_dirs)]
+        sources = [path for path in every if path not in plain]
         targets = list(dict.fromkeys(gpu.target.name for gpu in gpus))
         say(f"building for {' and '.join(targets)} with {toolchain.version}")
+        with_images = [target for target in targets if not target.startswith("gfx9")]
+        if with_images and any(b"KPT_SHIM_KPT_TEX" in read_bytes(path) for path in sources):
+            say(f"textures are computed in software: the emulator has no image instructions of {with_images[0]}")
         made = {target: Path(scratch) / f"program-{target}" for target in targets}
         try:
-            in_c = _c_objects([path for path in every if path not in sources], toolchain, options, Path(scratch))
+            objects = _plain_objects(plain, toolchain, options, Path(scratch))
         except CompileFailed as failure:
             raise UsageError(_build_problem(files, targets[0], failure)) from failure
 
         def build(target: str) -> None:
             try:
-                build_emulated(sources, target, toolchain, made[target], options, how.libraries, how.kernels, in_c)
+                build_emulated(sources, target, toolchain, made[target], options, how.libraries, how.kernels, objects)
             except CompileFailed as failure:
                 raise UsageError(_build_problem(files, target, failure)) from failure
 
@@ -95,12 +100,13 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
         yield [made[gpu.target.name] for gpu in gpus]
 
 
-def _c_objects(sources: Sequence[Path], toolchain: Toolchain, options: CompileOptions, scratch: Path) -> list[str]:
-    """C files compiled as C: what C++ refuses in them, `int *new = malloc(4)`, is right there."""
+def _plain_objects(sources: Sequence[Path], toolchain: Toolchain, options: CompileOptions, scratch: Path) -> list[str]:
+    """Files without GPU code, compiled as what they are. C++ refuses `int *new = malloc(4)`, which is right in C. HIP
+    would choose what a header has for GPU compilers, without its own headers to go with that."""
     objects = []
     for number, path in enumerate(sources):
-        made = scratch / f"c{number}.o"
-        made.write_bytes(compile_c(path, toolchain, options))
+        made = scratch / f"plain{number}.o"
+        made.write_bytes(compile_plain(path, toolchain, options))
         objects.append(str(made))
     return objects
 
@@ -160,12 +166,20 @@ def calls_cuda(path: Path, include_dirs: Sequence[Path]) -> bool:
     """Whether a C or C++ file, or a header of the project that it reaches, uses CUDA's names."""
     if not path.is_file():
         return False
-    root = Path(os.path.commonpath([path.resolve().parent, *(folder.resolve() for folder in include_dirs)]))
-    for file in include_closure(path, root, include_dirs):
-        uses, _ = names_used(cxx_file(file.name, read_bytes(file)))
+    for file, data in reached_files(path, include_dirs).files.items():
+        uses, _ = names_used(cxx_file(file.name, data))
         if any(use.name.hip and use.name.cuda != use.name.hip for use in uses):
             return True
     return False
+
+
+def is_plain(path: Path, include_dirs: Sequence[Path]) -> bool:
+    """Whether a file is C, or C++ that neither uses HIP nor reaches a header of the project that does."""
+    if path.suffix.lower() in C_SOURCES:
+        return True
+    if path.suffix.lower() not in HOST_SOURCES:
+        return False
+    return not any(_OF_A_GPU.search(data) for data in reached_files(path, include_dirs).files.values())
 
 
 def _build_problem(files: Sequence[Path], target: str, failure: CompileFailed) -> str:

@@ -97,7 +97,7 @@ def verify(
     targets = checked_targets(targets, "targets") if targets else default
     unknown = [name for name in levels if name not in LEVELS]
     if unknown:
-        raise UsageError(f"{unknown[0]!r} is no level; expected {', '.join(LEVELS)}")
+        raise UsageError(f"{unknown[0]!r} is not a level; expected {', '.join(LEVELS)}")
     before, new = _tree_before(path, base, old), FolderTree(path)
     root = path.resolve()  # levels start processes in the project's folder, where a relative path means another place
     settings = read_verify_settings(root)
@@ -126,7 +126,7 @@ def verify(
             elif is_project_code_forbidden():
                 results[name] = LevelResult(name, (), NEEDS_PROJECT_CODE)
             elif name == "run":
-                results[name] = run_level(root, settings, targets)
+                results[name] = run_level(root, settings, targets, before=before)
             else:
                 results[name], numbers = numerical_level(root, settings, targets)
     pyramid = Pyramid(root.name, tuple(targets), tuple(results.values()), _environment())

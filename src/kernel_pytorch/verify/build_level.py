@@ -28,14 +28,14 @@ from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.project import choose_layout
 from kernel_pytorch.port.settings import project_of
 from kernel_pytorch.toolchain.code_object import KernelResources, read_code_object
-from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_unit
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, CompilerStopped, check_unit
 from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
 from kernel_pytorch.verify.install.record import InstallTrial
 from kernel_pytorch.verify.install.units import recorded_extension
-from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.levels import NOTHING_TO_CHECK, LevelResult
 from kernel_pytorch.verify.triton_build import triton_checks
 
 
@@ -76,7 +76,7 @@ def build_level(
     """
     wanted = globs(only or ("**",))
     project = project_of(root)
-    triton = tuple(triton_checks(project, targets, triton_spec))
+    triton = tuple(triton_checks(project, targets, triton_spec, wanted))
     folders = compile_folders(root, [root / path for path in project.of("cuda", "c++")], include_dirs)
     paths = _without_twins(project.of("cuda", "c++"))
     parts = fragments(root, paths)
@@ -86,10 +86,10 @@ def build_level(
     recorded = {path: trial for trial in trials for path in map(trial.rocm.as_written, trial.rocm.sources)}
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
     of_torch = [path for path in of_torch if path not in recorded and wanted.fullmatch(path)]
-    if only and not any(map(wanted.fullmatch, (*kernels, *of_torch, *recorded))):
+    if only and not triton and not any(map(wanted.fullmatch, (*kernels, *of_torch, *recorded))):
         raise UsageError(f"--only {','.join(only)}: matches no source that {root} builds")
     if not kernels and not of_torch and not recorded:
-        check = CheckResult("kernels", Status.PASS, "the project has no .cu or .hip sources")
+        check = CheckResult(NOTHING_TO_CHECK, Status.PASS, "the project has no .cu or .hip sources")
         return LevelResult("build", triton or (check,)), ()
     try:
         toolchain = find_toolchain()
@@ -140,13 +140,15 @@ def _sorted_out(project: Project, kernels: Sequence[str], of_torch: Sequence[str
 def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tuple[Path, ...]) -> _Outcome:
     name = f"{path} for {target}"
     with ExitStack() as stack:
-        tree = stack.enter_context(hipified_tree(root / path, folders)) if path.endswith(".cu") else None
+        tree = stack.enter_context(hipified_tree(root / path, folders, project=root)) if path.endswith(".cu") else None
         source = tree.main if tree is not None else root / path
         searched = hipified_folders(tree, folders) if tree is not None else folders
         bounds = (root, tree.top) if tree is not None else (root,)
         options = CompileOptions(include_dirs=searched, bounds=bounds)
         try:
             payload = check_unit(source, target, toolchain, options)
+        except CompilerStopped as stopped:  # a busy machine's fault, not the source's
+            return CheckResult(name, Status.NOT_RUN, stopped.stderr), ()
         except CompileFailed as failure:
             found = errors(failure.messages) or failure.messages
             shown = [tree.on_original(one) if tree is not None else one for one in found[:3]]
@@ -218,6 +220,8 @@ def _unit_jobs(
             if target:
                 return _built(name, path, target, tree.build_device(path, target, toolchain), toolchain)
             tree.check_host(path, toolchain, targets[0])
+        except CompilerStopped as stopped:
+            return CheckResult(name, Status.NOT_RUN, stopped.stderr), ()
         except CompileFailed as failure:
             return CheckResult(name, *tree.outcome(path, failure, toolchain)), ()
         return CheckResult(name, Status.PASS, f"with the headers of torch {tree.torch.version}"), ()

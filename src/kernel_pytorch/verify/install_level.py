@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Status
 from kernel_pytorch.core.project_code import is_project_code_forbidden
@@ -26,7 +27,7 @@ from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Condition, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
 from kernel_pytorch.verify.install.units import read_flags, refused_flags
-from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
+from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, NOTHING_TO_CHECK, LevelResult
 
 # What a project brings along is not its own to install.
 _FOREIGN = frozenset({"third_party", "thirdparty", "3rdparty", "external", "extern", "vendor"})
@@ -94,7 +95,7 @@ def install_level(
     requests = requests_of(root, tuple(list_files(root).names))
     if not requests and not other_backends(root, list_files(root).names):
         detail = "the project has no setup.py that builds an extension, and no CMake project with GPU code"
-        return LevelResult("install", (CheckResult("setup.py", Status.PASS, detail),)), (), ()
+        return LevelResult("install", (CheckResult(NOTHING_TO_CHECK, Status.PASS, detail),)), (), ()
     if is_project_code_forbidden():
         return LevelResult("install", (), NEEDS_PROJECT_CODE), (), ()
     with InstallWorker(scratch) as worker:
@@ -206,8 +207,9 @@ def _summary(rocm: InstallRecord) -> str:
     if not rocm.extensions:
         return "runs to its end; it builds no extension, on CUDA neither"
     units = sum(command.is_gpu for command in rocm.compiles)
-    kind = "targets" if rocm.extensions[0].kind.startswith("cmake") else "extensions"
-    return f"{len(rocm.extensions)} {kind}, {units} GPU sources of {len(rocm.compiles)}, as on CUDA"
+    kind = "target" if rocm.extensions[0].kind.startswith("cmake") else "extension"
+    built, sources = counted(len(rocm.extensions), kind), counted(len(rocm.compiles), "source")
+    return f"{built}, {sources}, {units} for the GPU, as on CUDA"
 
 
 def _flag_findings(trial: InstallTrial, scratch: Path) -> tuple[Finding, ...]:

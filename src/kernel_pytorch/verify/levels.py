@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import CheckResult, Status
 
+NOTHING_TO_CHECK = "nothing to check"  # the name of the one check of a level that has nothing to do in this project
 LEVELS = ("isolation", "static", "install", "build", "run", "numerical")
 # The build level runs it for Triton kernels only, and leaves them out if asked.
 RUNS_PROJECT_CODE = ("install", "run", "numerical")
@@ -28,6 +29,13 @@ class LevelResult:
     level: str
     checks: tuple[CheckResult, ...] = ()
     needs: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """What the level shows. One that did not pass, or had nothing to do, does not claim it."""
+        if [check.check for check in self.checks] == [NOTHING_TO_CHECK]:
+            return f"{NOTHING_TO_CHECK}: {self.checks[0].detail}"
+        return MEANING[self.level] if self.status is Status.PASS else f"checks whether {MEANING[self.level]}"
 
     @property
     def status(self) -> Status:

@@ -1,7 +1,8 @@
-"""Run level: the project's self-checking programs on the emulator, its Python entry points with ROCm stood in for."""
+"""Run level: programs, tests and entry points on emulated GPUs; entry points on the CPU with ROCm stood in for too."""
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -13,16 +14,18 @@ from typing import Any
 
 from kernel_pytorch.core.children import KPT_GRACE_S
 from kernel_pytorch.core.findings import CheckResult, Status
-from kernel_pytorch.core.hardware import GPU, gpus
+from kernel_pytorch.core.hardware import GPU, usual_gpu
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.port.cxx.includes import search_folders
+from kernel_pytorch.verify.isolation.trees import FolderTree, Tree
 from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.project_tests import check_tests, where_it_ran
 from kernel_pytorch.verify.settings import VerifySettings
 
 NEEDS = (
-    "a driver: name self-checking programs and entry points in [tool.kernel_pytorch.verify] of pyproject.toml "
-    '(programs = ["csrc/selfcheck.cu"], entry_points = ["package.module:function"])'
+    "a driver: name self-checking programs, entry points or tests in [tool.kernel_pytorch.verify] of pyproject.toml "
+    '(programs = ["csrc/selfcheck.cu"], entry_points = ["package.module:function"], tests = ["tests"])'
 )
 
 
@@ -35,6 +38,7 @@ class Scenario:
     gpu: str = ""  # the product whose name and figures the device shows
     hip: str | None = None
     aiter: bool = False
+    emulated: str = ""  # not the CPU: torch's "cuda" device is this GPU, emulated
 
 
 SCENARIOS = (
@@ -45,17 +49,44 @@ SCENARIOS = (
 )
 
 
-def run_level(root: Path, settings: VerifySettings, targets: Sequence[str], timeout_s: float = 600.0) -> LevelResult:
-    """Run everything the project names. Nothing named: the level is not run, and says what it needs."""
+def run_level(
+    root: Path,
+    settings: VerifySettings,
+    targets: Sequence[str],
+    timeout_s: float = 600.0,
+    before: Tree | None = None,
+) -> LevelResult:
+    """Run everything the project names. Nothing named: the level is not run, and says what it needs.
+
+    `before` is the project before the port: its tests run too, and what passed there must pass now.
+    """
     checks = [check for program in settings.programs for check in _programs(root, program, targets, timeout_s)]
     for entry in settings.entry_points:
-        checks += _entry_point(root, entry, settings.iterations, timeout_s)
+        checks += _entry_point(root, entry, settings.iterations, targets, timeout_s)
+    if settings.tests:
+        checks += _tests(root, before, settings.tests, targets, timeout_s)
     return LevelResult("run", tuple(checks), "" if checks else NEEDS)
 
 
 def emulated_gpu_for(target: str) -> GPU | None:
-    """A product of the hardware table that has this target."""
-    return next((gpu for gpu in gpus("amd") if gpu.target.name == target), None)
+    """The usual product of the hardware table that has this target."""
+    return usual_gpu(target)
+
+
+def _tests(
+    root: Path, before: Tree | None, tests: Sequence[str], targets: Sequence[str], timeout_s: float
+) -> list[CheckResult]:
+    missing = [module for module in ("torch", "pytest") if importlib.util.find_spec(module) is None]
+    found = {target: emulated_gpu_for(target) for target in targets}
+    not_run = []
+    for target, gpu in found.items():
+        reason = "no GPU of the table has this target" if gpu is None else ""
+        if missing:
+            reason = f"{missing[0]} is not installed: pip install {missing[0]}"
+        if reason:
+            not_run.append(CheckResult(f"{' '.join(tests)} on {target}", Status.NOT_RUN, reason))
+    gpus = [gpu for gpu in found.values() if gpu is not None and not missing]
+    return [*not_run, *check_tests(FolderTree(root), before, tests, gpus, timeout_s)]
 
 
 def _programs(root: Path, program: str, targets: Sequence[str], timeout_s: float) -> list[CheckResult]:
@@ -88,11 +119,17 @@ def _program(root: Path, program: str, gpu: GPU, timeout_s: float) -> CheckResul
     return CheckResult(name, Status.FAIL, f"exit {run['exit_code']}, {launches}: {reason}")
 
 
-def _entry_point(root: Path, entry: str, iterations: int, timeout_s: float) -> list[CheckResult]:
+def _entry_point(
+    root: Path, entry: str, iterations: int, targets: Sequence[str], timeout_s: float
+) -> list[CheckResult]:
     checks = []
     plain: dict[str, Any] | None = None
-    for scenario in SCENARIOS:
-        name = f"{entry} on the CPU, {scenario.name}"
+    emulated = [gpu for target in targets if (gpu := emulated_gpu_for(target)) is not None]
+    on_gpus = [
+        Scenario(f"on an emulated {gpu.name} (wave {gpu.target.wave_size})", emulated=gpu.alias) for gpu in emulated
+    ]
+    for scenario in (*SCENARIOS, *on_gpus):
+        name = f"{entry} {scenario.name}" if scenario.emulated else f"{entry} on the CPU, {scenario.name}"
         answer = _worker(root, entry, scenario, iterations if scenario.hip else 1, timeout_s)
         if "error" in answer:
             status = Status.NOT_RUN if answer.get("not_here") else Status.FAIL
@@ -115,8 +152,9 @@ def _judged(name: str, answer: dict[str, Any], plain: dict[str, Any] | None) -> 
             name, Status.FAIL, f"the ROCm branch gives other results than the original: {difference:.2g}"
         )
     gates = f"; ROCm branches taken: {answer['gates']}" if answer["gates"] else ""
+    ran = f"; {answer['ran']}" if "ran" in answer else ""
     return CheckResult(
-        name, Status.PASS, f"{answer['iterations']} iterations, finite, memory steady; {answer['backward']}{gates}"
+        name, Status.PASS, f"{answer['iterations']} iterations, finite, memory steady; {answer['backward']}{gates}{ran}"
     )
 
 
@@ -133,15 +171,19 @@ def _difference(here: list[list[float]], there: list[list[float]]) -> float:
 
 def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout_s: float) -> dict[str, Any]:
     request: dict[str, Any] = {
-        "entry": entry, "hip": scenario.hip, "target": scenario.target, "gpu": scenario.gpu, "aiter": scenario.aiter
+        "entry": entry, "hip": scenario.hip, "target": scenario.target, "gpu": scenario.gpu, "aiter": scenario.aiter,
+        "device": "cuda" if scenario.emulated else "",
     }  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="kpt-verify-") as scratch:
         answer = Path(scratch) / "answer.json"
         request |= {"iterations": iterations, "answer": str(answer)}
         paths = [str(root), os.environ.get("PYTHONPATH", "")]
+        command = python_module("kernel_pytorch.verify.stand_in_worker", json.dumps(request))
+        if scenario.emulated:
+            command = python_module("kernel_pytorch", "emulate", "--gpu", scenario.emulated, "--json", "--", *command)
         try:
             done = run_child(
-                python_module("kernel_pytorch.verify.stand_in_worker", json.dumps(request)),
+                command,
                 cwd=root,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(part for part in paths if part)},
                 timeout_s=timeout_s,
@@ -151,6 +193,8 @@ def _worker(root: Path, entry: str, scenario: Scenario, iterations: int, timeout
         if not answer.is_file():
             return {"error": f"ended with status {done.returncode}: {_last_line(done.stderr)}"}
         plain: dict[str, Any] = json.loads(answer.read_text())
+        if scenario.emulated and done.stdout.strip():
+            plain["ran"] = where_it_ran(json.loads(done.stdout)["runs"][0]["events"])
         return plain
 
 

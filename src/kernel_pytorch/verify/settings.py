@@ -3,6 +3,7 @@
 [tool.kernel_pytorch.verify]
 programs = ["csrc/selfcheck.cu"]            # self-checking programs: exit 0 means right
 entry_points = ["fused_norm.model:example"] # module:function returning (model, inputs), run on the CPU
+tests = ["tests"]                            # what pytest is given, on emulated GPUs, before the port and after
 golden = ["fused_norm.model:example = golden/example", "csrc/selfcheck.cu = golden/selfcheck"]
 include_dirs = ["third_party/glm"]           # where kernels find headers, besides the usual places
 triton_spec = "kernels.json"                 # types and constants of Triton kernels, as for `kpt inspect --spec`
@@ -19,7 +20,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.core.toml_file import read_toml
 
-KEYS = ("programs", "entry_points", "golden", "include_dirs", "triton_spec", "iterations")
+KEYS = ("programs", "entry_points", "tests", "golden", "include_dirs", "triton_spec", "iterations")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class VerifySettings:
     iterations: int = 100
     include_dirs: tuple[str, ...] = ()
     triton_spec: str = ""
+    tests: tuple[str, ...] = ()
 
 
 def read_verify_settings(root: Path) -> VerifySettings:
@@ -61,7 +63,8 @@ def read_verify_settings(root: Path) -> VerifySettings:
     spec = table.get("triton_spec", "")
     if not isinstance(spec, str) or (spec and not (root / spec).is_file()):
         raise UsageError(f"{where} triton_spec = {spec!r}: the name of a file of the project")
-    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations, folders, spec)
+    tests = _strings(where, "tests", table)
+    return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations, folders, spec, tests)
 
 
 def _strings(where: str, key: str, table: dict[str, Any]) -> tuple[str, ...]:

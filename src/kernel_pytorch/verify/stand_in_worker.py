@@ -39,6 +39,8 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
     from kernel_pytorch.verify.golden.observe import flat_tensors
 
     subject = load_subject(request["entry"])
+    if request.get("device"):
+        subject = _moved(subject, request["device"])
     sizes = []
     outputs: list[Any] = []
     with torch.no_grad():
@@ -59,6 +61,20 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         "gates": _gates(),
         "backward": why_not or "forward and backward",
     }
+
+
+def _moved(subject: Any, device: str) -> Any:
+    """The same subject, model and inputs on another device."""
+    from dataclasses import replace
+
+    import torch
+    from torch.utils._pytree import tree_map_only
+
+    owner = getattr(subject.function, "__self__", subject.function)
+    if isinstance(owner, torch.nn.Module):
+        owner.to(device)
+    args, kwargs = tree_map_only(torch.Tensor, lambda one: one.to(device), (subject.args, subject.kwargs))
+    return replace(subject, args=tuple(args), kwargs=kwargs)
 
 
 def _training_step(subject: Any) -> tuple[list[Any], str]:

@@ -158,8 +158,8 @@ def test_a_tensor_brings_its_device_and_its_address(
     [
         ([1], TypeError, "takes 4 arguments (float const*, float const*, float*, int), 1 given"),
         ([torch.zeros(1), None, None, 1], ValueError, "argument 0 (float const*): the tensor lies in host memory"),
-        ([None, None, None, 1.5], TypeError, "argument 3 (int): an integer is wanted"),
-        ([None, None, 3, 1], TypeError, "argument 2 (float*): device memory is wanted, got int"),
+        ([None, None, None, 1.5], TypeError, "argument 3 (int): expected an integer"),
+        ([None, None, 3, 1], TypeError, "argument 2 (float*): expected device memory, got int"),
         ([None, None, None, 2**40], OverflowError, "argument 3 (int): 1099511627776 is outside"),
     ],
 )

@@ -75,8 +75,8 @@ def test_the_device_is_the_one_asked_for(calls: Calls) -> None:
     ("arguments", "error", "words"),
     [
         ([None, 1], TypeError, r"takes 3 arguments \(float\*, int, double\), 2 given"),
-        ([1, 1, 1.0], TypeError, r"argument 0 \(float\*\): device memory is wanted"),
-        ([None, 1.5, 1.0], TypeError, r"argument 1 \(int\): an integer is wanted"),
+        ([1, 1, 1.0], TypeError, r"argument 0 \(float\*\): expected device memory"),
+        ([None, 1.5, 1.0], TypeError, r"argument 1 \(int\): expected an integer"),
     ],
 )
 def test_bad_arguments_never_reach_the_driver(

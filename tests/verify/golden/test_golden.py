@@ -229,7 +229,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["record", "nowhere", "--out", "x"], "names no function"),
         (["record", "no_such_module_here:f", "--out", "x"], "no module 'no_such_module_here'"),
-        (["record", f"{Path(models.__file__)}:nothing", "--out", "x"], "it defines:"),
+        (["record", f"{Path(models.__file__)}:nothing", "--out", "x"], "it defines these:"),
         (["record", f"{Path(models.__file__)}:no_tensor", "--out", "x"], "holds no tensor"),
         (["record", f"{Path(models.__file__)}:raises", "--out", "x"], "golden_examples.py:"),
         (["check", f"{Path(models.__file__)}:decoder", "nowhere"], "golden record"),

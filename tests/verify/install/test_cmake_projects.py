@@ -63,7 +63,7 @@ def test_a_ported_project_configures_with_the_hip_language(tmp_path: Path) -> No
     trial = _trial(tmp_path / "p", PORTED, tmp_path / "scratch")
     checks, findings = judged_trial(trial, tmp_path)
     assert (checks[0].status, findings) == (Status.PASS, ()), checks
-    assert checks[0].detail == "1 targets, 1 GPU sources of 2, as on CUDA"
+    assert checks[0].detail == "1 target, 2 sources, 1 for the GPU, as on CUDA"
     (gpu,) = [command for command in trial.rocm.compiles if command.is_gpu]
     assert (gpu.compiler, gpu.source) == ("hipcc", "k.cu")
     assert "-DMINE=1" in gpu.words and "--offload-arch=gfx942" in gpu.words
@@ -77,7 +77,7 @@ def test_a_ported_project_configures_with_the_hip_language(tmp_path: Path) -> No
     ("text", "code", "line", "says"),
     [
         (NOT_PORTED, "KP810", 2, "the install stops on ROCm: "),
-        (DROPPED, "KP812", 5, "ops has 1 GPU sources on CUDA and 0 on ROCm: this condition holds on one of them only"),
+        (DROPPED, "KP812", 5, "ops has 1 GPU source on CUDA and 0 on ROCm: this condition holds on one of them only"),
     ],
     ids=["stops", "drops"],
 )

@@ -244,7 +244,7 @@ def run_time(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
 def test_an_ordinary_extension_installs(outcomes: dict[str, Outcome], name: str) -> None:
     seen = outcomes[name]
     assert (seen.status, seen.findings) == (Status.PASS, ())
-    assert seen.detail == "1 extensions, 1 GPU sources of 2, as on CUDA"
+    assert seen.detail == "1 extension, 2 sources, 1 for the GPU, as on CUDA"
 
 
 def test_the_commands_are_those_of_torchs_own_build(outcomes: dict[str, Outcome]) -> None:
@@ -260,8 +260,8 @@ def test_the_commands_are_those_of_torchs_own_build(outcomes: dict[str, Outcome]
 @pytest.mark.parametrize(
     ("name", "code", "line", "says"),
     [
-        ("behind CUDA_HOME", "KP811", 4, "p._C with its 1 GPU sources is built on CUDA and left out on ROCm"),
-        ("without kernels", "KP812", 4, "p._C has 1 GPU sources on CUDA and 0 on ROCm"),
+        ("behind CUDA_HOME", "KP811", 4, "p._C with its 1 GPU source is built on CUDA and left out on ROCm"),
+        ("without kernels", "KP812", 4, "p._C has 1 GPU source on CUDA and 0 on ROCm"),
         ("missing source", "KP813", 1, "csrc/gone.cpp, which is not there"),
         ("crash", "KP810", 4, "TypeError"),
         ("exit", "KP810", 4, "CUDA is required"),

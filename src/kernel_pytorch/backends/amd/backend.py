@@ -23,7 +23,7 @@ class AMDBackend(DeviceBackend):
     """One AMD GPU: detected by its gfx target, configured, and given back by `cleanup` or at the end of a `with`.
 
     Without ROCm it runs on the CPU and says so once (`fallback_reason`); under `enable_strict_validation` it raises
-    ROCmNotAvailableError instead. A device_id that is not there raises AMDDeviceError.
+    ROCmNotAvailableError instead. A device_id that does not exist raises AMDDeviceError.
     """
 
     vendor = "amd"

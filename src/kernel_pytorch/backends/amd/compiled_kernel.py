@@ -77,6 +77,7 @@ class CompiledKernel:
         kernel: str | None = None,
         device: int | None = None,
         on: KernelRunner | None = None,
+        cooperative: bool = False,
     ) -> Any:
         """Queue a kernel on an AMD GPU; it has not run yet when this returns.
 
@@ -84,7 +85,8 @@ class CompiledKernel:
         bools, numpy scalars, ctypes values or structures; each is checked against the code object's own metadata.
         `stream` is a torch stream or a handle (None: torch's current stream if a tensor is passed, else the
         default one); `shared_bytes` is dynamic LDS; `kernel` names the kernel where there are several; `device` is
-        the GPU where no tensor says it.
+        the GPU where no tensor says it. `cooperative` is for kernels whose blocks wait for each other: all of them run
+        at the same time, or the runtime refuses.
 
         `on=EmulatedDevice("mi300x")` runs it on the CPU instead: the same machine code on an emulated GPU, which must
         be of the kernel's architecture. `args` are then NumPy arrays and CPU tensors, updated in place when this
@@ -102,7 +104,6 @@ class CompiledKernel:
             stream_handle,
             tensor_device,
         )
-        from kernel_pytorch.toolchain.disassemble import DisassemblerNotFoundError
         from kernel_pytorch.toolchain.kernel_arguments import pack_arguments
 
         chosen, parameters = self._chosen(kernel)
@@ -113,20 +114,15 @@ class CompiledKernel:
         if on is not None:
             if stream is not None or device is not None:
                 raise ValueError("on= names another device: it has no stream= and no device= of this machine")
-            try:
-                return on.launch_code_object(
-                    self.binary,
-                    chosen.symbol,
-                    grid_size,
-                    block_size,
-                    args,
-                    shared_bytes=shared,
-                    assembly=self.assembly,
-                )
-            except DisassemblerNotFoundError as error:
-                raise DisassemblerNotFoundError(
-                    f"{error}; for a kernel, compile_kernel(..., keep_assembly=True) needs none either"
-                ) from None
+            return on.launch_code_object(
+                self.binary,
+                chosen.symbol,
+                grid_size,
+                block_size,
+                args,
+                shared_bytes=shared,
+                assembly=self.assembly,
+            )
         runtime = hip_runtime()
         packed = pack_arguments(chosen.name, parameters, args)
         where = tensor_device(args)
@@ -136,7 +132,16 @@ class CompiledKernel:
             where = device if device is not None else runtime.current_device()
         function = runtime.function(self.binary, self._digest, chosen.symbol, where)
         handle = stream_handle(stream, args, where)
-        runtime.launch(function, grid_size, block_size, packed, shared_bytes=shared, stream=handle, device=where)
+        runtime.launch(
+            function,
+            grid_size,
+            block_size,
+            packed,
+            shared_bytes=shared,
+            stream=handle,
+            device=where,
+            cooperative=cooperative,
+        )
         keep_until_done(handle, args, where)
         return None
 

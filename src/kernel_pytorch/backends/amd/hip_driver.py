@@ -35,6 +35,7 @@ _SIGNATURES = {
         ctypes.c_void_p,
     ),
 }
+_COOPERATIVE = (ctypes.c_void_p, *([ctypes.c_uint] * 7), ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass
@@ -85,9 +86,13 @@ class HipRuntime:
         shared_bytes: int,
         stream: int,
         device: int,
+        cooperative: bool = False,
     ) -> None:
-        """Queue the kernel; it has not run when this returns."""
+        """Queue the kernel; it has not run when this returns. A cooperative one runs all its blocks at once."""
         with self._on(device):
+            if cooperative:
+                self._cooperatively(function, *grid, *block, shared_bytes, stream, arguments.pointers)
+                return
             self.call("hipModuleLaunchKernel", function, *grid, *block, shared_bytes, stream, arguments.pointers, None)
 
     def call(self, name: str, *arguments: object) -> None:
@@ -95,6 +100,14 @@ class HipRuntime:
         status = getattr(self.library, name)(*arguments)
         if status != 0:
             raise AMDDeviceError(f"{name} failed: {self._error_text(status)}", {"function": name, "status": status})
+
+    def _cooperatively(self, *arguments: object) -> None:
+        name = "hipModuleLaunchCooperativeKernel"
+        function = getattr(self.library, name, None)
+        if function is None:
+            raise AMDDeviceError(f"this HIP runtime ({self.path}) has no {name}", {"function": name})
+        function.argtypes, function.restype = _COOPERATIVE, ctypes.c_int
+        self.call(name, *arguments)
 
     @contextmanager
     def _on(self, device: int) -> Iterator[None]:

@@ -151,7 +151,7 @@ class HIPUtilities:
                 torch.cuda.synchronize(device)
 
     def cleanup(self) -> None:
-        """Wait for the streams and let go of them, of the events and of what was measured."""
+        """Wait for the streams, then drop them, the events and the measurements."""
         for stream in self._streams.values():
             stream.synchronize()
         with self._lock:

@@ -121,7 +121,7 @@ class AMDMemoryManager:
             )
 
     def get_allocation_summary(self) -> dict[str, Any]:
-        """What this manager handed out, by purpose, and the state of its pool."""
+        """What this manager allocated, by purpose, and the state of its pool."""
         with self._lock:
             return {
                 "device": str(self.device),
@@ -173,7 +173,7 @@ class AMDMemoryManager:
             self._forget(id(tensor))
 
     def check(self, required_bytes: int, operation: str = "allocation") -> None:
-        """Raise ROCmMemoryError if `required_bytes` cannot be had. Nothing without enable_oom_protection."""
+        """Raise ROCmMemoryError if `required_bytes` are not free. Does nothing without enable_oom_protection."""
         if not self.config.enable_oom_protection:
             return
         available = self._available()
@@ -213,7 +213,7 @@ class AMDMemoryManager:
         return find_batch_size(step, largest, smallest, device=self.device)
 
     def record_history(self, max_entries: int = 100_000) -> None:
-        """Let torch note every allocation with its stack from now on, for `save_snapshot`."""
+        """From now on torch records every allocation with its stack, for `save_snapshot`."""
         import torch
 
         self._needs_gpu("memory history")

@@ -1,7 +1,7 @@
 """No torch in this Python
 
 What: The Python that runs doctor has no `torch` package.
-Why: Doctor cannot look at the torch build, its devices or its Inductor settings. Nothing is broken by it.
+Why: Doctor cannot look at the torch build, its devices or its Inductor settings. Everything else works.
 Fix: Install the torch build for this machine's GPU, or point doctor at the Python that has it: `kpt doctor --python
     PATH`.
 Source: PyTorch's notes on ROCm builds, https://docs.pytorch.org/docs/main/notes/hip.html; Python's import system (the

@@ -49,7 +49,7 @@ def _blame(machine: Machine) -> str:
     assert machine.torch is not None
     culprits = who_brought_torch(machine.torch, machine.distributions)
     if not culprits:
-        return "pip's records do not tell what brought it"
+        return "pip's records do not say which package brought it"
     record = max(machine.torch.records, key=lambda item: item.installed_at)
     when = datetime.fromtimestamp(record.installed_at, tz=timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
     return f"It came on {when} with " + "; ".join(_one(item) for item in culprits[:3])

@@ -27,7 +27,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     torch = machine.torch
     assert torch is not None
     if torch.build != "rocm" or not built_in:
-        yield CHECK.not_run("torch did not tell which targets it was built for")
+        yield CHECK.not_run("torch did not say which targets it was built for")
         return
     missing = [device for device in machine.amd_devices if device.target and device.target not in built_in]
     if not missing:

@@ -4,8 +4,8 @@ What: `import torch` in a fresh process of this Python raised an exception, cras
 Why: Typical causes are a missing library (an nvidia-* or rocm-* package was uninstalled), two torch versions mixed
     together (KP104), or a GPU driver that does not answer.
 Fix: Read the message. `python -X faulthandler -c "import torch"` shows where a crash happens.
-Source: Measured here: doctor imports torch in a child process with a time limit. The causes come from practice; no
-    public list of them is known to us.
+Source: https://docs.python.org/3/library/faulthandler.html. The causes come from practice: we know of no public list.
+    Doctor imports torch in a child process with a time limit.
 """
 
 from __future__ import annotations
@@ -27,5 +27,5 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     elif answer.outcome == "skipped":
         yield CHECK.not_run(answer.detail)
     else:
-        verb = "does not come back from its import" if answer.outcome == "hangs" else "does not import"
+        verb = "hangs while it is imported" if answer.outcome == "hangs" else "does not import"
         yield CHECK.red(f"torch {verb}: {answer.detail}", f'{python} -X faulthandler -c "import torch"')

@@ -34,7 +34,9 @@ def check(machine: Machine) -> Iterator[CheckResult]:
         if host_has_gpu:
             yield CHECK.red(f"the host has an AMD GPU, but this {machine.container.kind} got no {what}", flags)
         else:
-            yield CHECK.warn(f"no {what} in this {machine.container.kind}; on an AMD host start it so", flags)
+            yield CHECK.warn(
+                f"no {what} in this {machine.container.kind}; on an AMD host, start it with these flags", flags
+            )
     elif host_has_gpu:
         yield CHECK.red(f"no {what}, though the GPU is there", "sudo dmesg | grep -iE 'amdgpu|kfd' | tail -30")
     else:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import CheckResult
 from kernel_pytorch.doctor.check import Applies, Check
 from kernel_pytorch.doctor.containers import start_flags
@@ -32,7 +33,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     owners = {stat.gid for path in nodes if (stat := probe.stat(path)) is not None}
     if not locked:
         named = ", ".join(probe.group_name(gid) for gid in sorted(owners))
-        yield CHECK.ok(f"{len(nodes)} nodes of group {named} open for {probe.user}")
+        yield CHECK.ok(f"{counted(len(nodes), 'node')} of group {named} open for {probe.user}")
         return
     missing = tuple(sorted(owners - probe.gids - {0}))
     paths = ", ".join(list(locked)[:3])

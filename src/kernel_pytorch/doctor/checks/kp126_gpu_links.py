@@ -31,7 +31,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     node = machine.node
     if not node.links:
         asked = "amd-smi, rocm-smi and the driver" if machine.is_amd else "nvidia-smi"
-        yield CHECK.not_run(f"{asked} tell nothing about links between the {len(devices)} GPUs")
+        yield CHECK.not_run(f"{asked} say nothing about links between the {len(devices)} GPUs")
         return
     summary = f"{links_in_words(node.gpus, node.links)} ({node.source})"
     groups = islands(node.gpus, node.links)

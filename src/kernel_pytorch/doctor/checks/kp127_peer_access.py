@@ -30,7 +30,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
     known = [link for link in links if link.peer_access is not None]
     closed = [link for link in known if not link.peer_access]
     if not known:
-        yield CHECK.not_run("no tool tells whether the GPUs may read each other's memory")
+        yield CHECK.not_run("no tool says whether the GPUs can read each other's memory")
     elif not closed:
         yield CHECK.ok(f"all {len(known)} pairs of GPUs read each other's memory")
     else:

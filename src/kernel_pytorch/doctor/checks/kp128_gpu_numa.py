@@ -2,7 +2,7 @@
 
 What: Which NUMA node (socket) each GPU is attached to.
 Why: A process whose memory is on the other socket feeds its GPU through the link between the sockets. With one process
-    per GPU, keep each process on its GPU's node. If the system does not tell the node (a virtual machine often hides
+    per GPU, keep each process on its GPU's node. If the system does not say which node (a virtual machine often hides
     it), the line says so.
 Fix: Start ranks on their GPU's node: `numactl --cpunodebind=N --membind=N`, or `torchrun --numa-binding node` with
     torch 2.9 and newer.
@@ -31,7 +31,7 @@ def check(machine: Machine) -> Iterator[CheckResult]:
         if numa is not None:
             places.setdefault(numa, []).append(gpu)
     if not places:
-        yield CHECK.not_run("the system does not tell on which NUMA nodes the GPUs are")
+        yield CHECK.not_run("the system does not say on which NUMA nodes the GPUs are")
     elif len(places) == 1:
         yield CHECK.ok(f"all GPUs are on NUMA node {next(iter(places))}")
     else:

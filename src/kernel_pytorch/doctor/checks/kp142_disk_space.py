@@ -4,7 +4,8 @@ What: Less than 20 GiB is free where packages or caches live. It is red below 2 
 Why: A ROCm torch unpacks to more than 10 GiB, and pip needs the wheel beside it while it unpacks. A full disk leaves a
     half-written torch (KP104). Compile caches fill the rest.
 Fix: Free space, or move the caches (KP141) and pip's temporary folder (TMPDIR).
-Source: No public source; the size of ROCm torch wheels is from practice and was not measured here.
+Source: https://github.com/pytorch/test-infra/pull/7690 and ROCm/TheRock#2885 (disks that a ROCm torch filled). The
+    size of an unpacked ROCm torch is from practice and was not measured here.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ CHECK = Check("KP160", "inductor-settings", "inductor", Applies.TORCH_NOT_NVIDIA
 def check(machine: Machine) -> Iterator[CheckResult]:
     answer = machine.torch_probe
     if answer.outcome != "ok" or not answer.settings:
-        reason = answer.detail or answer.facts.get("inductor_error", "it told no settings")
+        reason = answer.detail or answer.facts.get("inductor_error", "it gave no settings")
         yield CHECK.not_run(f"torch's settings are unknown: {reason}")
         return
     found = differences(answer.settings)

@@ -3,8 +3,8 @@
 What: Which compilers here can build code for AMD GPUs: ROCm's, a plain clang, or the clang inside PyPI's ziglang.
 Why: `kpt build`, `kpt emulate`, `kpt verify` and torch extensions need one. Without ROCm, two PyPI packages do.
 Fix: Install ROCm, or the clang and the headers inside two pip packages: `pip install ziglang==0.17.0 "triton>=3.5"`.
-Source: Measured here: clang 22 from Debian and from PyPI's ziglang 0.17 build code objects for gfx906 to gfx1201.
-    LLVM's "User Guide for AMDGPU Backend" lists the targets.
+Source: https://llvm.org/docs/AMDGPUUsage.html (the targets). Tried here: clang 22 from Debian and from PyPI's ziglang
+    0.17 builds code objects for gfx906 to gfx1201.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Why: torch's hipify writes translated files beside the originals. `glob("csrc/*.
     the next time, and every symbol is defined twice.
 Fix: Leave hipify's files out of the list: their names end in `_hip.cpp` or `.hip`, and their first line says that they
     were generated.
-Source: Found by running the setup.py files of public extensions here twice, with a stand-in for a ROCm torch.
+Source: We found it by running the setup.py files of public extensions twice, with a stand-in for a ROCm torch;
+    rusty1s/pytorch_cluster#149; torch/utils/hipify/hipify_python.py in pytorch/pytorch (get_hip_file_path)
 """
 
 # Only the page: verify/install/judge.py emits this code.

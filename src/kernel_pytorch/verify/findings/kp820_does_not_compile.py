@@ -4,7 +4,7 @@ What: clang rejects a line of a source that the port builds, and kpt has no repa
 Why: The extension does not build on ROCm.
 Fix: The message is the compiler's, at your line. Change the line inside `#if defined(USE_ROCM)`, or leave the source
     out of the ROCm build. `kpt port` repairs what it can first: see KP211, KP214, KP215 and KP280 to KP293.
-Source: Found by the compiler itself: clang with the headers of HIP and, for a torch extension, of torch.
+Source: clang itself, with the headers of HIP and, for a torch extension, of torch;
     https://clang.llvm.org/docs/DiagnosticsReference.html
 """
 

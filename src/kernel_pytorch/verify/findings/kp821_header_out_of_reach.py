@@ -7,8 +7,8 @@ Why: hipify reads what lies below setup.py and is included by its path, and what
 Fix: Behind a gate, and in this order: the header's folder among the `extra_include_paths` of `load`; the include by
     its path from the source where hipify follows that; HIP's names in the header. `kpt port` writes them. A header
     outside setup.py's folder that uses torch's own CUDA names is left to you: name its folder.
-Source: Found by running the setup.py files of public extensions here, with a stand-in for a ROCm torch;
-    https://github.com/pytorch/pytorch/blob/main/torch/utils/hipify/hipify_python.py
+Source: We found it by running the setup.py files of public extensions with a stand-in for a ROCm torch;
+    torch/utils/hipify/hipify_python.py in pytorch/pytorch
 """
 
 # Only the page: verify/install/judge.py emits this code.

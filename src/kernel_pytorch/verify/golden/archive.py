@@ -135,7 +135,7 @@ class GoldenArchive:
     def _check(self, ref: TensorRef) -> None:
         where = self.folder / TENSOR_FILE
         if not _TENSOR_NAME.fullmatch(ref.id):
-            raise UsageError(f"{self.folder / RECORD_FILE}: {ref.id!r} is no tensor name of a golden record")
+            raise UsageError(f"{self.folder / RECORD_FILE}: {ref.id!r} is not the name of a tensor in a golden record")
         if ref.id not in self._names:
             raise UsageError(f"{where}: has no tensor {ref.id}, which record.json mentions; the record is incomplete")
         kept = self._tensors.get_slice(ref.id).get_shape()

@@ -14,8 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.entry_point import Subject
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.models.check.systematic import NARROW
 from kernel_pytorch.verify.golden.archive import EventRecord, GoldenArchive
 from kernel_pytorch.verify.golden.check_backward import BackwardCheck, check_backward
 from kernel_pytorch.verify.golden.diagnose import Diagnosis
@@ -30,8 +32,8 @@ from kernel_pytorch.verify.golden.record import (
     run_like,
 )
 from kernel_pytorch.verify.golden.replay import Culprit, EventResult, caller_of, forced_tensor, judged
-from kernel_pytorch.verify.golden.systematic import NARROW, unlike_in_precision
 from kernel_pytorch.verify.golden.tolerance import Sums, coarse_products, reduction_length
+from kernel_pytorch.verify.golden.unlike_in_precision import unlike_in_precision
 
 REFEREE_LIMIT_GB = 16.0
 
@@ -153,7 +155,7 @@ def with_recorded_inputs(subject: Subject, archive: GoldenArchive, device: Any) 
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     refs = archive.record.inputs
     if len(places) != len(refs):
-        raise UsageError(f"{subject.name} takes {len(places)} tensors here, the record has {len(refs)}")
+        raise UsageError(f"{subject.name} takes {counted(len(places), 'tensor')} here, the record has {len(refs)}")
     for index, ref in zip(places, refs, strict=True):
         if tuple(leaves[index].shape) != ref.shape:
             raise UsageError(f"input {index}: {list(leaves[index].shape)} here, {list(ref.shape)} in the record")

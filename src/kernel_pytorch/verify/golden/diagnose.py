@@ -85,8 +85,14 @@ def _permuted(here: Any, reference: Any, limit: float, dtype: str) -> Diagnosis 
         wrong = _wrong_slices(left, right, limit)
         if not wrong or len(wrong) > _MAX_SLICES:
             continue
-        source = [_match(left[index], right, limit) for index in wrong]
-        if all(found is not None for found in source):
+        pieces = right.reshape(right.shape[0], -1)
+        source: list[int] = []
+        for index in wrong:
+            found = _match(left[index], pieces, limit)
+            if found is None:  # one slice that comes from nowhere settles it
+                break
+            source.append(found)
+        else:
             pairs = [f"{index} holds {found}" for index, found in zip(wrong, source, strict=True)]
             return Diagnosis("permuted", f"{name} are permuted: {_listed(pairs)}")
     return None
@@ -149,10 +155,10 @@ def _wrong_slices(left: Any, right: Any, limit: float) -> list[int]:
 
 
 def _match(piece: Any, pieces: Any, limit: float) -> int | None:
-    flat = pieces.reshape(pieces.shape[0], -1)
-    errors = (flat - piece.reshape(1, -1)).norm(dim=1)
+    """The row of `pieces` that `piece` is a copy of."""
+    errors = (pieces - piece.reshape(1, -1)).norm(dim=1)
     index = int(errors.argmin())
-    return index if float(errors[index]) <= 8 * limit * float(flat[index].norm()) + 1e-30 else None
+    return index if float(errors[index]) <= 8 * limit * float(pieces[index].norm()) + 1e-30 else None
 
 
 def _listed(items: Any) -> str:

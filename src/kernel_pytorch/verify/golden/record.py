@@ -75,7 +75,7 @@ class Store:
 def record(
     subject: Subject,
     folder: Path,
-    options: RecordOptions = RecordOptions(),  # noqa: B008 (frozen)
+    options: RecordOptions = RecordOptions(),
     progress: Callable[[str], None] = lambda text: None,
 ) -> GoldenRecord:
     """Run the subject and write what it computed to `folder`. Raises UsageError when it cannot be recorded."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_pytorch.models.check.systematic import systematic
 from kernel_pytorch.verify.golden.archive import TensorRef
 from kernel_pytorch.verify.golden.diagnose import Diagnosis, diagnose
 from kernel_pytorch.verify.golden.record import as_double
-from kernel_pytorch.verify.golden.systematic import systematic
 from kernel_pytorch.verify.golden.tolerance import EPSILON, Sums, tolerance
 
 
@@ -57,7 +57,8 @@ def compare_tensor(
     worst = float(difference.abs().max()) / ((size / difference.numel() ** 0.5) or 1.0)
     ok = error <= allowed.norm and worst <= _worst_limit(allowed.worst, right[usual], size)
     if ok:
-        diagnosis = systematic(left, right, dtype) if same_inputs and bool(usual.all()) else None
+        found = systematic(left, right, dtype) if same_inputs and bool(usual.all()) else None
+        diagnosis = None if found is None else Diagnosis(found.kind, found.text)
         return TensorComparison(error, allowed.norm, diagnosis is None, diagnosis, dtype)
     zeroed = torch.where(usual, left, torch.zeros_like(left)), torch.where(usual, right, torch.zeros_like(right))
     return TensorComparison(error, allowed.norm, False, diagnose(*zeroed, allowed.norm, own))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
 from kernel_pytorch.verify.install.out_of_reach import out_of_reach
@@ -61,7 +62,7 @@ def _dropped(trial: InstallTrial) -> Iterator[Finding]:
     for extension in trial.cuda.extensions:
         if extension.name not in there:
             units = len(trial.cuda.gpu_units(extension.name))
-            with_kernels = f" with its {units} GPU sources" if units else ""
+            with_kernels = f" with its {counted(units, 'GPU source')}" if units else ""
             kind = "target" if extension.kind.startswith("cmake") else "extension"
             message = f"the {kind} {extension.name}{with_kernels} is built on CUDA and left out on ROCm"
             yield _where_they_part(trial, extension, "KP811", message)
@@ -71,7 +72,7 @@ def _without_kernels(trial: InstallTrial) -> Iterator[Finding]:
     for extension in trial.rocm.extensions:
         wanted, there = len(trial.cuda.gpu_units(extension.name)), len(trial.rocm.gpu_units(extension.name))
         if there < wanted:
-            message = f"{extension.name} has {wanted} GPU sources on CUDA and {there} on ROCm"
+            message = f"{extension.name} has {counted(wanted, 'GPU source')} on CUDA and {there} on ROCm"
             yield _where_they_part(trial, extension, "KP812", message)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.verify.golden.diagnose import Diagnosis
 from kernel_pytorch.verify.golden.record import as_double
 from kernel_pytorch.verify.kernels.contents import as_tensor
@@ -76,7 +77,7 @@ def _lanes(off: Any) -> str:
             contiguous = wrong[-1] - wrong[0] + 1 == len(wrong)
             listed = f"lanes {wrong[0]} to {wrong[-1]}" if len(wrong) > 1 else f"lane {wrong[0]}"
             if not contiguous:
-                listed = f"{len(wrong)} lanes ({', '.join(map(str, wrong[:6]))}, ...)"
+                listed = f"{counted(len(wrong), 'lane')} ({', '.join(map(str, wrong[:6]))}, ...)"
             return f"{listed} of every {wave}"
     return ""
 

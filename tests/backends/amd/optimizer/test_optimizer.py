@@ -426,7 +426,7 @@ def test_optimising_twice_changes_nothing_more() -> None:
         ((2.0, 1.0), "faster", False, "measured: 2 -> 1 ms, x0.500 on cpu"),
         ((1.0, 2.0), "slower", False, "undone: slower: 1 -> 2 ms, x2.000 on cpu"),
         ((1.0, 1.1), "undecided", False, "measured: 1 -> 1.1 ms, x1.100 on cpu"),  # within the noise
-        ((1.0, 0.99), "same", True, "undone: not faster beyond the noise: 1 -> 0.99 ms, x0.990 on cpu"),
+        ((1.0, 0.99), "same", True, "undone: not faster by more than the noise: 1 -> 0.99 ms, x0.990 on cpu"),
     ],
 )
 def test_a_measured_step_stays_only_if_it_is_not_slower(

@@ -19,6 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "picture.cu").write_bytes(BINARY)
     (tmp_path / "empty.cu").write_bytes(b"")
+    (tmp_path / "picture.py").write_bytes(BINARY)
     (tmp_path / "folder").mkdir()
     (tmp_path / "shut.cu").write_text("int x;\n")
     return tmp_path
@@ -44,6 +45,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["emulate", NEWLINE], "two\\nlines.cu: no such file"),
         (["build", NEWLINE], "two\\nlines.cu: no such file"),
         (["port", NEWLINE], "two\\nlines.cu: no such folder"),
+        (["emulate", "empty.cu", "--gpu", "fury"], "unknown GPU 'fury'; known: mi50, mi60, mi100"),
+        (["build", "empty.cu", "--arch", "gfx94"], "unknown target 'gfx94'; did you mean gfx942 or"),
+        (["hipify", "folder", "-o", "empty.cu"], "empty.cu: a file, and a folder is needed; name another path"),
+        (["scan", "folder", "--html", "none/a.html"], "--html none/a.html: there is no folder none; make it first:"),
+        (["verify", "folder", "--html", "folder"], "--html folder: a folder; name a file in it, such as folder/"),
+        (["profile", "folder"], "folder: no recording in this folder"),
+        (["bench", "picture.py:make"], "picture.py: not a Python source file"),
     ],
 )
 def test_one_line_and_exit_2(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,6 +59,47 @@ def test_one_line_and_exit_2(arguments: list[str], said: str, capsys: pytest.Cap
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith(f"kpt: {said}") and shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["emulate", "--comapre", "a,b", "x.cu"],
+            "kpt emulate: unrecognized arguments: --comapre; did you mean --compare?",
+        ),
+        (["scan"], "kpt scan: the following arguments are required: PATH; `kpt scan --help` lists what it takes"),
+        (["golden", "record", "a.py:make"], "kpt golden record: the following arguments are required: --out;"),
+        (["bench", "a.py:f", "--seconds", "x"], "kpt bench: argument --seconds: invalid float value: 'x'; `kpt bench"),
+    ],
+)
+def test_a_wrong_option_is_one_line_too(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(said) and shown.err.count("\n") == 1
+
+
+def test_a_folder_without_sources_is_not_called_ready(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["scan", "folder"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1].startswith("nothing here to look at: kpt reads Python, CUDA,")
+
+
+def test_verify_does_not_claim_what_it_had_nothing_to_check(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "folder", "--level", "install,build"]) == 0
+    install, build, _ = capsys.readouterr().out.splitlines()
+    assert install.startswith("install    pass     nothing to check: the project has no setup.py")
+    assert build == "build      pass     nothing to check: the project has no .cu or .hip sources"
+
+
+@pytest.mark.parametrize("option", ["--out", "--html"])
+def test_a_place_that_may_not_be_written_is_named_before_the_work(
+    option: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "closed").mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "closed")  # root may write anywhere
+    assert main(["port", "folder", option, "closed/new"]) == 2
+    assert capsys.readouterr().err == f"kpt: {option} closed/new: you may not write to closed; name another place\n"
 
 
 @pytest.mark.parametrize("verb", ["scan", "hipify"])

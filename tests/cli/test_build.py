@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import struct
 from pathlib import Path
@@ -208,10 +209,12 @@ def test_disassembly_falls_back_to_the_listing(
     scale: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kernel_pytorch.toolchain.disassemble._objdumps", lambda: iter(()))
-    assert main(["build", "scale.hip", "--arch", "gfx942", "--no-host", "--disassemble", "-o", "out"]) == 0
-    assert "s_endpgm" in Path("out/scale.gfx942.dis").read_text()
-    assert "no llvm-objdump knows gfx942" in capsys.readouterr().err
-    assert main(["build", "out/scale.gfx942.hsaco", "--disassemble"]) == 2
+    assert main(["build", "scale.hip", "--arch", "gfx906,gfx942", "--no-host", "--disassemble", "-o", "out"]) == 0
+    assert "s_endpgm" in Path("out/scale.gfx906.dis").read_text()
+    said = capsys.readouterr().err
+    assert "no llvm-objdump knows gfx906" in said and "gfx942" not in said
+    assert re.search(r"s_endpgm +// 0000000\w+: BF810000", Path("out/scale.gfx942.dis").read_text())
+    assert main(["build", "out/scale.gfx906.hsaco", "--disassemble"]) == 2
     assert "install ROCm, or LLVM's tools" in capsys.readouterr().err
 
 
@@ -284,3 +287,23 @@ def test_errors_in_translated_cuda_are_on_the_users_lines(scale: Path, capsys: p
     Path("lanes.cuh").write_text(CUDA_HEADER.replace("return v;", "return missing;"))
     assert main(["build", "sum.cu", "--arch", "gfx942"]) == 1
     assert "lanes.cuh:5:10: error: use of undeclared identifier 'missing'" in capsys.readouterr().err
+
+
+def test_headers_that_are_included_through_the_folder_above(scale: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("samples/sum", "common"):
+        Path(folder).mkdir(parents=True)
+    Path("samples/sum/sum.cu").write_text(CUDA.replace("lanes.cuh", "../../common/lanes.cuh"))
+    Path("common/lanes.cuh").write_text(CUDA_HEADER)
+    assert main(["build", "samples/sum/sum.cu", "--arch", "gfx942"]) == 0, capsys.readouterr().err
+
+
+def test_a_header_outside_the_project_is_named_in_a_finding(scale: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("project/.git").mkdir(parents=True)
+    Path("project/sum.cu").write_text(CUDA.replace("lanes.cuh", "../lanes.cuh"))
+    Path("lanes.cuh").write_text(CUDA_HEADER)
+    assert main(["build", "project/sum.cu", "--arch", "gfx942"]) == 1
+    said = capsys.readouterr()
+    assert "project/sum.cu:2:10: error: '../lanes.cuh' file not found" in said.err
+    assert "KP001" in said.out + said.err
+    assert "../lanes.cuh lies outside the project" in said.out + said.err
+    assert main(["build", "project/sum.cu", "--arch", "gfx942", "-I", "."]) == 0, capsys.readouterr().err

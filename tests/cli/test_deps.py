@@ -25,7 +25,7 @@ def test_findings_exit_one_and_print_the_plan(tmp_path: Path, capsys: pytest.Cap
 
 def test_clean_repository_exits_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["deps", str(write(tmp_path, **{"requirements.txt": "numpy\n"}))]) == 0
-    assert "1 requirements: 1 keep" in capsys.readouterr().out
+    assert "1 requirement: 1 keep" in capsys.readouterr().out
 
 
 def test_empty_folder_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -227,7 +227,7 @@ def test_a_small_overrun_ends_the_program_unless_buffers_are_whole_pages(modes: 
     assert stopped.status == 1 and "0 bytes past the end of device buffer #1 of 1024 bytes" in stopped.out + stopped.err
     assert kpt(modes, "--whole-pages", "--", "past").status == 0
     both = kpt(modes, "--whole-pages", "--check", "memory", "--", "past")
-    assert both.status == 2 and "leave one of them out" in both.err
+    assert both.status == 2 and "leave one of the two out" in both.err
 
 
 def test_a_wave_that_waits_leaves_the_time_to_the_one_it_waits_for(modes: Path, kpt: Kpt) -> None:
@@ -253,12 +253,15 @@ def test_a_source_that_does_not_compile_or_has_no_main(tmp_path: Path, kpt: Kpt)
     ("words", "message"),
     [
         (["--compare", "mi300x"], "--compare needs two GPUs"),
-        (["--check", "everything"], "--check everything: not known; expected memory, races"),
+        (["--check", "everything"], "--check everything: not known; expected memory, races, waits"),
         (["--gpu", "h100"], "not an AMD GPU"),
         (["--gpu", "nonsense"], "nonsense"),
         (["--threads", "0"], "--threads 0: expected more than 0"),
         (["--timeout", "-1"], "--timeout -1: expected more than 0"),
         (["--memory", "nan"], "--memory nan: expected more than 0"),
+        (["--libraries", "stand-ins"], "--libraries stand-ins: expected real:DIR"),
+        (["--libraries", "real:nowhere"], "nowhere is not a folder"),
+        (["--libraries", "real:."], "has no shared libraries"),
         (["missing.hip"], "missing.hip: no such file"),
         (["notes.txt"], "give one executable, or sources"),
         (["source.hip"], "not a source"),

@@ -66,6 +66,7 @@ def test_a_fault_is_exit_1_and_its_lines_are_in_the_json(tmp_path: Path, capsys:
     assert main(["emulate", program, "--source", "--json", "--", "word"]) == 0
 
 
+@pytest.mark.slow
 def test_a_program_that_depends_on_lockstep_is_called_that(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = written(tmp_path, LOCKSTEP)
     assert main(["emulate", program, "--source", "--compare", "mi300x"]) == 1

@@ -98,3 +98,11 @@ def test_old_option_names_mean_the_same(verb: str, old: list[str], new: list[str
 def test_a_target_names_its_usual_gpu() -> None:
     assert emulated_gpu("gfx942") == emulated_gpu("mi300x")
     assert emulated_gpu("gfx1100") == emulated_gpu("rx7900xtx")
+
+
+def test_triton_says_nothing_at_the_end(tmp_path: Path) -> None:
+    """Its module counts what is left when Python ends, and prints a page about it."""
+    pytest.importorskip("triton")
+    program = "import sys, triton.language; from kernel_pytorch.cli.main import main; sys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", program, "--version"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"kpt {VERSION}\n", "")

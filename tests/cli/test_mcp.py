@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from kernel_pytorch.cli.main import main, parser_for, verb_summaries
+from kernel_pytorch.cli.mcp_server.guessed import as_the_tool_has_them
 from kernel_pytorch.cli.mcp_server.rooted import Root
 from kernel_pytorch.cli.mcp_server.shorten import TEXT_LIMIT, shorten
 from kernel_pytorch.cli.mcp_server.tools import TOOLS, Tool, offered
@@ -108,6 +109,32 @@ def test_tools_scan_port_and_explain(project: Path) -> None:
     converse(project, what)
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "meant"),
+    [
+        ("explain", {"code": "KP301"}, {"codes": ["KP301"]}),
+        ("scan", {"project": "a", "select": "KP3, KP601"}, {"path": "a", "select": ["KP3", "KP601"]}),
+        ("hipify", {"file": "a.cu", "output": "b"}, {"files": ["a.cu"], "out": "b"}),
+        ("build", {"path": "a.cu", "arch": "gfx942,gfx1100"}, {"files": ["a.cu"], "arch": ["gfx942", "gfx1100"]}),
+        ("emulate", {"program": "a.cu", "device": "mi300x", "args": ["1"]},
+         {"files": ["a.cu"], "gpu": "mi300x", "program_arguments": ["1"]}),
+        ("bench", {"target": "m.py:f", "timeout": 9}, {"targets": ["m.py:f"], "timeout_s": 9}),
+        ("profile", {"trace": "t.json"}, {"target": "t.json"}),
+        ("optimize", {"model": "m.py:f", "level": "2"}, {"target": "m.py:f", "levels": "2"}),
+    ],
+)  # fmt: skip
+def test_names_that_clients_guess_are_understood(tool: str, given: dict[str, Any], meant: dict[str, Any]) -> None:
+    assert as_the_tool_has_them(offered()[tool], given) == meant
+
+
+def test_a_guess_never_brings_back_what_a_server_leaves_out() -> None:
+    tools = offered(read_only=True)
+    with pytest.raises(UsageError, match="hipify has no argument 'output'"):
+        as_the_tool_has_them(tools["hipify"], {"files": ["a.cu"], "output": "b"})
+    with pytest.raises(UsageError, match="no argument 'file'"):  # taken already: which one is meant is not plain
+        as_the_tool_has_them(tools["hipify"], {"files": ["a.cu"], "file": "b.cu"})
+
+
 def test_errors_are_answers_and_the_server_goes_on(project: Path, tmp_path: Path) -> None:
     (tmp_path / "secret.py").write_text("import pynvml\n")
     (project / "out").symlink_to(tmp_path)
@@ -120,7 +147,7 @@ def test_errors_are_answers_and_the_server_goes_on(project: Path, tmp_path: Path
             assert "outside" in refused.structured_content["error"]
         for name, arguments, words in (
             ("scan", {}, "'path' is a required property"),
-            ("scan", {"path": "fused_norm", "rm": "-rf"}, "Additional properties"),
+            ("scan", {"path": "fused_norm", "rm": "-rf"}, "scan has no argument 'rm'; there are: path,"),
             ("scan", {"path": "a\0b"}, "not a path"),
             ("scan", {"path": "missing"}, "no such file or folder"),
             ("scan", {"path": "fused_norm", "select": ["--write"]}, "does not match"),
@@ -134,7 +161,7 @@ def test_errors_are_answers_and_the_server_goes_on(project: Path, tmp_path: Path
             answer = await talk.call(name, **arguments)
             assert answer.is_error, (name, arguments)
             assert words in answer.structured_content["error"], answer.structured_content
-        fine = await talk.call("explain", codes=["KP301"])
+        fine = await talk.call("explain", code="KP301")  # as a client guesses
         assert not fine.is_error
 
     converse(project, what)

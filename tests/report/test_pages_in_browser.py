@@ -1,12 +1,11 @@
 """The pages in a real browser: they open without an error or a request, filter, and fit in dark and light and on paper.
 
-Needs Chromium or Chrome (Debian's `chromium` package) and playwright (`make browser`); skipped, with the reason, where
-they are not.
+Skipped, with the reason, where there is no browser (tests/browser.py).
 """
 
 from __future__ import annotations
 
-import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,25 +14,26 @@ from typing import Any
 import pytest
 
 pytest.importorskip("jinja2")
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="no playwright to try the pages in a browser: make browser"
-)
 
-from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status  # noqa: E402
-from kernel_pytorch.jobs.verify import Verification  # noqa: E402
-from kernel_pytorch.perf.inspect.view import Inspection, LaunchStep  # noqa: E402
-from kernel_pytorch.port.phases import Phase, effort  # noqa: E402
-from kernel_pytorch.report.html import to_html  # noqa: E402
-from kernel_pytorch.report.inspect_html import inspection_page  # noqa: E402
-from kernel_pytorch.report.optimize_html import to_html as optimize_page  # noqa: E402
-from kernel_pytorch.report.port_report import PortReport  # noqa: E402
-from kernel_pytorch.report.verify_page import verify_page  # noqa: E402
-from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid  # noqa: E402
-from tests.perf.inspect.test_judgement import KERNEL, view  # noqa: E402
-from tests.report.test_optimize_report import LEDGER  # noqa: E402
+from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
+from kernel_pytorch.jobs.verify import Verification
+from kernel_pytorch.perf.analyse import analyse
+from kernel_pytorch.perf.inspect.view import Inspection, LaunchStep
+from kernel_pytorch.perf.roofline.peaks import named_gpu
+from kernel_pytorch.perf.trace.open import open_recording
+from kernel_pytorch.port.phases import Phase, effort
+from kernel_pytorch.report.html import to_html
+from kernel_pytorch.report.inspect_html import inspection_page
+from kernel_pytorch.report.optimize_html import to_html as optimize_page
+from kernel_pytorch.report.port_report import PortReport
+from kernel_pytorch.report.profile_html import to_html as profile_html
+from kernel_pytorch.report.verify_page import verify_page
+from kernel_pytorch.verify.levels import LEVELS, LevelResult, Pyramid
+from tests.browser import browser
+from tests.perf.inspect.test_judgement import KERNEL, view
+from tests.report.test_optimize_report import LEDGER
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
+__all__ = ["browser"]  # the fixture
 
 
 def many_findings(count: int = 5000) -> Verification:
@@ -50,14 +50,6 @@ def many_findings(count: int = 5000) -> Verification:
     patch = Patch("a.py", b"one\ntwo\nthree\n", b"one\n<script>2</script>\nthree\nfour\n")
     pyramid = Pyramid("<b>evil</b>", ("gfx942",), tuple(levels), {"python": "3"})
     return Verification(pyramid, findings, None, (), (patch,), (("KP601", "a title"),))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
 
 
 @pytest.fixture
@@ -109,10 +101,23 @@ def port_page() -> str:
 def inspect_page() -> str:
     name = "triton_per_fused_add_addmm_native_layer_norm_" + "x" * 60
     step = LaunchStep("triton", name, 0, ("64x1024", "1024x256"), "fp32", best_us=0.03, limiter="launch", expected_us=1)
-    return inspection_page(Inspection("model.py:make", (view(replace(KERNEL, name=name), steps=(step,)),), ()))
+    target = replace(view(replace(KERNEL, name=name), steps=(step, step)), gaps=(f"aten::mm -> {name}: a kernel",))
+    return inspection_page(Inspection("model.py:make", (target,), ()))
+
+
+def profile_page() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "9_kernel_trace.csv"
+        head = '"Kind","Agent_Id","Queue_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n'
+        rows = (
+            f'"KERNEL_DISPATCH","Agent 1",1,{n},"gemm_{"x" * 90}_{n}",{n * 90_000},{n * 99_000}\n' for n in range(1, 9)
+        )
+        trace.write_text(head + "".join(rows))
+        return profile_html(analyse(open_recording(Path(folder)), named_gpu("mi300x")))
 
 
 PAGES = {
+    "profile": profile_page,
     "verify": lambda: verify_page(many_findings(50)),
     "port": port_page,
     "inspect": inspect_page,
@@ -121,8 +126,8 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_fits_a_phone(browser: Any, tmp_path: Path, name: str) -> None:
-    """Nothing is cut off at 390 pixels, and figures and words stay whole."""
+def test_every_page_fits_a_phone_and_a_desk(browser: Any, tmp_path: Path, name: str) -> None:
+    """Nothing is cut off at 390 and at 1280 pixels with everything unfolded, and figures and words stay whole."""
     path = tmp_path / "page.html"
     path.write_text(PAGES[name](), encoding="utf-8")
     phone = browser.new_page(viewport={"width": 390, "height": 800})
@@ -136,7 +141,22 @@ def test_every_page_fits_a_phone(browser: Any, tmp_path: Path, name: str) -> Non
         return /^[-\\d.,]+$/.test(one.textContent.trim()) && text.getClientRects().length > 1;
     }).map(one => one.textContent)"""
     assert phone.evaluate(broken) == []
+    phone.set_viewport_size({"width": 1280, "height": 800})
+    assert phone.evaluate("document.documentElement.scrollWidth") == 1280
     phone.close()
+
+
+def test_drawings_follow_the_colours_of_the_page(browser: Any, tmp_path: Path) -> None:
+    """No white paper on a dark page, and no dark text on it."""
+    path = tmp_path / "page.html"
+    path.write_text(profile_page(), encoding="utf-8")
+    for scheme, light in (("light", False), ("dark", True)):
+        shown = browser.new_page(color_scheme=scheme)
+        shown.goto(path.as_uri())
+        paper = shown.evaluate("getComputedStyle(document.querySelector('svg')).backgroundColor")
+        ink = shown.evaluate("getComputedStyle(document.querySelector('svg text')).fill")
+        assert paper == "rgba(0, 0, 0, 0)" and (ink == "rgb(255, 255, 255)") == light, (scheme, paper, ink)
+        shown.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

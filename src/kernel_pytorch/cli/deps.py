@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -105,7 +106,8 @@ def _install(args: argparse.Namespace, plan: Plan) -> Installation:
     if not args.yes:
         if not sys.stdin.isatty():
             raise UsageError("--install asks before it starts, and there is no terminal to ask on: add --yes")
-        question = f"Install up to {len(wanted)} packages and what they need into {args.python} ({torch})? [y/N] "
+        packages = counted(len(wanted), "package")
+        question = f"Install up to {packages} and what they need into {args.python} ({torch})? [y/N] "
         print(question, end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
             raise UsageError("not confirmed: nothing was installed")

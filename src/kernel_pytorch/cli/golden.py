@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model's own, or a fixed sum of its outputs), and the gradients of parameters, inputs and modules.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    record.add_argument("target", help="module:function returning (model, inputs)")
+    record.add_argument("target", metavar="TARGET", help="module:function returning (model, inputs)")
     record.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the record")
     record.add_argument("--depth", type=int, metavar="N", help="levels of the module tree (default: all)")
     record.add_argument("--repeats", type=int, default=10, metavar="N", help="runs to measure noise (default 10)")
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         description="Runs the model on the record's inputs, module by module, and names what differs.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    check.add_argument("target", help="module:function returning (model, inputs)")
+    check.add_argument("target", metavar="TARGET", help="module:function returning (model, inputs)")
     check.add_argument("folder", type=Path, metavar="DIR", help="a golden record")
     _mode_argument(check)
     check.add_argument("--no-referee", action="store_true", help="do not run the float64 referee on the CPU")

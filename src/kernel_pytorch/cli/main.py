@@ -9,15 +9,18 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import gc
 import importlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
+from kernel_pytorch.cli.arguments.outputs import check_outputs
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import AMDBackendError, UsageError
 from kernel_pytorch.core.given_path import file_problem
@@ -88,6 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + getattr(error, "number", 2)
     except Exception as error:
         return _internal_error(error, shows_trace)
+    finally:
+        # The process ends: to look for garbage once more takes a twentieth of a long run. Triton's module (nanobind)
+        # would call what is left a leak and print a page about it.
+        if argv is None and "triton" not in sys.modules:
+            gc.freeze()
 
 
 def _on_one_line(message: str, arguments: Sequence[str]) -> str:
@@ -112,7 +120,17 @@ def _internal_error(error: Exception, shows_trace: bool) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Help that does not arrive is an error too; argparse drops it in silence."""
+    """Help that does not arrive is an error too; argparse drops it in silence. A wrong option is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        hint = "".join(self._nearest(word) for word in re.findall(r"(?<!\S)--[\w-]+", message)[:1])
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}; {hint}`{self.prog} --help` lists what it takes\n")
+
+    def _nearest(self, word: str) -> str:
+        if word in self._option_string_actions:
+            return ""
+        near = difflib.get_close_matches(word, self._option_string_actions, n=1, cutoff=0.7)
+        return f"did you mean {near[0]}? " if near else ""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message:
@@ -133,6 +151,7 @@ def _run(arguments: list[str]) -> int:
         parsed = parser_for(verb).parse_args(arguments[1:])
     except SystemExit as stop:
         return int(stop.code or 0)
+    check_outputs(parsed)
     return int(_module(verb).run(parsed))
 
 

@@ -7,8 +7,8 @@
     kpt mcp --list                the tools and their schemas as JSON; serves nothing
 
 A call is a `kpt` process of its own and gives back that verb's JSON. `port` is a dry run unless a call says write.
-Needs the official SDK: pip install "mcp>=2" "jsonschema>=4.20". The root limits what calls may name; it is no sandbox
-for the programs that `emulate` and `verify` run.
+Needs the official SDK: pip install "mcp>=2" "jsonschema>=4.20". The root limits what calls may name; it is not
+a sandbox for the programs that `emulate` and `verify` run.
 """
 
 from __future__ import annotations

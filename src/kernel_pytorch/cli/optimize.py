@@ -1,4 +1,4 @@
-"""Makes a model faster step by step; a step stays only if the outputs are right and the time is shorter beyond noise.
+"""Make a model faster step by step. A step stays only if the outputs are right and it is faster by more than the noise.
 
   kpt optimize module:function               climb with what it returns: (model, inputs) or a dictionary
   kpt optimize file.py:make --budget 300     stop after five minutes, whatever is left
@@ -7,9 +7,10 @@
   kpt optimize --list                        the steps there are; kpt calls one a rung
 
 Levels: 1 environment, 2 torch.compile and graphs, 3 model surgery, 4 kernels and Inductor tuning, 5 vendor kernels.
-Every rung is predicted from a profile, applied to a new tree (the model itself is never changed), checked on fresh
-inputs with a referee in double precision, and measured in turns with the best so far. --out gets the ledger, a module
-that applies exactly what was kept, and an environment block. Figures without a GPU are the CPU's and labelled so."""
+The rung that promises the most for each second comes next, judged by a profile. It is applied to a new tree (the
+model itself is never changed), checked on fresh inputs with a referee in double precision, and measured in turns with
+the best so far. --out gets the ledger, a module that applies exactly what was kept, and a file with the variables.
+Figures without a GPU are the CPU's and labelled so."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernel_pytorch.perf.ladder.climb import Event
     from kernel_pytorch.perf.ladder.optimize import Optimized
+    from kernel_pytorch.perf.ladder.state import Event
 
 SUMMARY = "make a model faster step by step; keep what is right and measurably faster"
 
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="permit what some rungs need: tf32, freezing, reduce-overhead",
+        help="permit what some rungs need: tf32, freezing, reduce-overhead, fp8",
     )
     long = parser.add_argument_group("how long")
     long.add_argument("--budget", type=float, default=BUDGET_S, metavar="S", help="seconds at most (default 1800)")
@@ -209,11 +210,13 @@ def _list(args: argparse.Namespace) -> int:
 def _shown() -> Iterator[Callable[[Event], None]]:
     """On a terminal a line that moves and the decided rungs above it; otherwise one line per decided rung."""
     from kernel_pytorch.perf.ladder.ledger import LEFT_OUT
-    from kernel_pytorch.report.optimize_text import event_line
+    from kernel_pytorch.report.optimize_text import event_line, expected_line
 
     if not sys.stderr.isatty():
 
         def line(event: Event) -> None:
+            if event.expected:
+                print(expected_line(event.expected), file=sys.stderr)
             if event.entry is not None and not event.entry.reason.startswith(LEFT_OUT):
                 print(event_line(event.entry), file=sys.stderr)
 
@@ -228,6 +231,8 @@ def _shown() -> Iterator[Callable[[Event], None]]:
     with console.status("profiling and checking the original") as status:
 
         def show(event: Event) -> None:
+            if event.expected:
+                console.print(printable(expected_line(event.expected)), markup=False, highlight=False)
             if event.entry is not None and not event.entry.reason.startswith(LEFT_OUT):
                 console.print(printable(event_line(event.entry)), markup=False, highlight=False)
             name = f"{event.number}/{event.rungs} {event.rung}: " if event.rung else ""

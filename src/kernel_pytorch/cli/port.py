@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", type=Path, metavar="PATH", help="the project folder")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--write", action="store_true", help="apply the port to the project")
-    where.add_argument("--out", type=Path, metavar="DIR", help="write a ported copy of the project")
+    where.add_argument(
+        "--out", type=Path, metavar="DIR", help="write a ported copy of the project; DIR is new and outside it"
+    )
     parser.add_argument(
         "--layout",
         choices=("auto", "copy", "single-source", "torch-extension"),
@@ -88,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _port(args: argparse.Namespace) -> int:
-    from kernel_pytorch.jobs.port import plan_port, run_plan
+    from kernel_pytorch.jobs.port import check_place_of_copy, plan_port, run_plan
     from kernel_pytorch.jobs.port_notes import port_notes
     from kernel_pytorch.jobs.scan import Selection
     from kernel_pytorch.port.apply import recover
@@ -112,8 +114,8 @@ def _port(args: argparse.Namespace) -> int:
         raise UsageError(
             "--layout copy makes twins of headers under the same name: write them elsewhere with --out DIR"
         )
-    if args.out is not None and args.out.exists():
-        raise UsageError(f"{args.out}: already exists; name a folder that does not")
+    if args.out is not None:
+        check_place_of_copy(plan.project.root, args.out)
     result = run_plan(plan, args.jobs, _show_progress)
     _show_progress("")
     if args.html is not None:
@@ -188,9 +190,10 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     # In the copy layout the headers of the copy are HIP's: there the original keeps the NVIDIA path, not the copy.
     is_copy = layout_named(result.layout).writes_twins
     proof = "the original is untouched" if is_copy else "NVIDIA path proven unchanged in all of them"
-    if not result.patches:
-        proof = "nothing could be proven" if result.refused else "nothing to change"
-    print(f"{args.path}: {counted(len(result.patches), 'file')} {verb}, layout {result.layout}; {proof}", file=out)
+    if result.patches:
+        print(f"{args.path}: {counted(len(result.patches), 'file')} {verb}, layout {result.layout}; {proof}", file=out)
+    else:
+        print(f"{args.path}: {'nothing could be proven' if result.refused else 'nothing to change'}", file=out)
     for verdict in result.refused:
         print(f"left as it was, not proven: {verdict}", file=out)
     for group in check_groups(result.install.checks):
@@ -208,9 +211,10 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
         if group.status.value != "pass":
             print(f"  {group.title}: {group.detail}", file=out)
     left, held = len(result.left), len(result.held)
-    print(
-        f"left for a person: {counted(left, 'finding')}; held for a review: {held} (`kpt port --json` lists them)",
-        file=out,
-    )
+    if left or held:
+        listed = "`kpt port --json` lists them"
+        print(f"left for a person: {counted(left, 'finding')}; held for a review: {held} ({listed})", file=out)
+    else:
+        print("left for a person: nothing", file=out)
     if result.not_built:
         print(f"not built: {result.not_built}", file=out)

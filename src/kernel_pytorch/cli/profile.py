@@ -76,6 +76,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compile-log", type=Path, metavar="FILE", help="a log made with TORCH_LOGS=graph_breaks,recompiles"
     )
     parser.add_argument(
+        "--capture",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a trace of the capture of graphs that this one replays: gives their kernels operators and shapes",
+    )
+    parser.add_argument(
+        "--rank",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a trace of another rank of the same run: separates waiting for a late rank from the transfer",
+    )
+    parser.add_argument(
         "--allow-truncated", action="store_true", help="analyse what is there of a trace that is cut off"
     )
     parser.add_argument("--top", type=int, default=12, metavar="N", help="rows per table (default 12)")
@@ -164,7 +180,8 @@ def load_any(what: str, args: argparse.Namespace) -> Profile:
         log = parse_log(args.compile_log)
     with _progress(path) as progress:
         recording = open_recording(path, progress=progress, allow_truncated=args.allow_truncated)
-    return analyse(recording, peaks, log)
+    captures, ranks = ([open_recording(one) for one in given] for given in (args.capture, args.rank))
+    return analyse(recording, peaks, log, captures, ranks)
 
 
 def _peaks(args: argparse.Namespace) -> Peaks | None:

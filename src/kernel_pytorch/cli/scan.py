@@ -152,6 +152,12 @@ def _summary(result: ScanResult, verbose: bool) -> None:
     print(f"\n{result.root}: {seen} looked at, {counted(len(result.findings), 'finding')}", file=out)
     if skipped:
         print(on_one_line(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}"), file=out)
+    if not any(result.files.values()) and not result.findings:
+        print(
+            "nothing here to look at: kpt reads Python, CUDA, C++, build and deploy files; name another file or folder",
+            file=out,
+        )
+        return
     if verbose or len(result.findings) > FEW:
         for phase in result.phases:
             applies = "yes" if phase.applies else "no"
@@ -160,13 +166,13 @@ def _summary(result: ScanResult, verbose: bool) -> None:
             print(f"  {code} {number:5d}", file=out)
     else:
         needed = ", ".join(f"{phase.number} {phase.title}" for phase in result.phases if phase.applies)
-        print(f"phases: {needed} (-v tells why)", file=out)
+        print(f"phases: {needed} (-v says why)", file=out)
     hours = f" ({cost.time}, an estimate by class)" if cost.time else ""
     print(f"automatic {cost.automatic}, to review {cost.review}, for a person {cost.person}{hours}", file=out)
     names = unfit_dependencies(result.root)
     if names:
         shown = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
         print(
-            f"dependencies: not to be installed as they are: {shown}; `kpt deps {result.root}` says what instead",
+            f"dependencies: do not install {shown} as they are; `kpt deps {result.root}` says what to install instead",
             file=out,
         )

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Status, finding_json, to_plain
 from kernel_pytorch.core.given_path import require_folder
-from kernel_pytorch.verify.levels import LEVELS, MEANING
+from kernel_pytorch.verify.levels import LEVELS
 
 if TYPE_CHECKING:
     from kernel_pytorch.jobs.verify import Verification
@@ -131,7 +131,7 @@ def _print(done: Verification, verbose: bool) -> None:
     from kernel_pytorch.report.check_groups import check_groups
 
     for level in done.pyramid.levels:
-        print(f"{level.level:<10} {level.status.value.replace('_', ' '):<8} {MEANING[level.level]}")
+        print(f"{level.level:<10} {level.status.value.replace('_', ' '):<8} {level.meaning}")
         if level.needs:
             print(f"           to run it: {level.needs}")
         for group in check_groups(level.checks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from kernel_pytorch.models.clock.statistics import Summary
@@ -65,10 +66,12 @@ def verdict_lines(verdict: TimeVerdict) -> Iterator[str]:
     """The verdict on B against A."""
     change = 100 * (verdict.ratio - 1)
     span = f"{100 * (verdict.low - 1):+.2f} to {100 * (verdict.high - 1):+.2f} %"
+    if math.isinf(verdict.high):
+        span = "too noisy for an interval"
     yield f"{verdict.b} against {verdict.a}: {verdict.verdict.upper()}"
     yield f"  time {change:+.2f} % ({span}; {verdict.rounds} rounds; margin {100 * verdict.margin:g} %)"
     if verdict.chance_wrong is None:
-        yield "  undecided: the noise allows neither faster, slower nor same; give it --seconds or a quieter machine"
+        yield "  undecided: too much noise to say faster, slower or same; give it more --seconds or a quieter machine"
     else:
         yield f"  chance that this is wrong: {_chance(verdict.chance_wrong)}"
     if not verdict.interleaved:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.report.page import write_page
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.record_comparison import KernelComparison
@@ -58,7 +59,8 @@ def program_panel(result: KernelComparison) -> Panel:
         for one in launch.buffers
         if one.when == "after"
     )
-    title = f"{result.program}: {result.checked_on} against {result.recorded_on}, {len(result.launches)} launches"
+    launches = counted(len(result.launches), "launch", "launches")
+    title = f"{result.program}: {result.checked_on} against {result.recorded_on}, {launches}"
     return Panel(title, points, "buffers that kernels changed, in order of time")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.verify.golden.archive import GoldenRecord
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.names import kernel_name
@@ -15,16 +16,17 @@ _SHOWN = 5
 def model_recorded_lines(made: GoldenRecord, max_mb: float) -> Iterator[str]:
     """What a new record of a model holds, and what did not fit."""
     noise = max((n for events in made.events.values() for e in events for n in e.noise), default=0.0)
-    counts = ", ".join(f"{len(events)} events {mode}" for mode, events in made.events.items())
+    counts = ", ".join(f"{counted(len(events), 'event')} {mode}" for mode, events in made.events.items())
     where = made.machine["device_name"] or made.machine["device"]
     yield f"recorded on {where}: {counts}; noise over {made.repeats} identical runs: {noise:.2g}"
     if made.backward:
-        counts = ", ".join(f"{len(events)} gradients {mode}" for mode, events in made.backward.items())
+        counts = ", ".join(f"{counted(len(events), 'gradient')} {mode}" for mode, events in made.backward.items())
         yield f"backward pass: {counts}"
     elif made.backward_note:
         yield f"no backward pass is recorded: {made.backward_note}"
     if made.dropped:
-        yield f"{len(made.dropped)} events did not fit in {max_mb:g} MB (first: {made.dropped[0]}): raise --max-mb"
+        events = counted(len(made.dropped), "event")
+        yield f"{events} did not fit in {max_mb:g} MB (first: {made.dropped[0]}): raise --max-mb"
 
 
 def program_recorded_lines(made: KernelRecord, max_mb: float) -> Iterator[str]:
@@ -74,13 +76,13 @@ def _backward_lines(result: GoldenCheck) -> Iterator[str]:
 
 def model_record_lines(record: GoldenRecord) -> Iterator[str]:
     """What a record of a model holds."""
-    yield f"{record.target}, {len(record.weights)} weights, {len(record.inputs)} inputs"
+    yield f"{record.target}, {counted(len(record.weights), 'weight')}, {counted(len(record.inputs), 'input')}"
     for key, value in record.machine.items():
         yield f"  {key}: {value}"
     for mode, events in record.events.items():
         modules = {event.module for event in events}
         gradients = f", {len(record.backward[mode])} gradients" if mode in record.backward else ""
-        yield f"  {mode}: {len(events)} events of {len(modules)} modules{gradients}"
+        yield f"  {mode}: {counted(len(events), 'event')} of {counted(len(modules), 'module')}{gradients}"
 
 
 def program_record_lines(record: KernelRecord) -> Iterator[str]:

@@ -34,7 +34,7 @@ def view_text(view: TargetView, top: int) -> str:
             f"  roofline {_time(view.total_best_us)}, expected {_time(view.total_expected_us)}"
             f"{_range(view.total_low_us, view.total_high_us)}"
         )
-        lines += [f"    {text}" for text in _bases(view)]
+        lines += [f"    {text}" for text in bases(view)]
     lines += _steps(view, top)
     lines += _kernels(view, top)
     lines += [f"  gap: {text}" for text in view.gaps]
@@ -57,30 +57,32 @@ def _range(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f" ({_time(low)} to {_time(high)})"
 
 
-def _bases(view: TargetView) -> list[str]:
+def bases(view: TargetView) -> list[str]:
     """What the expected times rest on, the most used first."""
     counts = Counter(step.basis for step in view.steps if step.basis)
-    return [f"{counted(count, 'time')} {basis}" for basis, count in counts.most_common()]
+    return [f"expected time of {counted(count, 'step')}: {basis}" for basis, count in counts.most_common()]
+
+
+def alike_steps(view: TargetView) -> list[tuple[LaunchStep, int]]:
+    """Steps that are alike once, with how often they come, in the order of their first appearance."""
+    alike: dict[tuple[str, str, tuple[str, ...]], list[LaunchStep]] = {}
+    for step in view.steps:
+        alike.setdefault((step.kind, step.name, step.shapes), []).append(step)
+    return [(steps[0], len(steps)) for steps in alike.values()]
 
 
 def _steps(view: TargetView, top: int) -> list[str]:
-    """Steps that are alike are shown once, in the order of their first appearance."""
-    counts: Counter[tuple[str, str, tuple[str, ...]]] = Counter()
-    first: dict[tuple[str, str, tuple[str, ...]], LaunchStep] = {}
-    for step in view.steps:
-        key = (step.kind, step.name, step.shapes)
-        counts[key] += 1
-        first.setdefault(key, step)
-    lines = ["  steps, in order of first appearance: limit, expected, where four of five lie"] if first else []
-    for key, step in list(first.items())[:top]:
+    rows = alike_steps(view)
+    lines = ["  steps, in order of first appearance: limit, expected, where four of five lie"] if rows else []
+    for step, times in rows[:top]:
         time = "?" if step.expected_us is None else f"{step.expected_us:.1f} us"
         between = "" if step.low_us is None else f"{step.low_us:.1f} to {step.high_us:.1f}"
         shapes = " ".join(step.shapes[:4])
         lines.append(
-            f"    {counts[key]:4d} x {_short(step.name, 56):56s} {step.limiter:8s} {time:>12s} {between:>18s}  {shapes}"
+            f"    {times:4d} x {_short(step.name, 56):56s} {step.limiter:8s} {time:>12s} {between:>18s}  {shapes}"
         )
-    if len(first) > top:
-        lines.append(f"    ... {len(first) - top} more (--json has all)")
+    if len(rows) > top:
+        lines.append(f"    ... {len(rows) - top} more (--json has all)")
     return lines
 
 

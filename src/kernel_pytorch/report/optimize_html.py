@@ -10,7 +10,8 @@ from kernel_pytorch.perf.ladder.ledger import Ledger
 from kernel_pytorch.report.optimize_text import headline, measured, ordered, predicted
 from kernel_pytorch.report.page import drawing, render, write_page
 
-WIDTH, LEFT, RIGHT, ROW = 960, 210, 110, 34
+# Narrow, so that its words can still be read on a phone.
+WIDTH, LEFT, RIGHT, ROW = 520, 150, 80, 30
 BEFORE, SAVED, AFTER = "#8c8c8c", "#3ca951", "#4269d0"
 
 
@@ -61,5 +62,6 @@ def waterfall_chart(chain: tuple[Gain, ...]) -> str:
     height = 12 + len(rows) * ROW
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="waterfall of gains" '
-        f'style="width:100%;height:auto;fill:currentColor;font:13px system-ui,sans-serif">{"".join(parts)}</svg>'
+        'style="width:100%;max-width:48rem;min-width:0;height:auto;fill:currentColor;font:13px system-ui,sans-serif">'
+        f"{''.join(parts)}</svg>"
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.perf.ladder.explain import gains, speedup
-from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, LEFT_OUT, Entry, Ledger
+from kernel_pytorch.perf.ladder.ledger import DOES_NOT_APPLY, LEFT_OUT, Entry, Expected, Ledger
 
 BAR = 40
 MARKS = {"kept": "+", "rolled back": "-", "does not apply": " ", "not tried": "?"}
@@ -21,9 +22,17 @@ def event_line(entry: Entry) -> str:
     return f"{MARKS.get(entry.outcome, ' ')} {entry.level} {entry.rung}: {entry.outcome}: {entry.reason}"
 
 
+def expected_line(expected: tuple[Expected, ...]) -> str:
+    """What the climb expects before it starts."""
+    rows = ", ".join(f"{one.rung} {-one.saving_ms:+.3g} ms in {one.seconds:.0f} s" for one in expected)
+    return f"expects, best gain per second first: {rows}"
+
+
 def _lines(ledger: Ledger) -> Iterator[str]:
     yield f"{ledger.target} on {ledger.identity.get('device', '?')}, torch {ledger.identity.get('torch', '?')}"
     yield headline(ledger)
+    if ledger.expected:
+        yield expected_line(ledger.expected)
     yield ""
     left_out = [one for one in ordered(ledger) if one.reason.startswith(LEFT_OUT)]
     tried = [one for one in ordered(ledger) if one.outcome != DOES_NOT_APPLY and one not in left_out]
@@ -59,7 +68,9 @@ def headline(ledger: Ledger) -> str:
     factor = speedup(ledger)
     spent = f"{ledger.spent_s:.0f} s of {ledger.budget_s:.0f} s"
     if factor is None:
-        return f"nothing made it faster beyond the noise ({spent})"
+        late = sum(not one.is_decided and not one.reason.startswith(LEFT_OUT) for one in ledger.entries)
+        more = f"; {counted(late, 'rung')} had no time: raise --budget and add --resume" if late else ""
+        return f"nothing is faster by more than the noise ({spent}){more}"
     whole = f"{ledger.total.in_words()}, " if ledger.total is not None else "not measured as a whole, "
     return f"{factor:.2f} times as fast: {whole}{spent}"
 
@@ -90,7 +101,7 @@ def _waterfall(ledger: Ledger) -> Iterator[str]:
     if not chain:
         return
     yield ""
-    yield "gains, one after the other (ratios chained; the whole was measured by itself)"
+    yield "gains, one after the other (the ratios multiplied; the whole was measured separately)"
     top = chain[0].before_ms
     width = max(len(one.rung) for one in chain)
     width = max(width, len("original"))

@@ -20,7 +20,8 @@ COLOURS = {
     "communication": "#97bbf5",
     "other": "#9c6b4e",
 }
-IDLE = "#e6e6e6"
+IDLE = "#8884"  # grey on white and on black paper
+GRID = 'stroke="currentColor" opacity="0.15"'
 WIDTH, LEFT, RIGHT = 960, 70, 34
 
 
@@ -135,7 +136,7 @@ def roofline_chart(profile: Profile) -> str:
         ridge = roof * 1e3 / peaks.bandwidth_gbs
         points = [(low_x, low_x * peaks.bandwidth_gbs / 1e3), (ridge, roof), (high_x, roof)]
         path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in points if a >= low_x)
-        parts.append(f'<polyline points="{path}" fill="none" stroke="#333" stroke-width="1.6"/>')
+        parts.append(f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="1.6"/>')
         parts.append(_text(WIDTH - RIGHT - 4, y(roof) - 5, f"{name} {roof:g} TFLOP/s", "end"))
     longest = max(row.kernel_ms for row in rows)
     for row in rows[:120]:
@@ -168,11 +169,11 @@ def _grid(
     first, last = math.ceil(math.log10(across[0])), math.floor(math.log10(across[1]))
     for power in range(first, last + 1):
         at = x(10.0**power)
-        yield f'<line x1="{at:.1f}" y1="{edges[0]}" x2="{at:.1f}" y2="{edges[1]}" stroke="#eee"/>'
+        yield f'<line x1="{at:.1f}" y1="{edges[0]}" x2="{at:.1f}" y2="{edges[1]}" {GRID}/>'
         yield _text(at, edges[1] + 14, f"{10.0**power:g}", "middle")
     for power in range(math.ceil(math.log10(up[0])), math.floor(math.log10(up[1])) + 1):
         at = y(10.0**power)
-        yield f'<line x1="{LEFT}" y1="{at:.1f}" x2="{WIDTH - RIGHT}" y2="{at:.1f}" stroke="#eee"/>'
+        yield f'<line x1="{LEFT}" y1="{at:.1f}" x2="{WIDTH - RIGHT}" y2="{at:.1f}" {GRID}/>'
         yield _text(LEFT - 6, at + 4, f"{10.0**power:g}", "end")
 
 
@@ -192,5 +193,5 @@ def _text(x: float, y: float, text: str, anchor: str) -> str:
 def _svg(height: int, parts: list[str], name: str) -> str:
     return (
         f'<svg class="{name}" viewBox="0 0 {WIDTH} {height}" xmlns="http://www.w3.org/2000/svg" '
-        f'font-family="sans-serif" font-size="11" role="img">{"".join(parts)}</svg>'
+        f'font-family="sans-serif" font-size="11" fill="currentColor" role="img">{"".join(parts)}</svg>'
     )

@@ -55,7 +55,10 @@ def write_html(profile: Profile, path: Path) -> None:
 
 
 def _table(title: str, heads: Iterable[str], rows: Iterable[tuple[object, ...]]) -> Table:
-    return Table(title, tuple(heads), tuple(rows))
+    """A table without the columns that nothing is known for: the roofline of an unknown GPU, counters nobody read."""
+    names, lines = tuple(heads), tuple(rows)
+    kept = [column for column in range(len(names)) if any(line[column] not in ("", None) for line in lines)]
+    return Table(title, tuple(names[c] for c in kept), tuple(tuple(line[c] for c in kept) for line in lines))
 
 
 def _is_number(cell: object) -> bool:
@@ -70,7 +73,13 @@ def _idle(profile: Profile) -> Table:
 
 def _categories(profile: Profile) -> Table:
     rows = [
-        (TITLES[c.category], f"{c.kernel_ms:.3f}", f"{100 * c.share:.1f} %", c.kernels, f"{c.most_to_gain_ms:.3f}")
+        (
+            TITLES[c.category],
+            f"{c.kernel_ms:.3f}",
+            f"{100 * c.share:.1f} %",
+            c.kernels,
+            f"{c.most_to_gain_ms:.3f}" if c.modelled_ms else "",
+        )
         for c in profile.categories
     ]
     return _table("By category", ["category", "ms", "share", "kernels", "could save at most, ms"], rows)

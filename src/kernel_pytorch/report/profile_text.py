@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kernel_pytorch.core.counted import counted
 from kernel_pytorch.perf.classify.classifier import TITLES
 from kernel_pytorch.perf.diff import Change, ProfileDiff
 from kernel_pytorch.perf.profile import OperatorTime, Profile
@@ -44,6 +45,8 @@ def _lines(profile: Profile, top: int) -> Iterator[str]:
     known = f"FLOPs and bytes known for {100 * profile.modelled_share:.0f} %"
     yield f"  left in other: {100 * profile.other_share:.2f} %; {known}"
     yield from _operators(profile, top)
+    yield from _bases(profile, top)
+    yield from _collectives(profile, top)
     yield from _counters(profile, top)
     yield from _launches(profile)
     yield from _rest(profile, top)
@@ -88,6 +91,37 @@ def _rates(row: OperatorTime) -> str:
     if row.expected_ms is not None and row.low_ms is not None and row.high_ms is not None:
         text += f"; expected {row.expected_ms:.3f} ({row.low_ms:.3f} to {row.high_ms:.3f})"
     return text
+
+
+def _bases(profile: Profile, top: int) -> Iterator[str]:
+    """What the expected times above rest on: sources are named once."""
+    bases: dict[str, int] = {}
+    for row in profile.operators[:top]:
+        if row.basis:
+            bases[row.basis] = bases.get(row.basis, 0) + 1
+    if bases:
+        yield "  expected: four of five such calls take between the two figures in brackets; what they rest on:"
+        for basis, count in sorted(bases.items(), key=lambda item: -item[1]):
+            yield f"    {count} x {basis}"
+
+
+def _collectives(profile: Profile, top: int) -> Iterator[str]:
+    if not profile.collectives:
+        return
+    yield ""
+    yield "collectives: GPUs, MB sent by each, calls, ms, shortest and median us, GB/s over the links at the shortest"
+    for row in profile.collectives[:top]:
+        text = f"  {row.name:<16}{row.members:4d}{row.sent_bytes / 1e6:10.3f} MB{row.calls:6d}{row.total_ms:11.3f} ms"
+        text += f"{row.least_us:10.1f}{row.median_us:10.1f} us{row.bus_gbs:8.1f} GB/s"
+        if row.expected_us is not None and row.low_us is not None and row.high_us is not None:
+            text += f"; expected {row.expected_us:.1f} us ({row.low_us:.1f} to {row.high_us:.1f})"
+        if row.skew_us is not None:
+            text += f"; {row.ranks} ranks begin {row.skew_us:.1f} us apart"
+        if row.waiting_ms is not None:
+            text += f"; {row.waiting_ms:.3f} ms waiting for others{'' if row.ranks > 1 else ', probably'}"
+        yield text
+    for basis in dict.fromkeys(row.basis for row in profile.collectives[:top] if row.basis):
+        yield f"    expected: {basis}"
 
 
 def _counters(profile: Profile, top: int) -> Iterator[str]:
@@ -165,7 +199,7 @@ def _compile(profile: Profile) -> Iterator[str]:
     assert log is not None
     yield ""
     nodes = sum(graph.nodes for graph in log.graphs)
-    yield f"torch.compile: {len(log.graphs)} graphs, {nodes} nodes, {log.seconds:.1f} s"
+    yield f"torch.compile: {counted(len(log.graphs), 'graph')}, {nodes} nodes, {log.seconds:.1f} s"
     for graph in sorted(log.graphs, key=lambda one: -one.nodes)[:5]:
         mix = ", ".join(f"{name} {count}" for name, count in list(graph.operators.items())[:6])
         yield f"  graph {graph.number}: {graph.nodes} nodes, {graph.seconds:.2f} s: {mix}"

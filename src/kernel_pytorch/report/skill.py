@@ -34,7 +34,7 @@ def write(files: Mapping[str, str], out: Path, *, force: bool = False) -> list[P
     paths = {out / name: text for name, text in files.items()}
     changed = [path for path, text in paths.items() if path.is_file() and path.read_text(encoding="utf-8") != text]
     if changed and not force:
-        raise UsageError(f"{changed[0]}: is there already and differs; --force replaces it")
+        raise UsageError(f"{changed[0]}: exists and differs; --force replaces it")
     for path, text in paths.items():
         write_for_user(path, text)
     return list(paths)

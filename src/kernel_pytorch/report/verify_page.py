@@ -17,7 +17,6 @@ from kernel_pytorch.toolchain.demangle import short_name
 from kernel_pytorch.verify.build_level import BuiltKernel
 from kernel_pytorch.verify.golden.check import GoldenCheck
 from kernel_pytorch.verify.kernels.record_comparison import KernelComparison, LaunchResult
-from kernel_pytorch.verify.levels import MEANING
 
 TODO = (
     ("a person decides", "No edit is right without knowing what the code is for."),
@@ -47,7 +46,6 @@ def verify_page(done: Verification) -> str:
     return render(
         "verify.html.j2",
         done=done,
-        meaning=MEANING,
         todo=_todo(done.findings),
         diffs=diffs,
         open_diffs=sum(len(rows) for _, rows, _ in diffs) <= _ROWS_OPEN,

@@ -11,6 +11,7 @@ from typing import Any
 
 from kernel_pytorch.cli.mcp_server.arguments import command_words
 from kernel_pytorch.cli.mcp_server.child import Ended, Tell, run_kpt
+from kernel_pytorch.cli.mcp_server.guessed import as_the_tool_has_them
 from kernel_pytorch.cli.mcp_server.rooted import Root
 from kernel_pytorch.cli.mcp_server.shorten import LIST_LIMIT, shorten
 from kernel_pytorch.cli.mcp_server.tools import Tool
@@ -31,8 +32,9 @@ class Answer:
 async def answer(tool: Tool, given: Mapping[str, Any], root: Root, tell: Tell) -> Answer:
     """Runs one call. Bad input and failed calls are answers too."""
     try:
-        _check(tool, given)
-        return await _run(tool, given, root, tell)
+        meant = as_the_tool_has_them(tool, given)
+        _check(tool, meant)
+        return await _run(tool, meant, root, tell)
     except UsageError as problem:
         return Answer({"error": str(problem)}, is_error=True)
 
@@ -50,7 +52,7 @@ async def _run(tool: Tool, given: Mapping[str, Any], root: Root, tell: Tell) -> 
     seconds = float(given.get("timeout_s", tool.seconds))
     with tempfile.TemporaryDirectory(prefix="kpt-mcp-") as scratch:
         extra: dict[str, Any] = {}
-        as_text = tool.name == "hipify" and not (given.get("output") or given.get("examine"))
+        as_text = tool.name == "hipify" and not (given.get("out") or given.get("examine"))
         translated = Path(scratch) / "translated.hip"
         if as_text:
             words.append(f"--output={translated}")

@@ -101,10 +101,10 @@ TOOLS = (
     ),
     Tool(
         "hipify",
-        "CUDA C++ to HIP. One file comes back as text (source) or is written (output). Folders: output or examine.",
+        "CUDA C++ to HIP. One file comes back as text (source) or is written (out). Folders: out or examine.",
         (
             Argument("files", "paths", "CUDA files, or one folder", required=True),
-            Argument("output", "path", "file or folder to write", "--output", writes=True),
+            Argument("out", "path", "file or folder to write", "--out", writes=True),
             Argument("examine", "switch", "translate nothing, only figures and findings", "--examine"),
             Argument(
                 "layout", "text", "what comes out", "--layout", choices=("copy", "single-source", "torch-extension")
@@ -219,7 +219,7 @@ TOOLS = (
         "profile",
         "Where the time of a model goes, the roofline, what to do. Also reads torch's and rocprof's recordings.",
         (
-            Argument("subject", "subject", "path/to/file.py:function, a trace, or rocprof's output", required=True),
+            Argument("target", "subject", "path/to/file.py:function, a trace, or rocprof's output", required=True),
             Argument("gpu", "text", "the GPU the recording is of", "--gpu", pattern=r"^[\w-]+$"),
             HTML,
         ),

@@ -90,8 +90,9 @@ def random_token() -> Token:
 
 def ways(layers: list[Layer], head: Any, token: Token) -> dict[str, Callable[[], Any]]:
     """The same token in three ways."""
-    from kernel_pytorch.perf.decode import decoder_launch, launch
+    from kernel_pytorch.perf.decode import launch
     from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+    from kernel_pytorch.perf.decode.hopper import decoder_launch
 
     weights = [one for each in layers for one in (each.q, each.k, each.v, each.o, each.gate, each.up, each.down)]
     norms = [*(one for each in layers for one in each.norms), token.norm]

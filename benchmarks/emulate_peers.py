@@ -314,7 +314,7 @@ def _translation_seconds(code: DeviceCode, work: Path) -> float:
 
 
 def _check_ratios(ours: Path, code: DeviceCode, kernel: Kernel, gpu: GPU, args: argparse.Namespace) -> list[str]:
-    """The cost of each check as a ratio to the plain build, on a smaller grid, at the same number of threads."""
+    """The CPU time of each check as a ratio to the plain build, on a smaller grid, at the same number of threads."""
     cells = []
     n = kernel.n // SMALLER
     for settings in CHECKS.values():
@@ -322,7 +322,7 @@ def _check_ratios(ours: Path, code: DeviceCode, kernel: Kernel, gpu: GPU, args: 
         translate_module(code.code_object, code.assembly, settings.build)
         plain = _run_ours(ours, n, gpu, RunSettings(threads=threads), CHECK_LAUNCHES)
         checked = RunSettings(settings.checked, settings.races, settings.counted, threads=threads)
-        cells.append(f"{_run_ours(ours, n, gpu, checked, CHECK_LAUNCHES).best / plain.best:.1f}")
+        cells.append(f"{_run_ours(ours, n, gpu, checked, CHECK_LAUNCHES).cpu / plain.cpu:.1f}")
     return cells
 
 

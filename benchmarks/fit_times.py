@@ -6,7 +6,8 @@ The split is by model. Traces: four models are fitted on (FIT_MODELS); what thos
 (convolutions with several taps, batch norms) is fitted on FURTHER_MODELS, whose rows of that kind are then not tested
 on. Tables of tuned kernels: files with a Qwen model in their name are for the test, all others for the fit.
 
-Each coefficient has a prior, which decides where few rows speak. The interval of a row of the table is where four of
+Each coefficient has a prior, which decides where few rows speak; how a kernel starts comes from all small kernels
+together, whatever they do. The interval of a row of the table is where four of
 five models that were left out of a fit lie: measured / predicted, leaving out one model at a time.
 """
 
@@ -22,11 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
-from times_data import Measured, revision, trace_rows, tuned_rows
+from times_data import Measured, collective_rows, revision, trace_rows, tuned_rows
 
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.expected.formulas import kind_of, microseconds
-from kernel_pytorch.perf.expected.table import COLUMNS, TABLE, TUNED_GEMM, rates_of
+from kernel_pytorch.perf.expected.table import COLUMNS, TABLE, TUNED_GEMM, fitted, rates_of
+from kernel_pytorch.perf.roofline.forms import Rows, Streamed
 
 FIT_MODELS = (
     "Qwen_Qwen1.5-0.5B-Chat", "google_owlv2-large-patch14-ensemble", "gaunernst_bert-small-uncased",
@@ -37,19 +39,34 @@ FURTHER_MODELS = {
     "convolution": ("resnet_act_checkpoint", "xdit_flux.1"),
     "convolution backward": ("resnet_act_checkpoint",),
     "channel norm": ("resnet_act_checkpoint",),
+    "channel norm backward": ("resnet_act_checkpoint",),
+    "collective": ("llama_70b_fsdp",),
     "group norm": ("xdit_flux.1",),
     "generated pointwise": ("xdit_sd_3.5",),
-    "generated reduction": ("xdit_sd_3.5",),
+    "generated row": ("xdit_sd_3.5",),
+    "generated loop": ("xdit_sd_3.5",),
+    "small products": ("facebook_timesformer-base-finetuned-k400",),
 }
 MOST_ROWS = 400  # of a kind: tables of tuned kernels have ten thousand, with much repetition
 SURE = 0.8  # the share of measurements that should lie inside the interval
 LEAST_FACTOR = 1.2  # an interval narrower than this would say more than a few rows can
 
-_IDLE = {"idle": (0.6, 0.4)}
-_STREAM = {**_IDLE, "start": (3.0, 0.5), "memory": (0.5, 0.6)}
-_ROWS = {**_IDLE, "start": (4.0, 0.5), "memory": (0.4, 0.6), "row": (1.0, 0.7), "element": (5e-4, 1.0)}
+# What a kernel with next to no work takes as a profiler reports it, by vendor. "idle": the part of it where the GPU was
+# waiting, "cold": the same where it also had no instructions yet. `launch_priors` narrows these down.
+_START = {
+    "amd": {"start": (4.4, 0.2), "idle": (0.6, 0.4), "cold": (0.7, 0.4)},
+    "nvidia": {"start": (2.1, 0.3), "idle": (0.9, 0.2), "cold": (0.9, 0.2)},
+}
+# Bytes and the longest row of what counts as next to no work.
+SMALL_BYTES, SMALL_ROW = 500_000, 1024
+_LAUNCH = ("start", "idle", "cold")
+_KNOWN = 0.1  # by how much a kind's own start may well differ from that of all small kernels
+_STREAM = {"memory": (0.5, 0.6)}
+# What lies alike: a part of it may come from the cache, at some multiple of the memory's rate.
+_ALIKE = {"memory": (0.7, 0.4), "cached": (2.0, 0.4)}
+_ACROSS = {"memory": (0.5, 0.6), "line": (0.7, 0.4)}
+_ROWS = {"memory": (0.4, 0.6), "row": (1.0, 0.7), "element": (5e-4, 1.0)}
 _PRODUCT = {
-    **_IDLE,
     "start": (5.0, 0.5),
     "memory": (0.6, 0.5),
     "matrix": (0.5, 0.4),
@@ -57,18 +74,56 @@ _PRODUCT = {
     "fill": (0.5, 0.7),
     "round": (1.0, 0.7),
 }
+_ATTENTION = {"memory": (0.5, 0.5), "matrix": (0.25, 0.5), "key": (0.05, 1.0)}
+_CONVOLUTION = {**_PRODUCT, "kernels": (15.0, 1.0), "layout": (2.0, 0.7)}
+ROW_KINDS = ("reduction", "row norm", "channel norm", "fused norm", "row norm backward", "channel norm backward")
 # Prior of each coefficient: where it usually is, and by which factor it may well differ (as a logarithm).
 PRIORS: dict[str, dict[str, tuple[float, float]]] = {
-    "gemm": _PRODUCT,
     TUNED_GEMM: _PRODUCT,
-    "attention": {**_IDLE, "start": (4.0, 0.5), "memory": (0.5, 0.5), "matrix": (0.25, 0.5), "key": (0.05, 1.0)},
-    "convolution": {**_PRODUCT, "kernels": (15.0, 1.0), "layout": (2.0, 0.7)},
-    "convolution backward": {**_PRODUCT, "kernels": (15.0, 1.0), "layout": (2.0, 0.7)},
-    "host copy": {"start": (3.0, 0.7), "link": (4e4, 0.7)},
-    **dict.fromkeys(("reduction", "row norm", "channel norm", "fused norm"), _ROWS),
-    "softmax": {**_STREAM, "memory": (0.7, 0.3)},
+    "routed gemm": {**_PRODUCT, "ramp": (200.0, 0.7), "joint": (0.8, 0.4)},
+    "gemm": {**_PRODUCT, "ragged": (0.7, 0.3)},
+    "small products": {"group": (5.0, 1.0)},
+    **dict.fromkeys(("strided access", "transposed access"), _ACROSS),
+    **dict.fromkeys(("attention", "aiter attention", "decode attention"), _ATTENTION),
+    **dict.fromkeys(("convolution", "convolution backward"), _CONVOLUTION),
+    **dict.fromkeys(ROW_KINDS, _ROWS),
+    "generated row": _ROWS,
+    "generated loop": {**_ROWS, "element": (8e-4, 0.4)},
+    "group norm": {"start": (8.0, 0.5), "memory": (0.6, 0.15)},  # aiter's own: two passes in one kernel
+    **dict.fromkeys(("elementwise", "copy"), _ALIKE),
+    "function": {"memory": (0.7, 0.4), "issue": (1.0, 0.5)},
+    "generated pointwise": {**_ALIKE, "issue": (0.7, 0.4)},
+    "softmax": {"memory": (0.7, 0.3)},
     "long softmax": {**_ROWS, "memory": (0.25, 0.5)},
-}  # fmt: skip
+}
+_OVER_LINKS: dict[str, dict[str, tuple[float, float]]] = {
+    "host copy": {"start": (3.0, 0.7), "link": (4e4, 0.7)},
+    "collective": {"start": (9.0, 0.5), "share": (0.6, 0.3)},
+}
+
+
+Priors = dict[str, tuple[float, float]]
+
+
+def priors_of(kind: str, launch: Priors) -> Priors:
+    """The prior of each coefficient of a kind."""
+    return _OVER_LINKS.get(kind) or {**launch, **PRIORS.get(kind, _STREAM)}
+
+
+def launch_priors(rows: Iterable[Measured], vendor: str) -> Priors:
+    """How a kernel starts does not depend on what it then does: from all small ones together, of whatever kind."""
+    small = [row for row in rows if is_small(row)]
+    if not small:
+        return _START[vendor]
+    found = _minimise(small, {**_START[vendor], **_ROWS})
+    return {name: (found[name], _KNOWN) for name in _LAUNCH}
+
+
+def is_small(row: Measured) -> bool:
+    """Whether a kernel has next to no work."""
+    form = row.work.form
+    short = isinstance(form, Streamed) or (isinstance(form, Rows) and form.length <= SMALL_ROW)
+    return short and row.work.bytes <= SMALL_BYTES
 
 
 @dataclass(frozen=True)
@@ -91,7 +146,13 @@ def is_for_fit(row: Measured) -> bool:
 
 def table_kind(row: Measured) -> str:
     """The kind of the table's row; tuned products have their own."""
-    return TUNED_GEMM if row.tuned else kind_of(row.work) or ""
+    kind = kind_of(row.work) or ""
+    return TUNED_GEMM if row.tuned and kind == "gemm" else kind
+
+
+def is_tuned(kind: str) -> bool:
+    """Whether a kind of the table is fitted to tables of tuned kernels."""
+    return kind in (TUNED_GEMM, "routed gemm")
 
 
 def arithmetic_group(row: Measured) -> str:
@@ -99,31 +160,35 @@ def arithmetic_group(row: Measured) -> str:
     return row.work.arithmetic if row.work.arithmetic in ("fp8", "fp4") else ""
 
 
-def fit_all(rows: Iterable[Measured]) -> dict[tuple[str, str, str], Fit]:
+def fit_all(rows: Iterable[Measured], intervals: bool = True) -> dict[tuple[str, str, str], Fit]:
     """(GPU, kind, arithmetic) -> coefficients."""
     groups: dict[tuple[str, str, str], list[Measured]] = defaultdict(list)
+    by_gpu: dict[str, list[Measured]] = defaultdict(list)
     for row in rows:
-        if is_for_fit(row):
-            groups[row.gpu, table_kind(row), arithmetic_group(row)].append(row)
+        groups[row.gpu, table_kind(row), arithmetic_group(row)].append(row)
+        by_gpu[row.gpu].append(row)
+    launch = {gpu: launch_priors(group, gpu_by_alias(gpu).vendor) for gpu, group in by_gpu.items()}
     # One table of tuned kernels alone would say nothing about other models.
     return {
-        key: fit(key[1], group)
+        key: fit(key[1], group, launch[key[0]], intervals)
         for key, group in sorted(groups.items())
         if not group[0].tuned or len({row.model for row in group}) > 1
     }
 
 
-def fit(kind: str, rows: Sequence[Measured]) -> Fit:
+def fit(kind: str, rows: Sequence[Measured], launch: Priors, intervals: bool = True) -> Fit:
     """The coefficients of one kind on one GPU, and how far off they are on models they did not see."""
     rows = _sample(rows)
-    priors = PRIORS.get(kind, _STREAM)
-    use = _minimise(kind, rows, priors)
+    priors = priors_of(kind, launch)
+    use = _minimise(rows, priors)
+    if not intervals:
+        return Fit(use, 1.0, 1.0, len(rows), 0)
     models = sorted({row.model for row in rows})
     folds = [models[i::8] for i in range(min(8, len(models)))]
     ratios: list[tuple[float, float]] = []  # with a weight: models count alike, however many shapes they have
     for fold in folds if len(models) > 1 else [models]:
         kept = [row for row in rows if row.model not in fold]
-        other = _minimise(kind, kept, priors, begin=use) if kept else use
+        other = _minimise(kept, priors, begin=use) if kept else use
         left_out = [row for row in rows if row.model in fold]
         share = {model: 1 / sum(row.model == model for row in left_out) for model in fold}
         ratios += [(math.log(row.us / _predicted(row, other)), share[row.model]) for row in left_out]
@@ -156,12 +221,10 @@ def _sample(rows: Sequence[Measured]) -> list[Measured]:
 
 
 def _predicted(row: Measured, use: dict[str, float]) -> float:
-    return microseconds(row.work, rates_of(gpu_by_alias(row.gpu), row.work), use, row.after_idle)
+    return microseconds(row.work, rates_of(gpu_by_alias(row.gpu), row.work), use, row.launched)
 
 
-def _minimise(
-    kind: str, rows: Sequence[Measured], priors: dict[str, tuple[float, float]], begin: dict[str, float] | None = None
-) -> dict[str, float]:
+def _minimise(rows: Sequence[Measured], priors: Priors, begin: dict[str, float] | None = None) -> dict[str, float]:
     names = list(priors)
     centre = numpy.array([math.log(priors[name][0]) for name in names])
     width = numpy.array([priors[name][1] for name in names])
@@ -234,7 +297,7 @@ def write(path: Path, fits: dict[tuple[str, str, str], Fit], sources: dict[bool,
         writer.writerow(COLUMNS)
         for (gpu, kind, arithmetic), one in fits.items():
             text = " ".join(f"{name}={value:g}" for name, value in one.use.items())
-            source = sources[kind == TUNED_GEMM]
+            source = sources[is_tuned(kind)]
             writer.writerow(
                 [gpu, kind, arithmetic, text, f"{one.low:.3g}", f"{one.high:.3g}", one.rows, one.models, source]
             )
@@ -244,14 +307,18 @@ def main() -> int:
     """Fit everything and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracelens", type=Path, required=True, help="a clone of AMD-AGI/TraceLens")
-    parser.add_argument("--aiter", type=Path, required=True, help="a clone of ROCm/aiter")
+    parser.add_argument("--aiter", type=Path, help="a clone of ROCm/aiter; without it, tuned kernels stay as they are")
     args = parser.parse_args()
-    sources = {
-        False: f"torch traces of AMD-AGI/TraceLens@{revision(args.tracelens)}",
-        True: f"tuned kernels of ROCm/aiter@{revision(args.aiter)}",
-    }
-    fits = fit_all([*trace_rows(args.tracelens), *tuned_rows(args.aiter)])
-    write(TABLE, fits, sources)
+    traces = f"torch traces of AMD-AGI/TraceLens@{revision(args.tracelens)}"
+    tuned = f"tuned kernels of ROCm/aiter@{revision(args.aiter)}" if args.aiter else ""
+    rows = [*trace_rows(args.tracelens), *collective_rows(args.tracelens)]
+    rows += tuned_rows(args.aiter) if args.aiter else []
+    fits = fit_all(row for row in rows if is_for_fit(row))
+    if not args.aiter:
+        kept = {key: row for key, row in fitted().items() if is_tuned(row.kind)}
+        fits |= {key: Fit(dict(row.use), row.low, row.high, row.rows, row.models) for key, row in kept.items()}
+        tuned = next(row.source for row in kept.values())
+    write(TABLE, dict(sorted(fits.items())), {False: traces, True: tuned})
     for key, one in fits.items():
         print(*key, one.rows, f"{one.low:.2f}..{one.high:.2f}", one.use)
     return 0

@@ -2,6 +2,8 @@
 
     python benchmarks/mma_cost.py                        gfx942, gfx950, gfx1100 and gfx1201
     python benchmarks/mma_cost.py --arch gfx90a --json
+    python benchmarks/mma_cost.py --arch gfx1201 -D KPT_MMA_WMMA
+    python benchmarks/mma_cost.py --arch gfx942 --blocks  f16 by 4x4x4 MFMA (mma_blocks.h) instead; emulated too
 
 A kernel with five of them less one with one, divided by four: what all share (lane numbers, loads) falls out. Both
 warps of a 64-lane wave are in the call; the few lines for a wave that is not whole are left out of the count. "native"
@@ -18,15 +20,27 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from kernel_pytorch.core.hardware import target as target_named  # noqa: E402
 from kernel_pytorch.port.cxx.source import cxx_file  # noqa: E402
 from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file  # noqa: E402
+from kernel_pytorch.toolchain.compile import CompileOptions  # noqa: E402
 from kernel_pytorch.toolchain.find import find_toolchain  # noqa: E402
 from kernel_pytorch.toolchain.program import build_device_code_text  # noqa: E402
-from tests.port.mma.mma_forms import Form  # noqa: E402
+from tests.port.mma.mma_forms import (  # noqa: E402
+    LANES,
+    MODES,
+    WARPS,
+    Form,
+    difference,
+    draw,
+    kernel,
+    unpacked,
+)
 
 TARGETS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
 FORMS = (
@@ -97,9 +111,44 @@ def instructions(assembly: str, kernel: str) -> Counter[str]:
     return found
 
 
-def costs(target: str) -> list[dict[str, object]]:
+def by_blocks(text: str) -> str:
+    """Ported text whose whole waves multiply by 4x4x4 MFMA."""
+    call = "kpt_mma_by_matrix_unit<Dot, Blocks>(d, a, b);"
+    assert text.count(call) == 1
+    after = "template <typename Dot, int Rows, int Blocks> struct kpt_mma_unit<Dot, Rows, Blocks, true> {"
+    at = text.index(after)
+    blocks = (ROOT / "benchmarks" / "mma_blocks.h").read_text()
+    return text[:at] + blocks + text[at:].replace(call, "kpt_mma_by_blocks<Dot, Blocks>(d, a, b);")
+
+
+def check_blocks(target: str) -> list[str]:
+    """What is wrong with the products by blocks, emulated with both warps in the call and with one."""
+    from kernel_pytorch.core.hardware import gpus
+    from kernel_pytorch.emulate.device import EmulatedDevice
+    from kernel_pytorch.emulate.launch import device_code
+
+    wrong = []
+    with EmulatedDevice(next(gpu for gpu in gpus() if gpu.target.name == target)) as device:
+        for number, form in enumerate(FORMS[:2]):
+            text = hipify_file(cxx_file("a.cu", kernel(form, number).encode()), None, HipifyOptions()).after.decode()
+            code = device_code(by_blocks(text), device.gpu)
+            run = device.load(code.code_object, f"mma{number}", code.assembly)
+            for exact in (True, False):
+                drawn, results = draw(form, number, exact), []
+                for first, second in MODES:
+                    out = np.zeros((WARPS * LANES, form.registers[2]), np.int64)
+                    run.launch(1, len(out), drawn.slots.astype(np.int64), out, np.int32(first), np.int32(second))
+                    results.append(out)
+                allowed = 0.0 if exact else form.k * 2.0**-23
+                wrong.append(difference(form, drawn, unpacked(form, np.stack(results)), allowed))
+    return [one for one in wrong if one]
+
+
+def costs(target: str, defines: tuple[str, ...] = (), blocks: bool = False) -> list[dict[str, object]]:
     """A row for each form."""
-    names = {form.name: form for form in FORMS} | {f"ldmatrix.x4{trans}": None for trans in ("", ".trans")}
+    names: dict[str, Form | None] = {form.name: form for form in (FORMS[:2] if blocks else FORMS)}
+    if not blocks:
+        names |= {f"ldmatrix.x4{trans}": None for trans in ("", ".trans")}
     parts = []
     for number, (name, form) in enumerate(names.items()):
         for count in (SHORT, LONG):
@@ -108,7 +157,9 @@ def costs(target: str) -> list[dict[str, object]]:
             parts.append(product_kernel(form, count, label) if form else load_kernel(trans, count, label))
     text = hipify_file(cxx_file("cost.cu", "\n".join(parts).encode()), None, HipifyOptions()).after.decode()
     assert WHOLE_WAVE in text
-    built = build_device_code_text(text.replace(WHOLE_WAVE, "true"), target, find_toolchain())
+    text = by_blocks(text) if blocks else text
+    options = CompileOptions(defines=defines)
+    built = build_device_code_text(text.replace(WHOLE_WAVE, "true"), target, find_toolchain(), options)
     assert built.assembly is not None
     warps = target_named(target).wave_size // 32
     rows: list[dict[str, object]] = []
@@ -127,9 +178,14 @@ def _native_kind(form: Form) -> str:
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--arch", default=",".join(TARGETS), help="targets, comma-separated")
+    parser.add_argument("-D", dest="defines", action="append", default=[], help="a macro, such as KPT_MMA_WMMA")
+    parser.add_argument("--blocks", action="store_true", help="f16 by MFMA of sixteen 4x4x4 blocks; CDNA only")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args(argv)
-    rows = [row for target in args.arch.split(",") for row in costs(target)]
+    rows = [row for target in args.arch.split(",") for row in costs(target, tuple(args.defines), args.blocks)]
+    if args.blocks:
+        for target in args.arch.split(","):
+            print(f"{target}: {'; '.join(check_blocks(target)) or 'equal to the model, emulated'}", file=sys.stderr)
     if args.json:
         print(json.dumps(rows, indent=1))
         return 0

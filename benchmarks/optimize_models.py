@@ -115,7 +115,7 @@ def _static_cache(config: Any, batch: int, length: int) -> Any:
 
     device, dtype = _where()
     layers = []
-    size = config.hidden_size // config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     for _ in range(config.num_hidden_layers):
         layer = Layer(max_cache_len=length)
         shape = (batch, config.num_key_value_heads, 1, size)
@@ -137,6 +137,78 @@ def decoder_one_token(batch: int = 1, length: int = 512) -> Made:
     length = 32 if is_tiny() else length
     step = OneToken(model, _static_cache(config, batch, length))
     return _made(step, (torch.randint(0, config.vocab_size, (batch, 1)), torch.tensor([length * 300 // 512])))
+
+
+def one_token_of(family: str, sizes: dict[str, Any], batch: int = 1, length: int = 512, context: int = 300) -> Made:
+    """One step of decoding of one of transformers' decoders, after `context` tokens in a cache of `length`."""
+    import transformers
+
+    sizes = {"attn_implementation": "sdpa", "max_position_embeddings": max(2048, length), **sizes}
+    if is_tiny():
+        sizes |= {
+            "hidden_size": 64,
+            "intermediate_size": 128,
+            "num_hidden_layers": 2,
+            "vocab_size": 512,
+            "head_dim": 16,
+        }
+        sizes |= {"num_attention_heads": 4, "num_key_value_heads": 2}
+    config = getattr(transformers, f"{family}Config")(**sizes)
+    model = _built(lambda: getattr(transformers, f"{family}ForCausalLM")(config), 8)
+    step = OneToken(model, _static_cache(config, batch, length))
+    return _made(step, (torch.randint(0, config.vocab_size, (batch, 1)), torch.tensor([context])))
+
+
+def _sizes(hidden: int, wide: int, layers: int, heads: int, shared: int, words: int, **more: Any) -> dict[str, Any]:
+    return {
+        "hidden_size": hidden,
+        "intermediate_size": wide,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": shared,
+        "vocab_size": words,
+        **more,
+    }
+
+
+LLAMA_32_1B = _sizes(2048, 8192, 16, 32, 8, 128256, head_dim=64, tie_word_embeddings=True)
+LLAMA_32_3B = _sizes(3072, 8192, 28, 24, 8, 128256, head_dim=128, tie_word_embeddings=True)
+LLAMA_3_8B = _sizes(4096, 14336, 32, 32, 8, 128256, head_dim=128)
+QWEN3_06B = _sizes(1024, 3072, 28, 16, 8, 151936, head_dim=128, tie_word_embeddings=True)
+QWEN2_05B = _sizes(896, 4864, 24, 14, 2, 151936, tie_word_embeddings=True)
+MISTRAL_7B_4 = _sizes(4096, 14336, 4, 32, 8, 32768, head_dim=128)
+
+
+def encoder_of(family: str, batch: int = 1, length: int = 128, **sizes: Any) -> Made:
+    """One of transformers' text encoders with its own default sizes."""
+    import transformers
+
+    config = getattr(transformers, f"{family}Config")(attn_implementation="sdpa", **sizes)
+    ids = torch.randint(5, config.vocab_size, (batch, length))
+    model = _built(lambda: getattr(transformers, f"{family}Model")(config), 9)
+    return _made(model, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+
+
+def image_model_of(family: str, batch: int = 8, size: int = 224, **sizes: Any) -> Made:
+    """One of transformers' image models with its own default sizes."""
+    import transformers
+
+    config = getattr(transformers, f"{family}Config")(**sizes)
+    model = _built(lambda: getattr(transformers, f"{family}Model")(config), 10)
+    return _made(model, {"pixel_values": torch.randn(batch, 3, size, size)})
+
+
+def clip_text(batch: int = 4) -> Made:
+    """CLIP's text tower, 77 tokens."""
+    return encoder_of("CLIPText", batch, 77)
+
+
+def wav2vec2(seconds: int = 2) -> Made:
+    """wav2vec 2.0 base on audio of 16 kHz."""
+    from transformers import Wav2Vec2Config, Wav2Vec2Model
+
+    config = Wav2Vec2Config(attn_implementation="sdpa")
+    return _made(_built(lambda: Wav2Vec2Model(config), 11), (torch.randn(1, 16000 * seconds),))
 
 
 def vit_base(batch: int = 8) -> Made:
@@ -301,3 +373,18 @@ MODELS: dict[str, Callable[[], Made]] = {
     "tiny operators, batch 256": partial(tiny_operators, 256),
     "decoder 1.1B, prefill 8x512": partial(decoder_prefill, 8),
 }
+
+# Not used while the ladder was written: climbed once, as they are.
+NEW_MODELS: dict[str, Callable[[], Made]] = {
+    "Llama-3.2-1B, one token": partial(one_token_of, "Llama", LLAMA_32_1B),
+    "Llama-3.2-3B, one token": partial(one_token_of, "Llama", LLAMA_32_3B),
+    "Llama-3-8B, one token": partial(one_token_of, "Llama", LLAMA_3_8B),
+    "Qwen3-0.6B, one token": partial(one_token_of, "Qwen3", QWEN3_06B),
+    "Qwen2-0.5B, one token": partial(one_token_of, "Qwen2", QWEN2_05B),
+    "RoBERTa-base, 4x128": partial(encoder_of, "Roberta", 4),
+    "CLIP text, 4x77": clip_text,
+    "Swin-tiny, batch 8": partial(image_model_of, "Swin"),
+    "SegFormer-b0, batch 4": partial(image_model_of, "Segformer", 4, 512),
+    "wav2vec2-base, 2 s": wav2vec2,
+}
+MODELS |= NEW_MODELS

@@ -76,6 +76,30 @@ def attention(q: Array, k: Array, v: Array) -> Array:
     return weights / weights.sum(axis=1, keepdims=True) @ from_bf16(v)
 
 
+def softmax(scores: Array) -> Array:
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def causal_attention(q: Array, k: Array, v: Array) -> Array:
+    """With what the original computes: its ldmatrix.trans turns each 8x8 block of K."""
+    q, k, v = (one.astype(np.float64) for one in (q, k, v))
+    k = k.reshape(-1, 16, 8, 8, 8).transpose(0, 1, 4, 3, 2).reshape(k.shape)
+    scores = np.where(np.tri(q.shape[1], dtype=bool), q @ k.transpose(0, 2, 1) / 8, -np.inf)
+    return softmax(scores) @ v
+
+
+def draw_int8_attention(source: np.random.Generator) -> list[Array]:
+    factors = [source.integers(-127, 128, (128, 64)).astype(np.int8) for _ in range(2)]
+    return [*factors, halves(source, 128, 64), *((source.random(n) / 64).astype(np.float32) for n in (4, 2))]
+
+
+def int8_attention(q: Array, k: Array, v: Array, scale_q: Array, scale_k: Array) -> Array:
+    """Each 32 queries and each 64 keys have a scale."""
+    scales = np.repeat(scale_q, 32)[:, None].astype(np.float64) * np.repeat(scale_k, 64)[None, :]
+    return softmax(times_transposed(q, k) * scales / 8) @ v.astype(np.float64)
+
+
 def draw_row_scaled(source: np.random.Generator) -> list[Array]:
     factors = [source.integers(-128, 128, (128, 256)).astype(np.int8) for _ in range(2)]
     return [*factors, *(source.random(128).astype(np.float32) for _ in range(2))]
@@ -176,6 +200,49 @@ def playground(a: Array, b: Array, c: Array) -> Array:
     return 0.5 * (a.astype(np.float64) @ b.astype(np.float64)) + 2.0 * c.astype(np.float64)
 
 
+# AccSpMM: windows of 8 rows. A block of a window has 8 of its columns, a bit for each value, and the values.
+def draw_sparse(source: np.random.Generator) -> list[Array]:
+    windows, nodes, features, each = 4, 32, 128, 20
+    dense = np.zeros((windows * 8, nodes), np.float32)
+    bits, columns, values = [], [], []
+    for window in range(windows):
+        chosen = [*source.permutation(nodes)[:14], nodes + 1, nodes + 1]  # the last two are no columns
+        for block in (0, 1):
+            places = np.sort(source.permutation([p for p in range(64) if chosen[block * 8 + p % 8] < nodes])[:each])
+            drawn = source.normal(size=each).astype(np.float32)
+            for place, value in zip(places, drawn, strict=True):
+                dense[window * 8 + place // 8, chosen[block * 8 + place % 8]] = value
+            bits.append(sum(1 << int(place) for place in places))
+            columns += chosen[block * 8 : block * 8 + 8]
+            values.append(drawn)
+    return [
+        np.array(bits, np.uint64), np.array(columns, np.uint32), np.concatenate(values),
+        np.arange(windows + 1, dtype=np.uint32) * 2, np.arange(windows * 2, dtype=np.uint32) * each,
+        source.normal(size=(nodes, features)).astype(np.float32), dense,
+    ]  # fmt: skip
+
+
+def sparse(_bits: Array, _columns: Array, _values: Array, _blocks: Array, _firsts: Array, b: Array, a: Array) -> Array:
+    return a.astype(np.float64) @ b.astype(np.float64)
+
+
+def draw_stencil(source: np.random.Generator) -> list[Array]:
+    return [source.normal(size=(38, 72)), source.normal(size=(7, 7))]
+
+
+def stencil(grid: Array, weights: Array) -> Array:
+    """Every point of the inside from the 7x7 points around it; the edge stays zero."""
+    result = np.zeros_like(grid)
+    for row in range(7):
+        for column in range(7):
+            result[3:35, 4:68] += weights[row, column] * grid[row : row + 32, 1 + column : 65 + column]
+    return result
+
+
+def plain_attention(q: Array, k: Array, v: Array) -> Array:
+    return softmax(times_transposed(q, k) / 8) @ v.astype(np.float64)
+
+
 def sample_sum(a: Array, b: Array, c: Array) -> Array:
     return 2 * times_transposed(a, b) + 6 * c.astype(np.float64)
 
@@ -201,6 +268,8 @@ def sample(kind: str, kernel: str, types: tuple[str, str], skew: str, result: st
 
 _HGEMM = ("src/common/common.h", "src/common/ptx.h", "src/common/util.h", "src/common/logging.h")
 _FP6 = "deepspeed/inference/v2/kernels/core_ops/cuda_linear/include"
+_SAGE = ("cp_async", "math", "mma", "numeric_conversion", "permuted_smem", "reduction_utils", "utils")
+_FFPA = ("cp_async", "dtype_traits", "mma", "prefill", "swizzle", "utils", "warp")
 _SCALED = ("08_row_scaled_mm/common.h", "08_row_scaled_mm/row_scaled_mm_v1.cu")
 CASES = (
     Case("mma_async_pg2s_ps2r", "Bruce-Lee-LY/cuda_hgemm", "mma f16, ldmatrix, cp.async", "hgemm_mma.cu",
@@ -217,9 +286,9 @@ CASES = (
          ("07_attention/common.h", "07_attention/attention_v5.cu"), "attention_v5_kernel",
          draw_attention, attention, "bf16", 2**-6),
     Case("row_scaled_mm, int8", "gau-nernst/learn-cuda", "mma s8, ldmatrix, cp.async", "row_scaled_int8.cu",
-         _SCALED, "row_scaled_mm_v1_kernel", draw_row_scaled, row_scaled, "bf16", 2**-8),
+         _SCALED, "row_scaled_mm_v1_kernel.*EaEv", draw_row_scaled, row_scaled, "bf16", 2**-8),
     Case("row_scaled_mm, e4m3", "gau-nernst/learn-cuda", "mma e4m3, ldmatrix, cp.async", "row_scaled_fp8.cu",
-         _SCALED, "row_scaled_mm_v1_kernel", draw_row_scaled_fp8, row_scaled_fp8, "bf16", 2**-8),
+         _SCALED, "row_scaled_mm_v1_kernel.*fp8", draw_row_scaled_fp8, row_scaled_fp8, "bf16", 2**-8),
     Case("kernel 6", "alexarmbr/matmul-playground", "mma m16n8k8 f16, ldmatrix.trans", "playground_matmul.cu",
          tuple(f"src/{name}" for name in ("kernel6.cu", "device_utils.cuh", "structs_n_stuff.cuh")), "kernel_6",
          draw_playground, playground, "f2", 2**-8),
@@ -236,6 +305,37 @@ CASES = (
     Case("TensorFFT256, TensorRadix16", "CPestka/Tensor-FFT", "nvcuda::wmma", "fft.cu",
          tuple(f"src/base/{name}" for name in ("TensorFFT256.cu", "TensorRadix16.cu", "DFTMatrix.h")),
          "Tensor(?:FFT256|Radix16)", draw_fft, fft, "f2", 2**-6),
+    Case("flash_attention v9", "Tugbars/Flash-Attention-PTX-CUDA", "mma f16, ldmatrix.trans, cp.async", "flash_ptx.cu",
+         ("include/flash_attention.h", "kernels/flash_attention.cu"), "flash_attention_ptx_kernel",
+         lambda source: [halves(source, 2, 128, 64) for _ in range(3)], causal_attention, "f2", 2**-8,
+         cut=(r"launch_variant<64, BLOCK_N, D_HEAD, 8>\(params\);",
+              r"flash_attention_ptx_kernel<[^<>]*false>\s*<<<[^<>]*>>>\([^;]*\);",
+              r"CUDA_CHECK\(cudaFuncSetAttribute\(\s*flash_attention_ptx_kernel<[^<>]*false>[^;]*;")),
+    Case("qk_int8_sv_f16", "thu-ml/SageAttention", "mma s8 and f16, ldmatrix.trans, cp.async", "sage_attention.cu",
+         (*(f"csrc/{name}.cuh" for name in _SAGE), "csrc/dispatch_utils.h", "csrc/qattn/attn_utils.cuh",
+          "csrc/qattn/qk_int_sv_f16_cuda_sm80.cu"),
+         "qk_int_sv_f16_attn_kernel", draw_int8_attention, int8_attention, "f2", 2**-8,
+         cut=(r"^#include <torch/extension.h>", r"^torch::Tensor .*",
+              r"^__device__ __forceinline__ \w+ \w*(?:e4m3|e5m2|int8)\w*\(.*?^}")),
+    Case("mma_matmul_3_0", "spatters/mma-matmul", "mma f16, ldmatrix, cp.async", "mma_matmul.cu", ("kernel_3.cu",),
+         "mma_matmul_3_0", lambda source: [halves(source, 64, 4096) for _ in range(2)], times_transposed, "f4", 2**-12),
+    Case("tf32_mma_kernel", "RokumeikanLu/AccSpMM", "mma tf32, cp.async, a sparse matrix", "sparse_tf32.cu",
+         ("include/*",),
+         "tf32_mma_kernel", draw_sparse, sparse, "f4", 2**-9),
+    Case("kernel2d", "microsoft/ConvStencil", "nvcuda::wmma of double, a stencil", "stencil.cu",
+         ("src/2d/gpu.cu", "src/2d/2d_utils.h"), "kernel2d", draw_stencil, stencil, "f8", 2**-48,
+         sizes=(("PAD", 4),)),  # with its own 2 the last tile reads 8 bytes beyond the array
+    Case("flash_attn, shared QKV", "xlite-dev/LeetCUDA", "mma f16, ldmatrix.trans, cp.async", "leet_attention.cu",
+         ("kernels/flash-attn/utils/utils.h",
+          "kernels/flash-attn/mma/basic/flash_attn_mma_share_qkv_F32F16F16F32.cu"),
+         "flash_attn_mma_stages_split_q_shared_qkv", lambda source: [halves(source, 128, 64) for _ in range(3)],
+         plain_attention, "f2", 2**-8,
+         cut=(r"^#include <torch/\w+\.h>", r"^template <const int kHeadDim, const int kStage>\s*^void .*")),
+    Case("split_d_fwd_sm80", "xlite-dev/ffpa-attn", "mma f16, ldmatrix.trans, cp.async", "ffpa_attention.cu",
+         (*(f"csrc/cuffpa/native/{name}.cuh" for name in _FFPA), "csrc/cuffpa/native/sm_80/split_d.cuh",
+          "csrc/cuffpa/common.cuh", "csrc/cuffpa/logging.cuh"), "split_d_fwd_sm80",
+         lambda source: [halves(source, 128, 64) for _ in range(3)], plain_attention, "f2", 2**-8,
+         cut=(r"^#include <torch/\w+\.h>",)),
     sample("bf16", "compute_bf16gemm_async_copy", ("__nv_bfloat16", "float"), "SKEW_BF16", "f4", 2**-20,
            lambda source: [*(bfloats(source, 128, 256) for _ in range(2)), source.normal(size=(128, 128)).astype("f4")],
            lambda a, b, c: sample_sum(from_bf16(a), from_bf16(b), c)),

@@ -2,12 +2,15 @@
 """Public tensor-core kernels, ported without a hand edit: built for four targets, emulated, compared with NumPy.
 
     python benchmarks/tensor_core_kernels.py --sources checkouts            port, build and emulate; a table
+    python benchmarks/tensor_core_kernels.py --sources checkouts --gpu none -D KPT_MMA_SHARE   only build, with a macro
     python benchmarks/tensor_core_kernels.py --sources checkouts --stage d  only copy what the kernels need to d
     python benchmarks/tensor_core_kernels.py --staged d --nvidia --results r   the originals, on an NVIDIA GPU
 
 `checkouts` has a folder for each repository, named as on GitHub without the owner: cuda-samples, cuda_hgemm,
-learn-cuda, matmul-playground, marlin, bitsandbytes, DeepSpeed, Tensor-FFT. --nvidia builds the kernels as they are with
-the same drivers and inputs; with --results of an earlier run, the table compares the port with the original too.
+learn-cuda, matmul-playground, marlin, bitsandbytes, DeepSpeed, Tensor-FFT, SageAttention, Flash-Attention-PTX-CUDA,
+mma-matmul, AccSpMM, ConvStencil, LeetCUDA, ffpa-attn.
+--nvidia builds the kernels as they are with the same drivers and inputs; with --results of an earlier run, the table
+compares the port with the original too.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ class Outcome:
     left: tuple[str, ...] = ()
     registers: tuple[tuple[str, int], ...] = ()
     spills: tuple[tuple[str, int], ...] = ()
+    instructions: tuple[tuple[str, int], ...] = ()
     difference: tuple[tuple[str, float], ...] = ()
     from_original: tuple[tuple[str, float], ...] = ()
     original: str = ""
@@ -70,8 +74,9 @@ def stage(case: Case, sources: Path, folder: Path) -> None:
             shutil.copy(path, folder / path.name)
     for name in ("driver.h", case.driver):
         shutil.copy(DRIVERS / name, folder / name)
-    for path in folder.glob("*.cu"):
-        text = path.read_text()
+    for path in (*folder.glob("*.cu"), *folder.glob("*.cuh"), *folder.glob("*.h")):
+        # All files lie in one folder here.
+        text = re.sub(r'^(#include ")(?:\.\./)+(?:\w+/)*', r"\g<1>", path.read_text(), flags=re.MULTILINE)
         for name, value in case.sizes:
             text = re.sub(rf"^(#define {name}\s+)\d+$", rf"\g<1>{value}", text, flags=re.MULTILINE)
         for pattern in case.cut:
@@ -132,7 +137,34 @@ def spilled(log: str, kernel: str) -> int:
     )  # fmt: skip
 
 
-def ported(case: Case, staged: Path, work: Path, gpus: list[str], results: Path | None) -> Outcome:
+@dataclass(frozen=True)
+class How:
+    """The GPUs to emulate, and what the compiler is told besides."""
+
+    gpus: tuple[str, ...]
+    targets: tuple[str, ...] = TARGETS
+    defines: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def instructions_of(assembly: str, symbol: str) -> int:
+    """The machine instructions of a kernel."""
+    start = assembly.index(f"\n{symbol}:")
+    return len(re.findall(r"^\t[a-z]\w*_\w+", assembly[start : assembly.index("\n.Lfunc_end", start)], re.MULTILINE))
+
+
+def is_in_unused_macro(staged: Path, path: str, line: int) -> bool:
+    """Whether a line belongs to a #define that no file uses: nothing of it is compiled."""
+    lines = (staged / Path(path).name).read_text().splitlines()
+    first = line - 1
+    while first and lines[first - 1].endswith("\\"):
+        first -= 1
+    named = re.match(r"\s*#\s*define\s+(\w+)", lines[first])
+    texts = (one.read_text(errors="replace") for one in staged.iterdir() if one.is_file())
+    return named is not None and sum(len(re.findall(rf"\b{named[1]}\b", text)) for text in texts) == 1
+
+
+def ported(case: Case, staged: Path, work: Path, how: How, results: Path | None) -> Outcome:
     """Ports, builds for every target, emulates."""
     from kernel_pytorch.core.hardware import gpu_by_alias
     from kernel_pytorch.emulate.program import build_emulated
@@ -147,22 +179,25 @@ def ported(case: Case, staged: Path, work: Path, gpus: list[str], results: Path 
     result = hipify_tree([staged], work / "hip", workers=1)
     left = tuple(
         f"{file.path}:{one.line}: {one.code} {one.message}" for file in result.files for one in file.left
-        if one.code in STOPS
+        if one.code in STOPS and not is_in_unused_macro(staged, file.path, one.line)
     )  # fmt: skip
     outcome = replace(outcome, left=left)
     source = work / "hip" / Path(case.driver).with_suffix(".hip").name
     defines = tuple(one.replace(".cu", ".hip").replace("__nv_bfloat16", "__hip_bfloat16") for one in case.defines)
-    options = CompileOptions(include_dirs=(work / "hip",), defines=defines, extra=("-w",), timeout_s=300)
+    options = CompileOptions(
+        include_dirs=(work / "hip",), defines=(*defines, *how.defines), extra=("-w", *how.flags), timeout_s=600
+    )
     toolchain = find_toolchain()
-    registers, spills, differences, from_original = [], [], [], []
+    registers, spills, counts, differences, from_original = [], [], [], [], []
     try:
-        for target in TARGETS:
-            code = read_code_object(build_device_code(source, target, toolchain, options).code_object)
-            kernels = [one for one in code.kernels if re.search(case.kernel, one.symbol)]
+        for target in how.targets:
+            built = build_device_code(source, target, toolchain, options)
+            kernels = [one for one in read_code_object(built.code_object).kernels if re.search(case.kernel, one.symbol)]
             registers.append((target, max(one.vgprs for one in kernels)))
             spills.append((target, max(one.scratch_bytes for one in kernels)))
+            counts.append((target, max(instructions_of(built.assembly, one.symbol) for one in kernels)))
         write_inputs(case, work / "in.bin")
-        for name in gpus:
+        for name in how.gpus:
             gpu = gpu_by_alias(name)
             build_emulated([source], gpu.target.name, toolchain, work / "program", options)
             settings = RunSettings(timeout_s=600, watchdog_s=120, memory_gb=4)
@@ -178,7 +213,8 @@ def ported(case: Case, staged: Path, work: Path, gpus: list[str], results: Path 
         outcome = replace(outcome, error=str(failure)[:2000])
     wrong = [f"{name}: {size:.2g} from NumPy" for name, size in differences if not size <= case.tolerance]
     return replace(
-        outcome, registers=tuple(registers), spills=tuple(spills), difference=tuple(differences),
+        outcome, registers=tuple(registers), spills=tuple(spills), instructions=tuple(counts),
+        difference=tuple(differences),
         from_original=tuple(from_original), error=outcome.error or "; ".join(wrong),
         original=original_of(case, results),
     )  # fmt: skip
@@ -201,8 +237,14 @@ def table(outcomes: list[Outcome]) -> str:
         f"|---|---|---|{'---|' * len(TARGETS)}---|---|",
     ]
     for one in outcomes:
-        spills = dict(one.spills)
-        registers = [f"{count} ({spills[target]})" for target, count in one.registers]
+        spills, counts = dict(one.spills), dict(one.instructions)
+        # Without a run, what the compiler made is what one wants to know.
+        more = {target: "" if one.difference else f", {count} instructions" for target, count in counts.items()}
+        built = dict(one.registers)
+        registers = [
+            f"{built[target]} ({spills[target]}){more[target]}" if target in built else "not built"
+            for target in TARGETS
+        ]
         shown = ", ".join(f"{size:.1e}" for _, size in one.difference)
         note = one.error.splitlines()[0][:80] if one.error else shown
         cells = [one.case, one.repository, one.uses, *registers, note, one.original]
@@ -217,7 +259,10 @@ def main() -> int:
     parser.add_argument("--stage", type=Path, help="copy the kernels' files and their drivers there, and stop")
     parser.add_argument("--nvidia", action="store_true", help="run the originals with nvcc on this machine's GPU")
     parser.add_argument("--results", type=Path, help="results of the originals: written with --nvidia, else compared")
-    parser.add_argument("--gpu", default="mi300x,rx7900xtx", help="GPUs to emulate, separated by commas")
+    parser.add_argument("--gpu", default="mi300x,rx7900xtx", help="GPUs to emulate, separated by commas, or none")
+    parser.add_argument("--arch", default=",".join(TARGETS), help="targets to build for, separated by commas, or none")
+    parser.add_argument("-D", dest="defines", action="append", default=[], help="a macro, such as KPT_MMA_SHARE")
+    parser.add_argument("--flag", action="append", default=[], help="one more word for the compiler, as --flag=-mllvm")
     parser.add_argument("--match", default="", help="only cases whose repository or name matches")
     parser.add_argument("--work", type=Path, help="keep the ports there")
     parser.add_argument("--json", type=Path, help="write all outcomes there")
@@ -238,12 +283,15 @@ def main() -> int:
             for case in cases:
                 on_nvidia(case, staged / slug(case), results)
             return 0
+        gpus = () if args.gpu == "none" else tuple(args.gpu.split(","))
+        targets = () if args.arch == "none" else tuple(args.arch.split(","))
+        how = How(gpus, targets, tuple(args.defines), tuple(args.flag))
         outcomes = []
         for case in cases:
             work = (args.work or Path(scratch)) / slug(case)
             shutil.rmtree(work, ignore_errors=True)
             work.mkdir(parents=True)
-            outcomes.append(ported(case, staged / slug(case), work, args.gpu.split(","), args.results))
+            outcomes.append(ported(case, staged / slug(case), work, how, args.results))
             one = outcomes[-1]
             print(
                 f"{'good' if one.is_good else 'BAD '} {one.repository} {one.case}",

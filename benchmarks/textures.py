@@ -1,7 +1,7 @@
 """Texture and surface fetches: NVIDIA's hardware or the software of a port against a model in NumPy.
 
     python benchmarks/textures.py                    the port's software textures, emulated (MI300X, wave 64)
-    python benchmarks/textures.py --gpu rx7900xtx    the same at wave 32 (KPT_SOFTWARE_TEXTURES)
+    python benchmarks/textures.py --gpu rx7900xtx    the same at wave 32
     python benchmarks/textures.py --nvidia           nvcc's build of the same program, on this machine's GPU
     python benchmarks/textures.py --values FILE      what the program printed elsewhere
 
@@ -254,8 +254,7 @@ def on_nvidia() -> str:
 
 
 def emulated(gpu: str) -> str:
-    software = [] if gpu.startswith("mi") else ["-D", "KPT_SOFTWARE_TEXTURES"]
-    return run([sys.executable, "-m", "kernel_pytorch", "emulate", str(SOURCE), "--gpu", gpu, *software])
+    return run([sys.executable, "-m", "kernel_pytorch", "emulate", str(SOURCE), "--gpu", gpu])
 
 
 def main(argv: list[str] | None = None) -> int:

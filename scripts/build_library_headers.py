@@ -29,6 +29,7 @@ LIBRARIES = {
     "rocblas": ("rocblas/rocblas.h", ("rocblas/",)),
     "rccl": ("rccl/rccl.h", ("rccl/",)),
     "miopen": ("miopen/miopen.h", ("miopen/",)),
+    "hiprtc": ("hip/hiprtc.h", ("hip/hiprtc.h",)),
 }
 # Types that a macro of the user's decides about, which one reading of the headers does not show.
 BY_MACRO = {
@@ -119,7 +120,7 @@ def declarations(library: str, include: Path, header: str, folders: tuple[str, .
     macros, body = printer.printed(unit.cursor)
     version = next((line.split()[-1] for line in macros if re.search(r"version_?major", line, re.I)), "")
     parts = [HEAD.format(library=library, version=version, needs=needs), *macros, 'extern "C" {', *body, "}"]
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts).replace(" , made by", ", made by", 1) + "\n"
 
 
 class _Printer:

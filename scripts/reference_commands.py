@@ -38,13 +38,33 @@ def page(pages: set[str]) -> str:
 def _verb(name: str, pages: set[str]) -> str:
     parser = parser_for(name)
     lines = [f"## kpt {name}", "", "```text", (parser.description or "").strip(), "```", ""]
-    actions = [action for action in parser._actions if action.help != argparse.SUPPRESS and action.dest != "help"]
-    if actions:
-        lines += ["| argument | |", "|---|---|", *(_row(action) for action in actions), ""]
+    lines += _table(parser)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            lines += [line for sub in action.choices.values() for line in _sub(sub)]
     guide = GUIDES.get(name, f"{name}.md")
     if guide in pages or "/" in guide:
         lines += [f"More: [{guide.removesuffix('.md').removesuffix('/README')}]({guide}).", ""]
     return "\n".join(lines)
+
+
+def _table(parser: argparse.ArgumentParser) -> list[str]:
+    actions = [
+        action
+        for action in parser._actions
+        if action.help != argparse.SUPPRESS
+        and action.dest != "help"
+        and not isinstance(action, argparse._SubParsersAction)
+    ]
+    return ["| argument | |", "|---|---|", *(_row(action) for action in actions), ""] if actions else []
+
+
+def _sub(parser: argparse.ArgumentParser) -> list[str]:
+    """One of a verb's actions; where two have one name, the required option tells them apart."""
+    required = [action.option_strings[0] for action in parser._actions if action.option_strings and action.required]
+    shown = " ".join([parser.prog, *(option for option in required if option != "--out")])
+    about = [" ".join((parser.description or "").split()), ""] if parser.description else []
+    return [f"### {shown}", "", *about, *_table(parser)]
 
 
 def _row(action: argparse.Action) -> str:

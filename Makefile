@@ -4,10 +4,11 @@ PYTHON ?= python3
 VENV   ?= .venv
 PY     := $(VENV)/bin/python
 TORCH  ?= torch==2.13.0
+PIP    := $(PY) -m pip install --quiet --constraint constraints.txt
 ROCM   ?= .rocm
-# One more than cores: many a test waits, for a rank that hangs or a download. A file's tests stay in one worker
-# (--dist loadfile), so that what they share is built once; in the order of the folders, because the longest are early.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+# Two more than cores: many a test waits, for a rank that hangs or a download. A file's tests stay in one worker
+# (--dist loadfile), so that what they share is built once; tests/conftest.py puts the longest files first.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 2)')
 
 # Tests start hundreds of Python processes, and every worker imports all tests: each finds compiled files, whatever
 # the caller's environment says about writing them.
@@ -21,23 +22,23 @@ help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 # Stamps hold the files they were made from, so a second run does nothing and a changed pyproject.toml sets up anew.
-$(VENV)/.base: pyproject.toml
+$(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "Python 3.10 or newer is needed; $(PYTHON) is $$($(PYTHON) -V). Try: make PYTHON=python3.12 ..."; exit 2; }
 	test -x $(PY) || $(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[toolchain,report]'
+	$(PIP) --editable '.[toolchain,report]'
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base
-	$(PY) -m pip install --quiet '$(TORCH)'
-	$(PY) -m pip install --quiet --editable '.[toolchain,dev]'
+	$(PIP) '$(TORCH)'
+	$(PIP) --editable '.[toolchain,dev]'
 	@touch $@
 
 setup: $(VENV)/.dev  ## a virtual environment with everything the tests need
 
-browser: $(VENV)/.dev  ## playwright: with it `make test` tries the pages in a Chromium or Firefox that is there
-	$(PY) -m pip install --quiet --editable '.[browser]'
+browser:  ## a Chromium from the system's packages (root, apt), in which `make test` tries the pages
+	$(PYTHON) scripts/find_browser.py --install
 
 demo: $(VENV)/.base  ## the main job end to end on bundled samples
 	$(PY) examples/demo.py

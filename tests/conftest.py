@@ -29,6 +29,35 @@ for _number, _handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signa
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _handler)
 
+# Workers take whole files in this order. The longest come first: at the end nobody waits for one that began late.
+LONGEST = (
+    "verify/install/test_install_level.py",
+    "emulate/wave_faults/test_wave_faults.py",
+    "backends/test_distributed.py",
+    "docs/test_examples.py",
+    "emulate/torch_device/test_torch_device.py",
+    "hostile/test_nothing_runs.py",
+    "perf/inspect/test_inspect.py",
+    "hostile/test_signals.py",
+    "verify/test_pyramid.py",
+    "port/test_stand_in_run.py",
+    "emulate/conformance/test_lane.py",
+    "backends/amd/test_rocm_compiler.py",
+    "perf/ladder/test_environment_trial.py",
+    "hostile/test_exit_status.py",
+    "emulate/conformance/test_wave.py",
+    "port/templates/test_placed.py",
+    "perf/decode/test_decode_kernels.py",
+    "models/kernels/test_kernels_build.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    turn = {here / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: turn.get(item.path, len(turn)))  # stable: the rest keeps its order
+
+
 STAND_IN_TORCH = {
     "version.py": "__version__ = '9.9.0+cpu'\ncuda: Optional[str] = None\nhip: Optional[str] = None\n",
     "utils/cpp_extension.py": "flags = ['-std=c++17']\n",

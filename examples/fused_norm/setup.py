@@ -9,7 +9,7 @@ setup(
     ext_modules=[
         CUDAExtension(
             "fused_norm._C",
-            ["csrc/extension.cu"],
+            ["csrc/binding.cpp", "csrc/rmsnorm.cu"],
             extra_compile_args={
                 "cxx": ["-O3"],
                 "nvcc": ["-O3", "--use_fast_math", "-gencode", "arch=compute_90,code=sm_90", "-Xptxas", "-v"],

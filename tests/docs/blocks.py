@@ -5,8 +5,10 @@ copy of the samples. Marks are HTML comments on the lines before a block (after 
 
     <!-- skip: needs an AMD GPU -->       not run, for this reason; its commands still have to parse
     <!-- slow -->                         run by `make test-slow` only
-    <!-- exit: 1 -->                      the status of the block's last `kpt` command (0 otherwise)
-    <!-- setup: import torch; x = 1 -->   Python to run before the block
+    <!-- exit: 1 -->                      the status of the block's last `kpt` command (0 otherwise); or one for each
+                                          command: `exit: any 1 0`, where `any` is 0 or 1
+    <!-- setup: import torch; x = 1 -->   Python to run before a Python block, a shell line before the others
+    <!-- with: PATH = examples/x -->      what stands for a word that the reader replaces
     <!-- file: model.py -->               the block is also written to this file
     <!-- given: a.hip = tests/b.hip -->   this file of the repository is there under that name
 
@@ -22,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 RUN = ("console", "bash", "sh", "python")
 _FENCE = re.compile(r"^```([\w-]*)[^\n]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
-_MARK = re.compile(r"<!--\s*(skip|slow|exit|setup|file|given)(?::\s*(.*?))?\s*-->")
+_MARK = re.compile(r"<!--\s*(skip|slow|exit|setup|with|file|given)(?::\s*(.*?))?\s*-->")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Block:
     text: str
     skip: str = ""
     slow: bool = False
-    exit: int = 0
+    exit: str = "0"
     setup: str = ""
     file: str = ""
     given: str = ""
@@ -76,10 +78,10 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
                 name,
                 text.count("\n", 0, match.start()) + 1,
                 match[1],
-                match[2],
+                _replaced(match[2], marks.get("with", "")),
                 marks.get("skip", ""),
                 "slow" in marks,
-                int(marks.get("exit", "0")),
+                marks.get("exit", "0"),
                 marks.get("setup", ""),
                 marks.get("file", ""),
                 marks.get("given", ""),
@@ -87,6 +89,12 @@ def blocks(page: Path, text: str | None = None) -> list[Block]:
         )
         previous = match.end()
     return found
+
+
+def _replaced(text: str, mark: str) -> str:
+    """The block as it is run: a word that readers replace is replaced."""
+    word, _, value = mark.partition(" = ")
+    return re.sub(rf"\b{re.escape(word)}\b", value, text) if word else text
 
 
 def _last_paragraph(text: str) -> str:
@@ -110,6 +118,16 @@ def commands(block: Block) -> list[Command]:
         elif line.strip():
             raise AssertionError(f"{block}: output before the first command (lines with `$ `)")
     return [Command(text, tuple(shown)) for text, shown in found]
+
+
+def statuses(block: Block, listed: list[Command]) -> list[tuple[int, ...]]:
+    """The exit statuses that each command may have."""
+    allowed = [(0, 1) if word == "any" else (int(word),) for word in block.exit.split()]
+    if len(allowed) > 1:
+        assert len(allowed) == len(listed), f"{block}: {len(allowed)} statuses for {len(listed)} commands"
+        return allowed
+    ours = [index for index, command in enumerate(listed) if command.text.startswith("kpt ")]
+    return [allowed[0] if ours and index == ours[-1] else (0,) for index in range(len(listed))]
 
 
 def first_missing(shown: tuple[str, ...], output: str) -> str | None:

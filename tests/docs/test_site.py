@@ -10,11 +10,15 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
 
 from kernel_pytorch.cli.main import verb_summaries
+from tests.browser import browser
+
+__all__ = ["browser"]  # the fixture
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -51,6 +55,34 @@ def test_the_site_has_every_page_and_asks_no_other_server(site: Path) -> None:
         text = page.read_text(encoding="utf-8")
         loaded = re.findall(r"<(?:script|img|link|iframe)\b[^>]*?(?:src|href)=\"?(https?://[^\"\s>]+)", text)
         assert loaded == [], page
+
+
+def test_the_search_works_in_a_site_opened_from_disk(site: Path, browser: Any) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((site / "guides" / "start.html").as_uri())
+    page.click("input.md-search__input")
+    page.keyboard.type("narrow-mask-variable")
+    page.wait_for_selector(".md-search-result__item")
+    assert "KP303.html" in page.locator(".md-search-result__link").first.get_attribute("href")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_the_site_fit_a_phone_and_a_laptop(site: Path, browser: Any, scheme: str) -> None:
+    for width in (390, 1280):
+        page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        for name in ("index", "guides/start", "field-notes", "rules/KP303", "commands", "ecosystem"):
+            page.goto((site / f"{name}.html").as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") == width, (name, width)
+            # What is wider than the page scrolls inside it; a paragraph never is.
+            wide = (
+                "[...document.querySelectorAll('article p, article li')].filter(p => p.scrollWidth > innerWidth).length"
+            )
+            assert page.evaluate(wide) == 0, (name, width)
+        page.close()
 
 
 def test_strict_means_strict(tmp_path: Path) -> None:

@@ -162,9 +162,9 @@ def test_a_rule_that_fails_costs_only_itself(
             raise KeyError("ours")
         return original(self, src, unit)
 
-    original = type(loaded).run
-    monkeypatch.setattr(type(loaded), "run", broken)
-    (tmp_path / "b.py").write_text('import torch\nm = torch.compile(f, mode="reduce-overhead")\n')
+    original = type(loaded).run_concerned
+    monkeypatch.setattr(type(loaded), "run_concerned", broken)
+    (tmp_path / "b.py").write_text('import torch  # allow_tf32\nm = torch.compile(f, mode="reduce-overhead")\n')
     assert main(["scan", str(tmp_path), "--json", "-j", "1"]) == 1
     codes = [one["code"] for one in json.loads(capsys.readouterr().out)["findings"]]
     assert codes == ["KP002", "KP601"]

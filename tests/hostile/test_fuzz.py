@@ -52,9 +52,11 @@ def look_at(root: Path) -> None:
     # The same names with other contents on the old side: every comparer has work to do.
     old = Path(f"{root}-before")
     old.mkdir(exist_ok=True)
-    for path in root.iterdir():
+    for path in (*root.iterdir(), *root.glob("encoding-*/*")):
         if path.is_file() and not path.is_symlink():
-            (old / path.name).write_bytes(b"x = 1\n" + path.read_bytes())
+            before = old / path.relative_to(root)
+            before.parent.mkdir(exist_ok=True)
+            before.write_bytes(b"x = 1\n" + path.read_bytes())
     with no_hang(60):
         assert main(["verify", str(root), "--isolation", "--old", str(old), "-v"]) in (0, 1, 2)
 
@@ -128,10 +130,12 @@ def _encoded(text: str) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("name", FILES)
 def test_encodings(name: str, tmp_path: Path) -> None:
-    for number, data in enumerate(_encoded(FILES[name])):
-        root = tmp_path / str(number)
-        root.mkdir()
+    roots = [tmp_path / "tree" / f"encoding-{number}" for number, _ in enumerate(_encoded(FILES[name]))]
+    for root, data in zip(roots, _encoded(FILES[name]), strict=True):
+        root.mkdir(parents=True)
         (root / name).write_bytes(data)
+    # One tree for all, which costs a tenth. Settings are read at the root only, so there each encoding has its turn.
+    for root in roots if name == "pyproject.toml" else [tmp_path / "tree"]:
         look_at(root)
 
 

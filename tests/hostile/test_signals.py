@@ -88,7 +88,7 @@ class Command:
             time.sleep(0.05)
 
     def check_nothing_is_left(self) -> None:
-        ends = time.monotonic() + 10  # the system takes a moment to remove what was killed
+        ends = time.monotonic() + PATIENCE_S  # the system takes a moment to remove what was killed
         while self.processes() and time.monotonic() < ends:
             time.sleep(0.05)
         assert self.processes() == {}
@@ -110,7 +110,7 @@ ENDINGS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
 def end(command: Command, process: subprocess.Popen[bytes], number: int) -> str:
     process.send_signal(number)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number, err.decode()
     command.check_nothing_is_left()
     return err.decode()
@@ -186,7 +186,7 @@ def test_the_worker_of_an_inspection(command: Command) -> None:
 def test_the_workers_of_a_scan(command: Command) -> None:
     """Processes that were forked end with the one that forked them."""
     for folder in range(6):
-        for number in range(40):
+        for number in range(160):
             path = command.folder / "tree" / f"f{folder}" / f"m{number}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("import torch\n" + "x = torch.cuda.is_available()\n" * 400)
@@ -232,4 +232,4 @@ def test_what_nohup_starts_goes_on(command: Command) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=1)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM

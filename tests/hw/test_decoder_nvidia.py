@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from kernel_pytorch.perf.decode import decoder_launch, launch
-from kernel_pytorch.perf.decode.decoder_shape import DecoderShape
+from kernel_pytorch.perf.decode import launch
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+from kernel_pytorch.perf.decode.hopper import decoder_launch
+from kernel_pytorch.perf.decode.hopper.decoder_shape import DecoderShape
 from kernel_pytorch.perf.decode.ops import register
 
 pytestmark = [

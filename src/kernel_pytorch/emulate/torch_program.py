@@ -23,6 +23,8 @@ from kernel_pytorch.emulate import torch_locks
 from kernel_pytorch.emulate.first_configuration import compile_first_that_fits, one_run, run_first_that_fits
 
 COMPLETE_COMMAND = "KPT_EMULATE_TORCH_EXTENSION"
+# What a ROCm torch has and a CPU torch lacks. A C++ extension is linked against them.
+TORCH_LIBRARIES = ("libc10_hip.so", "libtorch_hip.so")
 
 
 def adjust_on_import() -> None:
@@ -33,6 +35,8 @@ def adjust_on_import() -> None:
     for name in ADJUSTMENTS.keys() - pending.keys():
         ADJUSTMENTS[name](sys.modules[name])
     sys.meta_path.insert(0, _AfterImport(pending))
+    modules: Any = importlib.machinery.ExtensionFileLoader
+    modules.create_module = _with_torch_libraries(modules.create_module)
 
 
 def _triton_autotuner(module: Any) -> None:
@@ -88,9 +92,34 @@ def _complete(cpp_extension: Any) -> None:
     if done.returncode != 0:
         raise RuntimeError("a C++ extension cannot be built for the emulated GPU: the reason is above")
     # By their names an extension finds them, also in a process that could not be told a search path at its start.
-    for name in ("libc10_hip.so", "libtorch_hip.so"):
+    for name in TORCH_LIBRARIES:
         ctypes.CDLL(f"{rocm}/lib/{name}", mode=ctypes.RTLD_GLOBAL)
     cpp_extension._TORCH_PATH = f"{rocm}/torch"
+
+
+def _loaded_libraries(module: Any) -> None:
+    module._Ops.load_library = _with_torch_libraries(module._Ops.load_library)
+
+
+def _with_torch_libraries(load: Callable[..., Any]) -> Callable[..., Any]:
+    """`load`, tried again with torch's ROCm libraries where it fails because they are not there.
+
+    An extension may have been built in an earlier run, for another GPU or on another machine: nothing was built in this
+    one, so its libraries were not either.
+    """
+
+    @functools.wraps(load)
+    def loaded(*arguments: Any, **named: Any) -> Any:
+        try:
+            return load(*arguments, **named)
+        except (ImportError, OSError) as problem:
+            words = f"{problem} {problem.__cause__}"  # torch.ops puts the loader's words behind its own
+            if not any(f"{name}: cannot open shared object file" in words for name in TORCH_LIBRARIES):
+                raise
+        _complete(importlib.import_module("torch.utils.cpp_extension"))
+        return load(*arguments, **named)
+
+    return loaded
 
 
 ADJUSTMENTS: dict[str, Callable[[Any], None]] = {
@@ -99,6 +128,7 @@ ADJUSTMENTS: dict[str, Callable[[Any], None]] = {
     "torch._inductor.runtime.triton_heuristics": _inductor_kernels,
     "torch._inductor.runtime.benchmarking": _inductor_benchmarks,
     "torch.utils.cpp_extension": _cpp_extension,
+    "torch._ops": _loaded_libraries,
     "torch.utils.file_baton": torch_locks.adjust,
 }
 

@@ -217,7 +217,7 @@ def test_layout_unsafe_and_targets_from_the_table(project: Path, capsys: pytest.
     assert main(["port", str(project), "--no-build", "--select", "KP6", "--no-unsafe", "--layout", "auto"]) == 1
     said = capsys.readouterr()
     assert "layout single-source" in said.err
-    assert "held for a review: 1" in said.err
+    assert "held for a review (--unsafe applies them): 1 finding\n  " in said.err
     assert "model.py" not in said.out
 
 

@@ -210,11 +210,22 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     for group in check_groups(result.checks):
         if group.status.value != "pass":
             print(f"  {group.title}: {group.detail}", file=out)
-    left, held = len(result.left), len(result.held)
-    if left or held:
-        listed = "`kpt port --json` lists them"
-        print(f"left for a person: {counted(left, 'finding')}; held for a review: {held} ({listed})", file=out)
-    else:
-        print("left for a person: nothing", file=out)
+    _talk_of_findings(result)
     if result.not_built:
         print(f"not built: {result.not_built}", file=out)
+
+
+def _talk_of_findings(result: PortResult) -> None:
+    from kernel_pytorch.report.finding_lines import few_or_numbers
+
+    listed = "`kpt port --json` lists them"
+    if not result.left and not result.held:
+        print("left for a person: nothing", file=sys.stderr)
+    if result.left:
+        print(f"left for a person: {counted(len(result.left), 'finding')}", file=sys.stderr)
+        for line in few_or_numbers(result.left, listed):
+            print(f"  {line}", file=sys.stderr)
+    if result.held:
+        print(f"held for a review (--unsafe applies them): {counted(len(result.held), 'finding')}", file=sys.stderr)
+        for line in few_or_numbers([item.finding for item in result.held], listed):
+            print(f"  {line}", file=sys.stderr)

@@ -15,22 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernel_pytorch.core.findings import Finding
     from kernel_pytorch.jobs.scan import ScanResult
 
 SUMMARY = "what a port has to deal with: findings, phases, effort"
-
-FEW = 10  # findings that a reader has in view without a table of them
-# Headers that come with NVIDIA's samples; projects carry copies, and nobody edits those.
-NVIDIA_HELPERS = re.compile(r"(?:^|/)(?:helper_\w+|nvrtc_helper|drvapi_error_string)\.h$")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,31 +89,12 @@ def run(args: argparse.Namespace) -> int:
     elif args.json:
         print(json.dumps(_document(result), indent=2))
     else:
-        for line in _lines(result.findings):
+        from kernel_pytorch.report.finding_lines import finding_lines
+
+        for line in finding_lines(result.findings):
             print(line)
         _summary(result, args.verbose)
     return 0 if result.ok else 1
-
-
-def _lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """A line for each finding; one for all of a copied helper header, at the place of its first."""
-    from kernel_pytorch.core.counted import counted
-    from kernel_pytorch.core.findings import action
-    from kernel_pytorch.core.printable import on_one_line
-
-    helpers: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if NVIDIA_HELPERS.search(finding.path):
-            helpers.setdefault(finding.path, []).append(finding)
-    for finding in findings:
-        same = helpers.get(finding.path, [])
-        if len(same) < 2:
-            yield f"{finding} [{action(finding)}]"
-        elif finding is same[0]:
-            codes = ", ".join(f"{code} {number}" for code, number in sorted(Counter(one.code for one in same).items()))
-            who = ", ".join(f"{number} {name}" for name, number in Counter(map(action, same)).items())
-            number_of = counted(len(same), "finding")
-            yield f"{on_one_line(finding.path)}: NVIDIA's helper header, {number_of}: {codes} [{who}]"
 
 
 def _document(result: ScanResult) -> dict[str, object]:
@@ -144,6 +117,7 @@ def _summary(result: ScanResult, verbose: bool) -> None:
     from kernel_pytorch.core.counted import counted
     from kernel_pytorch.core.printable import on_one_line
     from kernel_pytorch.jobs.scan import unfit_dependencies
+    from kernel_pytorch.report.finding_lines import FEW, numbers_of_codes
 
     out = sys.stderr
     skipped = [item.path for item in result.skipped]
@@ -162,7 +136,7 @@ def _summary(result: ScanResult, verbose: bool) -> None:
         for phase in result.phases:
             applies = "yes" if phase.applies else "no"
             print(f"  phase {phase.number} {phase.title:<26}{applies:<5}{phase.reason}", file=out)
-        for code, number in sorted(Counter(finding.code for finding in result.findings).items()):
+        for code, number in numbers_of_codes(result.findings):
             print(f"  {code} {number:5d}", file=out)
     else:
         needed = ", ".join(f"{phase.number} {phase.title}" for phase in result.phases if phase.applies)

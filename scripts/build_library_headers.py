@@ -56,14 +56,20 @@ HEAD = """\
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 {needs}"""
+# C knows the names of structures and enumerations only behind their keyword.
+OPENED, CLOSED = '#ifdef __cplusplus\nextern "C" {\n#endif', "#ifdef __cplusplus\n}\n#endif"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -119,7 +125,7 @@ def declarations(library: str, include: Path, header: str, folders: tuple[str, .
     printer = _Printer(include, folders)
     macros, body = printer.printed(unit.cursor)
     version = next((line.split()[-1] for line in macros if re.search(r"version_?major", line, re.I)), "")
-    parts = [HEAD.format(library=library, version=version, needs=needs), *macros, 'extern "C" {', *body, "}"]
+    parts = [HEAD.format(library=library, version=version, needs=needs), *macros, OPENED, *body, CLOSED]
     return "\n".join(parts).replace(" , made by", ", made by", 1) + "\n"
 
 
@@ -171,7 +177,7 @@ class _Printer:
         if cursor.kind == CursorKind.FUNCTION_DECL:
             return self._function(cursor)
         if cursor.kind == CursorKind.ENUM_DECL:
-            return self._once(self._enum(cursor)) if cursor.is_definition() else []
+            return self._named("enum", cursor, self._enum(cursor)) if cursor.is_definition() else []
         if cursor.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL):
             return self._record(cursor)
         if cursor.kind in (CursorKind.TYPEDEF_DECL, CursorKind.TYPE_ALIAS_DECL):
@@ -202,10 +208,17 @@ class _Printer:
 
         word = "union" if cursor.kind == CursorKind.UNION_DECL else "struct"
         if not cursor.is_definition():
-            return self._once(f"{word} {cursor.spelling};")
+            return self._named(word, cursor, f"{word} {cursor.spelling};")
         if "unnamed" in cursor.spelling or cursor.is_anonymous():
             return []  # printed with its typedef
-        return self._once(f"{word} {cursor.spelling} {{ {self._fields(cursor)} }};")
+        return self._named(word, cursor, f"{word} {cursor.spelling} {{ {self._fields(cursor)} }};")
+
+    def _named(self, word: str, cursor: object, text: str) -> list[str]:
+        """The declaration, and its name as C has to be told it. The name comes first: a structure may hold itself."""
+        if "unnamed" in cursor.spelling or cursor.is_anonymous():
+            return self._once(text)
+        alias = self._once(f"typedef {word} {cursor.spelling} {cursor.spelling};")
+        return [*self._once(text), *alias] if word == "enum" else [*alias, *self._once(text)]
 
     def _fields(self, cursor: object) -> str:
         from clang.cindex import CursorKind

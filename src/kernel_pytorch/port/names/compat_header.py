@@ -18,6 +18,13 @@ _TOP = """\
 #pragma once
 #if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
 """
+# Sources in C that draw random numbers: ROCm's hiprand.h names a type that only its C++ headers declare.
+_HALF_IN_C = """\
+#if !defined(__cplusplus) && !defined(KPT_HALF_IN_C)
+#define KPT_HALF_IN_C
+typedef struct { unsigned short x; } __half;
+#endif
+"""
 _SHIMS_TOP = """\
 // Made by `kpt port`: functions of CUDA that HIP lacks, those the files of this folder call.
 // Under CUDA this file says nothing.
@@ -68,6 +75,8 @@ def compat_header(needs: Iterable[Needs]) -> str:
         given.update((shim.guard.decode(), shim) for shim in one.shims)
     lines = [_TOP]
     lines += [f"#include <{path}>\n" for path in includes]
+    if any(hip.startswith("hiprand") for hip in names.values()):
+        lines.append(_HALF_IN_C)
     for cuda in names:
         shim = shims().get(cuda.encode())
         if shim is not None:

@@ -2,13 +2,17 @@
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define hiprtcJIT_option hipJitOption
 #define HIPRTC_JIT_MAX_REGISTERS hipJitOptionMaxRegisters
@@ -56,12 +60,17 @@
 #define HIPRTC_JIT_INPUT_LLVM_ARCHIVES_OF_BUNDLED_BITCODE hipJitInputLLVMArchivesOfBundledBitcode
 #define HIPRTC_JIT_INPUT_SPIRV hipJitInputSpirv
 #define HIPRTC_JIT_NUM_INPUT_TYPES hipJitNumInputTypes
+#ifdef __cplusplus
 extern "C" {
+#endif
 enum hiprtcResult { HIPRTC_SUCCESS = 0, HIPRTC_ERROR_OUT_OF_MEMORY = 1, HIPRTC_ERROR_PROGRAM_CREATION_FAILURE = 2, HIPRTC_ERROR_INVALID_INPUT = 3, HIPRTC_ERROR_INVALID_PROGRAM = 4, HIPRTC_ERROR_INVALID_OPTION = 5, HIPRTC_ERROR_COMPILATION = 6, HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE = 7, HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION = 8, HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION = 9, HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID = 10, HIPRTC_ERROR_INTERNAL_ERROR = 11, HIPRTC_ERROR_LINKING = 100 };
+typedef enum hiprtcResult hiprtcResult;
+typedef struct ihiprtcLinkState ihiprtcLinkState;
 struct ihiprtcLinkState;
 typedef struct ihiprtcLinkState* hiprtcLinkState;
 const char * hiprtcGetErrorString(hiprtcResult);
 hiprtcResult hiprtcVersion(int*, int*);
+typedef struct _hiprtcProgram _hiprtcProgram;
 struct _hiprtcProgram;
 typedef struct _hiprtcProgram* hiprtcProgram;
 hiprtcResult hiprtcAddNameExpression(hiprtcProgram, const char*);
@@ -80,4 +89,6 @@ hiprtcResult hiprtcLinkAddFile(hiprtcLinkState, hipJitInputType, const char*, un
 hiprtcResult hiprtcLinkAddData(hiprtcLinkState, hipJitInputType, void*, size_t, const char*, unsigned int, hipJitOption*, void**);
 hiprtcResult hiprtcLinkComplete(hiprtcLinkState, void**, size_t*);
 hiprtcResult hiprtcLinkDestroy(hiprtcLinkState);
+#ifdef __cplusplus
 }
+#endif

@@ -2,13 +2,17 @@
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define hipblasVersionMajor 3
 #define hipblaseVersionMinor 2
@@ -32,10 +36,15 @@
 #define HIPBLAS_R_16B HIP_R_16BF
 #define HIPBLAS_C_16B HIP_C_16BF
 #define HIPBLAS_DATATYPE_INVALID hipDataType ( 31 )
+#ifdef __cplusplus
 extern "C" {
+#endif
 enum hipblasStatus_t { HIPBLAS_STATUS_SUCCESS = 0, HIPBLAS_STATUS_NOT_INITIALIZED = 1, HIPBLAS_STATUS_ALLOC_FAILED = 2, HIPBLAS_STATUS_INVALID_VALUE = 3, HIPBLAS_STATUS_MAPPING_ERROR = 4, HIPBLAS_STATUS_EXECUTION_FAILED = 5, HIPBLAS_STATUS_INTERNAL_ERROR = 6, HIPBLAS_STATUS_NOT_SUPPORTED = 7, HIPBLAS_STATUS_ARCH_MISMATCH = 8, HIPBLAS_STATUS_HANDLE_IS_NULLPTR = 9, HIPBLAS_STATUS_INVALID_ENUM = 10, HIPBLAS_STATUS_UNKNOWN = 11 };
+typedef enum hipblasStatus_t hipblasStatus_t;
 enum hipblasOperation_t { HIPBLAS_OP_N = 111, HIPBLAS_OP_T = 112, HIPBLAS_OP_C = 113 };
+typedef enum hipblasOperation_t hipblasOperation_t;
 enum hipblasComputeType_t { HIPBLAS_COMPUTE_16F = 0, HIPBLAS_COMPUTE_16F_PEDANTIC = 1, HIPBLAS_COMPUTE_32F = 2, HIPBLAS_COMPUTE_32F_PEDANTIC = 3, HIPBLAS_COMPUTE_32F_FAST_16F = 4, HIPBLAS_COMPUTE_32F_FAST_16BF = 5, HIPBLAS_COMPUTE_32F_FAST_TF32 = 6, HIPBLAS_COMPUTE_64F = 7, HIPBLAS_COMPUTE_64F_PEDANTIC = 8, HIPBLAS_COMPUTE_32I = 9, HIPBLAS_COMPUTE_32I_PEDANTIC = 10, HIPBLAS_COMPUTE_32F_FAST_8F_FNUZ = 100, HIPBLAS_COMPUTE_32F_FAST_8BF_FNUZ = 101, HIPBLAS_COMPUTE_32F_FAST_8F8BF_FNUZ = 102, HIPBLAS_COMPUTE_32F_FAST_8BF8F_FNUZ = 103 };
+typedef enum hipblasComputeType_t hipblasComputeType_t;
 typedef void* hipblasHandle_t;
 #ifdef HIPBLAS_USE_HIP_HALF
 typedef __half hipblasHalf;
@@ -44,15 +53,24 @@ typedef uint16_t hipblasHalf;
 #endif
 typedef int8_t hipblasInt8;
 typedef int64_t hipblasStride;
+typedef struct hipblasBfloat16 hipblasBfloat16;
 struct hipblasBfloat16 { uint16_t data; };
 enum hipblasPointerMode_t { HIPBLAS_POINTER_MODE_HOST = 0, HIPBLAS_POINTER_MODE_DEVICE = 1 };
+typedef enum hipblasPointerMode_t hipblasPointerMode_t;
 enum hipblasFillMode_t { HIPBLAS_FILL_MODE_UPPER = 121, HIPBLAS_FILL_MODE_LOWER = 122, HIPBLAS_FILL_MODE_FULL = 123 };
+typedef enum hipblasFillMode_t hipblasFillMode_t;
 enum hipblasDiagType_t { HIPBLAS_DIAG_NON_UNIT = 131, HIPBLAS_DIAG_UNIT = 132 };
+typedef enum hipblasDiagType_t hipblasDiagType_t;
 enum hipblasSideMode_t { HIPBLAS_SIDE_LEFT = 141, HIPBLAS_SIDE_RIGHT = 142, HIPBLAS_SIDE_BOTH = 143 };
+typedef enum hipblasSideMode_t hipblasSideMode_t;
 enum hipblasMath_t { HIPBLAS_DEFAULT_MATH = 0, HIPBLAS_XF32_XDL_MATH = 1, HIPBLAS_PEDANTIC_MATH = 2, HIPBLAS_TF32_TENSOR_OP_MATH = 3, HIPBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION = 4, HIPBLAS_TENSOR_OP_MATH = 5 };
+typedef enum hipblasMath_t hipblasMath_t;
 enum hipblasGemmAlgo_t { HIPBLAS_GEMM_DEFAULT = 160 };
+typedef enum hipblasGemmAlgo_t hipblasGemmAlgo_t;
 enum hipblasAtomicsMode_t { HIPBLAS_ATOMICS_NOT_ALLOWED = 0, HIPBLAS_ATOMICS_ALLOWED = 1 };
+typedef enum hipblasAtomicsMode_t hipblasAtomicsMode_t;
 enum hipblasGemmFlags_t { HIPBLAS_GEMM_FLAGS_NONE = 0, HIPBLAS_GEMM_FLAGS_USE_CU_EFFICIENCY = 2, HIPBLAS_GEMM_FLAGS_FP16_ALT_IMPL = 4, HIPBLAS_GEMM_FLAGS_CHECK_SOLUTION_INDEX = 8, HIPBLAS_GEMM_FLAGS_FP16_ALT_IMPL_RNZ = 16 };
+typedef enum hipblasGemmFlags_t hipblasGemmFlags_t;
 hipblasStatus_t hipblasCreate(hipblasHandle_t*);
 hipblasStatus_t hipblasDestroy(hipblasHandle_t);
 hipblasStatus_t hipblasSetStream(hipblasHandle_t, hipStream_t);
@@ -1244,4 +1262,6 @@ hipblasStatus_t hipblasScalBatchedEx_64(hipblasHandle_t, int64_t, const void*, h
 hipblasStatus_t hipblasScalStridedBatchedEx(hipblasHandle_t, int, const void*, hipDataType, void*, hipDataType, int, hipblasStride, int, hipDataType);
 hipblasStatus_t hipblasScalStridedBatchedEx_64(hipblasHandle_t, int64_t, const void*, hipDataType, void*, hipDataType, int64_t, hipblasStride, int64_t, hipDataType);
 const char * hipblasStatusToString(hipblasStatus_t);
+#ifdef __cplusplus
 }
+#endif

@@ -1,30 +1,42 @@
-// Declarations of hiprand , made by scripts/build_library_headers.py from what its public headers declare.
+// Declarations of hiprand, made by scripts/build_library_headers.py from what its public headers declare.
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define HIPRAND_VERSION 300100
 #define ROCRAND_VERSION 400200
 #define ROCRAND_DEFAULT_MAX_BLOCK_SIZE 256
 #define HIPRAND_DEFAULT_MAX_BLOCK_SIZE 256
 #define HIPRAND_DEFAULT_MIN_WARPS_PER_EU 1
+#ifdef __cplusplus
 extern "C" {
+#endif
+typedef struct rocrand_discrete_distribution_st rocrand_discrete_distribution_st;
 struct rocrand_discrete_distribution_st { unsigned int size; unsigned int offset; unsigned int* alias; double* probability; double* cdf; };
 typedef struct rocrand_discrete_distribution_st* rocrand_discrete_distribution;
+typedef struct rocrand_generator_base_type rocrand_generator_base_type;
 struct rocrand_generator_base_type;
 typedef struct rocrand_generator_base_type* rocrand_generator;
 typedef __half half;
 enum rocrand_status { ROCRAND_STATUS_SUCCESS = 0, ROCRAND_STATUS_VERSION_MISMATCH = 100, ROCRAND_STATUS_NOT_CREATED = 101, ROCRAND_STATUS_ALLOCATION_FAILED = 102, ROCRAND_STATUS_TYPE_ERROR = 103, ROCRAND_STATUS_OUT_OF_RANGE = 104, ROCRAND_STATUS_LENGTH_NOT_MULTIPLE = 105, ROCRAND_STATUS_DOUBLE_PRECISION_REQUIRED = 106, ROCRAND_STATUS_LAUNCH_FAILURE = 107, ROCRAND_STATUS_INTERNAL_ERROR = 108 };
+typedef enum rocrand_status rocrand_status;
 enum rocrand_rng_type { ROCRAND_RNG_PSEUDO_DEFAULT = 400, ROCRAND_RNG_PSEUDO_XORWOW = 401, ROCRAND_RNG_PSEUDO_MRG32K3A = 402, ROCRAND_RNG_PSEUDO_MTGP32 = 403, ROCRAND_RNG_PSEUDO_PHILOX4_32_10 = 404, ROCRAND_RNG_PSEUDO_MRG31K3P = 405, ROCRAND_RNG_PSEUDO_LFSR113 = 406, ROCRAND_RNG_PSEUDO_MT19937 = 407, ROCRAND_RNG_PSEUDO_THREEFRY2_32_20 = 408, ROCRAND_RNG_PSEUDO_THREEFRY2_64_20 = 409, ROCRAND_RNG_PSEUDO_THREEFRY4_32_20 = 410, ROCRAND_RNG_PSEUDO_THREEFRY4_64_20 = 411, ROCRAND_RNG_QUASI_DEFAULT = 500, ROCRAND_RNG_QUASI_SOBOL32 = 501, ROCRAND_RNG_QUASI_SCRAMBLED_SOBOL32 = 502, ROCRAND_RNG_QUASI_SOBOL64 = 504, ROCRAND_RNG_QUASI_SCRAMBLED_SOBOL64 = 505 };
+typedef enum rocrand_rng_type rocrand_rng_type;
 enum rocrand_ordering { ROCRAND_ORDERING_PSEUDO_BEST = 100, ROCRAND_ORDERING_PSEUDO_DEFAULT = 101, ROCRAND_ORDERING_PSEUDO_SEEDED = 102, ROCRAND_ORDERING_PSEUDO_LEGACY = 103, ROCRAND_ORDERING_PSEUDO_DYNAMIC = 104, ROCRAND_ORDERING_QUASI_DEFAULT = 201 };
+typedef enum rocrand_ordering rocrand_ordering;
 enum rocrand_direction_vector_set { ROCRAND_DIRECTION_VECTORS_32_JOEKUO6 = 101, ROCRAND_SCRAMBLED_DIRECTION_VECTORS_32_JOEKUO6 = 102, ROCRAND_DIRECTION_VECTORS_64_JOEKUO6 = 103, ROCRAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6 = 104 };
+typedef enum rocrand_direction_vector_set rocrand_direction_vector_set;
 rocrand_status rocrand_create_generator(rocrand_generator*, rocrand_rng_type);
 rocrand_status rocrand_create_generator_host(rocrand_generator*, rocrand_rng_type);
 rocrand_status rocrand_create_generator_host_blocking(rocrand_generator*, rocrand_rng_type);
@@ -65,12 +77,16 @@ typedef unsigned long long hiprandDirectionVectors64_t[64];
 typedef hiprandGenerator_st* hiprandGenerator_t;
 typedef hiprandDiscreteDistribution_st* hiprandDiscreteDistribution_t;
 enum hiprandStatus { HIPRAND_STATUS_SUCCESS = 0, HIPRAND_STATUS_VERSION_MISMATCH = 100, HIPRAND_STATUS_NOT_INITIALIZED = 101, HIPRAND_STATUS_ALLOCATION_FAILED = 102, HIPRAND_STATUS_TYPE_ERROR = 103, HIPRAND_STATUS_OUT_OF_RANGE = 104, HIPRAND_STATUS_LENGTH_NOT_MULTIPLE = 105, HIPRAND_STATUS_DOUBLE_PRECISION_REQUIRED = 106, HIPRAND_STATUS_LAUNCH_FAILURE = 201, HIPRAND_STATUS_PREEXISTING_FAILURE = 202, HIPRAND_STATUS_INITIALIZATION_FAILED = 203, HIPRAND_STATUS_ARCH_MISMATCH = 204, HIPRAND_STATUS_INTERNAL_ERROR = 999, HIPRAND_STATUS_NOT_IMPLEMENTED = 1000 };
+typedef enum hiprandStatus hiprandStatus;
 typedef enum hiprandStatus hiprandStatus_t;
 enum hiprandRngType { HIPRAND_RNG_TEST = 0, HIPRAND_RNG_PSEUDO_DEFAULT = 400, HIPRAND_RNG_PSEUDO_XORWOW = 401, HIPRAND_RNG_PSEUDO_MRG32K3A = 402, HIPRAND_RNG_PSEUDO_MTGP32 = 403, HIPRAND_RNG_PSEUDO_MT19937 = 404, HIPRAND_RNG_PSEUDO_PHILOX4_32_10 = 405, HIPRAND_RNG_QUASI_DEFAULT = 500, HIPRAND_RNG_QUASI_SOBOL32 = 501, HIPRAND_RNG_QUASI_SCRAMBLED_SOBOL32 = 502, HIPRAND_RNG_QUASI_SOBOL64 = 503, HIPRAND_RNG_QUASI_SCRAMBLED_SOBOL64 = 504 };
+typedef enum hiprandRngType hiprandRngType;
 typedef enum hiprandRngType hiprandRngType_t;
 enum hiprandOrdering { HIPRAND_ORDERING_PSEUDO_BEST = 100, HIPRAND_ORDERING_PSEUDO_DEFAULT = 101, HIPRAND_ORDERING_PSEUDO_SEEDED = 102, HIPRAND_ORDERING_PSEUDO_LEGACY = 103, HIPRAND_ORDERING_PSEUDO_DYNAMIC = 104, HIPRAND_ORDERING_QUASI_DEFAULT = 201 };
+typedef enum hiprandOrdering hiprandOrdering;
 typedef enum hiprandOrdering hiprandOrdering_t;
 enum hiprandDirectionVectorSet { HIPRAND_DIRECTION_VECTORS_32_JOEKUO6 = 101, HIPRAND_SCRAMBLED_DIRECTION_VECTORS_32_JOEKUO6 = 102, HIPRAND_DIRECTION_VECTORS_64_JOEKUO6 = 103, HIPRAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6 = 104 };
+typedef enum hiprandDirectionVectorSet hiprandDirectionVectorSet;
 typedef enum hiprandDirectionVectorSet hiprandDirectionVectorSet_t;
 hiprandStatus_t hiprandCreateGenerator(hiprandGenerator_t*, hiprandRngType_t);
 hiprandStatus_t hiprandCreateGeneratorHost(hiprandGenerator_t*, hiprandRngType_t);
@@ -102,4 +118,6 @@ hiprandStatus_t hiprandGetDirectionVectors32(hiprandDirectionVectors32_t**, hipr
 hiprandStatus_t hiprandGetDirectionVectors64(hiprandDirectionVectors64_t**, hiprandDirectionVectorSet_t);
 hiprandStatus_t hiprandGetScrambleConstants32(const unsigned int**);
 hiprandStatus_t hiprandGetScrambleConstants64(const unsigned long long**);
+#ifdef __cplusplus
 }
+#endif

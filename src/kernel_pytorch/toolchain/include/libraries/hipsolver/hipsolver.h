@@ -2,13 +2,17 @@
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 #include <hipblas/hipblas.h>
 #include <hipsparse/hipsparse.h>
 
@@ -22,15 +26,22 @@
 #define HIPSOLVER_FILL_MODE_LOWER HIPBLAS_FILL_MODE_LOWER
 #define HIPSOLVER_SIDE_LEFT HIPBLAS_SIDE_LEFT
 #define HIPSOLVER_SIDE_RIGHT HIPBLAS_SIDE_RIGHT
+#ifdef __cplusplus
 extern "C" {
+#endif
 typedef void* hipsolverHandle_t;
 typedef void* hipsolverGesvdjInfo_t;
 typedef void* hipsolverSyevjInfo_t;
 enum hipsolverStatus_t { HIPSOLVER_STATUS_SUCCESS = 0, HIPSOLVER_STATUS_NOT_INITIALIZED = 1, HIPSOLVER_STATUS_ALLOC_FAILED = 2, HIPSOLVER_STATUS_INVALID_VALUE = 3, HIPSOLVER_STATUS_MAPPING_ERROR = 4, HIPSOLVER_STATUS_EXECUTION_FAILED = 5, HIPSOLVER_STATUS_INTERNAL_ERROR = 6, HIPSOLVER_STATUS_NOT_SUPPORTED = 7, HIPSOLVER_STATUS_ARCH_MISMATCH = 8, HIPSOLVER_STATUS_HANDLE_IS_NULLPTR = 9, HIPSOLVER_STATUS_INVALID_ENUM = 10, HIPSOLVER_STATUS_UNKNOWN = 11, HIPSOLVER_STATUS_ZERO_PIVOT = 12, HIPSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 13 };
+typedef enum hipsolverStatus_t hipsolverStatus_t;
 enum hipsolverEigMode_t { HIPSOLVER_EIG_MODE_NOVECTOR = 201, HIPSOLVER_EIG_MODE_VECTOR = 202 };
+typedef enum hipsolverEigMode_t hipsolverEigMode_t;
 enum hipsolverEigType_t { HIPSOLVER_EIG_TYPE_1 = 211, HIPSOLVER_EIG_TYPE_2 = 212, HIPSOLVER_EIG_TYPE_3 = 213 };
+typedef enum hipsolverEigType_t hipsolverEigType_t;
 enum hipsolverEigRange_t { HIPSOLVER_EIG_RANGE_ALL = 221, HIPSOLVER_EIG_RANGE_V = 222, HIPSOLVER_EIG_RANGE_I = 223 };
+typedef enum hipsolverEigRange_t hipsolverEigRange_t;
 enum hipsolverDeterministicMode_t { HIPSOLVER_DETERMINISTIC_RESULTS = 241, HIPSOLVER_ALLOW_NON_DETERMINISTIC_RESULTS = 242 };
+typedef enum hipsolverDeterministicMode_t hipsolverDeterministicMode_t;
 typedef hipblasOperation_t hipsolverOperation_t;
 typedef hipblasFillMode_t hipsolverFillMode_t;
 typedef hipblasSideMode_t hipsolverSideMode_t;
@@ -517,7 +528,9 @@ hipsolverStatus_t hipsolverDnCsytrf(hipsolverHandle_t, hipblasFillMode_t, int, h
 hipsolverStatus_t hipsolverDnZsytrf(hipsolverHandle_t, hipblasFillMode_t, int, hipDoubleComplex*, int, int*, hipDoubleComplex*, int, int*);
 typedef void* hipsolverDnParams_t;
 enum hipsolverAlgMode_t { HIPSOLVER_ALG_0 = 231, HIPSOLVER_ALG_1 = 232 };
+typedef enum hipsolverAlgMode_t hipsolverAlgMode_t;
 enum hipsolverDnFunction_t { HIPSOLVERDN_GETRF = 0 };
+typedef enum hipsolverDnFunction_t hipsolverDnFunction_t;
 hipsolverStatus_t hipsolverDnCreateParams(hipsolverDnParams_t*);
 hipsolverStatus_t hipsolverDnDestroyParams(hipsolverDnParams_t);
 hipsolverStatus_t hipsolverDnSetAdvOptions(hipsolverDnParams_t, hipsolverDnFunction_t, hipsolverAlgMode_t);
@@ -531,11 +544,17 @@ hipsolverStatus_t hipsolverDnXpotrf(hipsolverDnHandle_t, hipsolverDnParams_t, hi
 hipsolverStatus_t hipsolverDnXpotrs(hipsolverDnHandle_t, hipsolverDnParams_t, hipsolverFillMode_t, int64_t, int64_t, hipDataType, const void*, int64_t, hipDataType, void*, int64_t, int*);
 typedef void* hipsolverRfHandle_t;
 enum hipsolverRfFactorization_t { HIPSOLVERRF_FACTORIZATION_ALG0 = 0, HIPSOLVERRF_FACTORIZATION_ALG1 = 1, HIPSOLVERRF_FACTORIZATION_ALG2 = 2 };
+typedef enum hipsolverRfFactorization_t hipsolverRfFactorization_t;
 enum hipsolverRfMatrixFormat_t { HIPSOLVERRF_MATRIX_FORMAT_CSR = 0, HIPSOLVERRF_MATRIX_FORMAT_CSC = 1 };
+typedef enum hipsolverRfMatrixFormat_t hipsolverRfMatrixFormat_t;
 enum hipsolverRfNumericBoostReport_t { HIPSOLVERRF_NUMERIC_BOOST_NOT_USED = 0, HIPSOLVERRF_NUMERIC_BOOST_USED = 1 };
+typedef enum hipsolverRfNumericBoostReport_t hipsolverRfNumericBoostReport_t;
 enum hipsolverRfResetValuesFastMode_t { HIPSOLVERRF_RESET_VALUES_FAST_MODE_OFF = 0, HIPSOLVERRF_RESET_VALUES_FAST_MODE_ON = 1 };
+typedef enum hipsolverRfResetValuesFastMode_t hipsolverRfResetValuesFastMode_t;
 enum hipsolverRfTriangularSolve_t { HIPSOLVERRF_TRIANGULAR_SOLVE_ALG1 = 1, HIPSOLVERRF_TRIANGULAR_SOLVE_ALG2 = 2, HIPSOLVERRF_TRIANGULAR_SOLVE_ALG3 = 3 };
+typedef enum hipsolverRfTriangularSolve_t hipsolverRfTriangularSolve_t;
 enum hipsolverRfUnitDiagonal_t { HIPSOLVERRF_UNIT_DIAGONAL_STORED_L = 0, HIPSOLVERRF_UNIT_DIAGONAL_STORED_U = 1, HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_L = 2, HIPSOLVERRF_UNIT_DIAGONAL_ASSUMED_U = 3 };
+typedef enum hipsolverRfUnitDiagonal_t hipsolverRfUnitDiagonal_t;
 hipsolverStatus_t hipsolverRfCreate(hipsolverRfHandle_t*);
 hipsolverStatus_t hipsolverRfDestroy(hipsolverRfHandle_t);
 hipsolverStatus_t hipsolverRfSetupDevice(int, int, int*, int*, double*, int, int*, int*, double*, int, int*, int*, double*, int*, int*, hipsolverRfHandle_t);
@@ -575,4 +594,6 @@ hipsolverStatus_t hipsolverSpScsrlsvqr(hipsolverSpHandle_t, int, int, const hips
 hipsolverStatus_t hipsolverSpDcsrlsvqr(hipsolverSpHandle_t, int, int, const hipsparseMatDescr_t, const double*, const int*, const int*, const double*, double, int, double*, int*);
 hipsolverStatus_t hipsolverSpCcsrlsvqr(hipsolverSpHandle_t, int, int, const hipsparseMatDescr_t, const hipFloatComplex*, const int*, const int*, const hipFloatComplex*, double, int, hipFloatComplex*, int*);
 hipsolverStatus_t hipsolverSpZcsrlsvqr(hipsolverSpHandle_t, int, int, const hipsparseMatDescr_t, const hipDoubleComplex*, const int*, const int*, const hipDoubleComplex*, double, int, hipDoubleComplex*, int*);
+#ifdef __cplusplus
 }
+#endif

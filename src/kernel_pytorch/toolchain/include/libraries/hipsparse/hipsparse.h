@@ -2,29 +2,47 @@
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define hipsparseVersionMajor 4
 #define hipsparseVersionMinor 2
 #define hipsparseVersionPatch 0
+#ifdef __cplusplus
 extern "C" {
+#endif
+typedef struct hipsparseBfloat16_public hipsparseBfloat16_public;
 struct hipsparseBfloat16_public { uint16_t data; };
+typedef struct bsrsv2Info bsrsv2Info;
 struct bsrsv2Info;
+typedef struct bsrsm2Info bsrsm2Info;
 struct bsrsm2Info;
+typedef struct bsrilu02Info bsrilu02Info;
 struct bsrilu02Info;
+typedef struct bsric02Info bsric02Info;
 struct bsric02Info;
+typedef struct csrsv2Info csrsv2Info;
 struct csrsv2Info;
+typedef struct csrsm2Info csrsm2Info;
 struct csrsm2Info;
+typedef struct csrilu02Info csrilu02Info;
 struct csrilu02Info;
+typedef struct csric02Info csric02Info;
 struct csric02Info;
+typedef struct csrgemm2Info csrgemm2Info;
 struct csrgemm2Info;
+typedef struct pruneInfo pruneInfo;
 struct pruneInfo;
+typedef struct csru2csrInfo csru2csrInfo;
 struct csru2csrInfo;
 typedef void* hipsparseHandle_t;
 typedef void* hipsparseMatDescr_t;
@@ -42,18 +60,31 @@ typedef struct csrgemm2Info* csrgemm2Info_t;
 typedef struct pruneInfo* pruneInfo_t;
 typedef struct csru2csrInfo* csru2csrInfo_t;
 enum hipsparseStatus_t { HIPSPARSE_STATUS_SUCCESS = 0, HIPSPARSE_STATUS_NOT_INITIALIZED = 1, HIPSPARSE_STATUS_ALLOC_FAILED = 2, HIPSPARSE_STATUS_INVALID_VALUE = 3, HIPSPARSE_STATUS_ARCH_MISMATCH = 4, HIPSPARSE_STATUS_MAPPING_ERROR = 5, HIPSPARSE_STATUS_EXECUTION_FAILED = 6, HIPSPARSE_STATUS_INTERNAL_ERROR = 7, HIPSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED = 8, HIPSPARSE_STATUS_ZERO_PIVOT = 9, HIPSPARSE_STATUS_NOT_SUPPORTED = 10, HIPSPARSE_STATUS_INSUFFICIENT_RESOURCES = 11 };
+typedef enum hipsparseStatus_t hipsparseStatus_t;
 enum hipsparsePointerMode_t { HIPSPARSE_POINTER_MODE_HOST = 0, HIPSPARSE_POINTER_MODE_DEVICE = 1 };
+typedef enum hipsparsePointerMode_t hipsparsePointerMode_t;
 enum hipsparseAction_t { HIPSPARSE_ACTION_SYMBOLIC = 0, HIPSPARSE_ACTION_NUMERIC = 1 };
+typedef enum hipsparseAction_t hipsparseAction_t;
 enum hipsparseMatrixType_t { HIPSPARSE_MATRIX_TYPE_GENERAL = 0, HIPSPARSE_MATRIX_TYPE_SYMMETRIC = 1, HIPSPARSE_MATRIX_TYPE_HERMITIAN = 2, HIPSPARSE_MATRIX_TYPE_TRIANGULAR = 3 };
+typedef enum hipsparseMatrixType_t hipsparseMatrixType_t;
 enum hipsparseFillMode_t { HIPSPARSE_FILL_MODE_LOWER = 0, HIPSPARSE_FILL_MODE_UPPER = 1 };
+typedef enum hipsparseFillMode_t hipsparseFillMode_t;
 enum hipsparseDiagType_t { HIPSPARSE_DIAG_TYPE_NON_UNIT = 0, HIPSPARSE_DIAG_TYPE_UNIT = 1 };
+typedef enum hipsparseDiagType_t hipsparseDiagType_t;
 enum hipsparseIndexBase_t { HIPSPARSE_INDEX_BASE_ZERO = 0, HIPSPARSE_INDEX_BASE_ONE = 1 };
+typedef enum hipsparseIndexBase_t hipsparseIndexBase_t;
 enum hipsparseOperation_t { HIPSPARSE_OPERATION_NON_TRANSPOSE = 0, HIPSPARSE_OPERATION_TRANSPOSE = 1, HIPSPARSE_OPERATION_CONJUGATE_TRANSPOSE = 2 };
+typedef enum hipsparseOperation_t hipsparseOperation_t;
 enum hipsparseHybPartition_t { HIPSPARSE_HYB_PARTITION_AUTO = 0, HIPSPARSE_HYB_PARTITION_USER = 1, HIPSPARSE_HYB_PARTITION_MAX = 2 };
+typedef enum hipsparseHybPartition_t hipsparseHybPartition_t;
 enum hipsparseSolvePolicy_t { HIPSPARSE_SOLVE_POLICY_NO_LEVEL = 0, HIPSPARSE_SOLVE_POLICY_USE_LEVEL = 1 };
+typedef enum hipsparseSolvePolicy_t hipsparseSolvePolicy_t;
 enum hipsparseSideMode_t { HIPSPARSE_SIDE_LEFT = 0, HIPSPARSE_SIDE_RIGHT = 1 };
+typedef enum hipsparseSideMode_t hipsparseSideMode_t;
 enum hipsparseDirection_t { HIPSPARSE_DIRECTION_ROW = 0, HIPSPARSE_DIRECTION_COLUMN = 1 };
+typedef enum hipsparseDirection_t hipsparseDirection_t;
 enum hipsparseCsr2CscAlg_t { HIPSPARSE_CSR2CSC_ALG_DEFAULT = 0, HIPSPARSE_CSR2CSC_ALG1 = 1, HIPSPARSE_CSR2CSC_ALG2 = 2 };
+typedef enum hipsparseCsr2CscAlg_t hipsparseCsr2CscAlg_t;
 hipsparseStatus_t hipsparseCreate(hipsparseHandle_t*);
 hipsparseStatus_t hipsparseDestroy(hipsparseHandle_t);
 const char * hipsparseGetErrorName(hipsparseStatus_t);
@@ -502,6 +533,7 @@ hipsparseStatus_t hipsparseCcsrcolor(hipsparseHandle_t, int, int, const hipspars
 hipsparseStatus_t hipsparseZcsrcolor(hipsparseHandle_t, int, int, const hipsparseMatDescr_t, const hipDoubleComplex*, const int*, const int*, const double*, int*, int*, int*, hipsparseColorInfo_t);
 typedef void* hipsparseSpVecDescr_t;
 typedef void* hipsparseDnVecDescr_t;
+typedef struct hipsparseSpMatDescr_st hipsparseSpMatDescr_st;
 struct hipsparseSpMatDescr_st;
 typedef struct hipsparseSpMatDescr_st* hipsparseSpMatDescr_t;
 typedef void* hipsparseDnMatDescr_t;
@@ -509,24 +541,39 @@ typedef const void* hipsparseConstSpVecDescr_t;
 typedef const void* hipsparseConstDnVecDescr_t;
 typedef const struct hipsparseSpMatDescr_st* hipsparseConstSpMatDescr_t;
 typedef const void* hipsparseConstDnMatDescr_t;
+typedef struct hipsparseSpGEMMDescr hipsparseSpGEMMDescr;
 struct hipsparseSpGEMMDescr;
+typedef struct hipsparseSpSVDescr hipsparseSpSVDescr;
 struct hipsparseSpSVDescr;
+typedef struct hipsparseSpSMDescr hipsparseSpSMDescr;
 struct hipsparseSpSMDescr;
 typedef struct hipsparseSpGEMMDescr* hipsparseSpGEMMDescr_t;
 typedef struct hipsparseSpSVDescr* hipsparseSpSVDescr_t;
 typedef struct hipsparseSpSMDescr* hipsparseSpSMDescr_t;
 enum hipsparseFormat_t { HIPSPARSE_FORMAT_CSR = 1, HIPSPARSE_FORMAT_CSC = 2, HIPSPARSE_FORMAT_COO = 3, HIPSPARSE_FORMAT_COO_AOS = 4, HIPSPARSE_FORMAT_BLOCKED_ELL = 5 };
+typedef enum hipsparseFormat_t hipsparseFormat_t;
 enum hipsparseOrder_t { HIPSPARSE_ORDER_COLUMN = 1, HIPSPARSE_ORDER_COL = 1, HIPSPARSE_ORDER_ROW = 2 };
+typedef enum hipsparseOrder_t hipsparseOrder_t;
 enum hipsparseIndexType_t { HIPSPARSE_INDEX_16U = 1, HIPSPARSE_INDEX_32I = 2, HIPSPARSE_INDEX_64I = 3 };
+typedef enum hipsparseIndexType_t hipsparseIndexType_t;
 enum hipsparseSpMVAlg_t { HIPSPARSE_MV_ALG_DEFAULT = 0, HIPSPARSE_COOMV_ALG = 1, HIPSPARSE_CSRMV_ALG1 = 2, HIPSPARSE_CSRMV_ALG2 = 3, HIPSPARSE_SPMV_ALG_DEFAULT = 0, HIPSPARSE_SPMV_COO_ALG1 = 1, HIPSPARSE_SPMV_CSR_ALG1 = 2, HIPSPARSE_SPMV_CSR_ALG2 = 3, HIPSPARSE_SPMV_COO_ALG2 = 4 };
+typedef enum hipsparseSpMVAlg_t hipsparseSpMVAlg_t;
 enum hipsparseSpMMAlg_t { HIPSPARSE_MM_ALG_DEFAULT = 0, HIPSPARSE_COOMM_ALG1 = 1, HIPSPARSE_COOMM_ALG2 = 2, HIPSPARSE_COOMM_ALG3 = 3, HIPSPARSE_CSRMM_ALG1 = 4, HIPSPARSE_SPMM_ALG_DEFAULT = 0, HIPSPARSE_SPMM_COO_ALG1 = 1, HIPSPARSE_SPMM_COO_ALG2 = 2, HIPSPARSE_SPMM_COO_ALG3 = 3, HIPSPARSE_SPMM_COO_ALG4 = 5, HIPSPARSE_SPMM_CSR_ALG1 = 4, HIPSPARSE_SPMM_CSR_ALG2 = 6, HIPSPARSE_SPMM_CSR_ALG3 = 12, HIPSPARSE_SPMM_BLOCKED_ELL_ALG1 = 13 };
+typedef enum hipsparseSpMMAlg_t hipsparseSpMMAlg_t;
 enum hipsparseSparseToDenseAlg_t { HIPSPARSE_SPARSETODENSE_ALG_DEFAULT = 0 };
+typedef enum hipsparseSparseToDenseAlg_t hipsparseSparseToDenseAlg_t;
 enum hipsparseDenseToSparseAlg_t { HIPSPARSE_DENSETOSPARSE_ALG_DEFAULT = 0 };
+typedef enum hipsparseDenseToSparseAlg_t hipsparseDenseToSparseAlg_t;
 enum hipsparseSDDMMAlg_t { HIPSPARSE_SDDMM_ALG_DEFAULT = 0 };
+typedef enum hipsparseSDDMMAlg_t hipsparseSDDMMAlg_t;
 enum hipsparseSpSVAlg_t { HIPSPARSE_SPSV_ALG_DEFAULT = 0 };
+typedef enum hipsparseSpSVAlg_t hipsparseSpSVAlg_t;
 enum hipsparseSpSMAlg_t { HIPSPARSE_SPSM_ALG_DEFAULT = 0 };
+typedef enum hipsparseSpSMAlg_t hipsparseSpSMAlg_t;
 enum hipsparseSpMatAttribute_t { HIPSPARSE_SPMAT_FILL_MODE = 0, HIPSPARSE_SPMAT_DIAG_TYPE = 1 };
+typedef enum hipsparseSpMatAttribute_t hipsparseSpMatAttribute_t;
 enum hipsparseSpGEMMAlg_t { HIPSPARSE_SPGEMM_DEFAULT = 0, HIPSPARSE_SPGEMM_CSR_ALG_DETERMINISTIC = 1, HIPSPARSE_SPGEMM_CSR_ALG_NONDETERMINISTIC = 2, HIPSPARSE_SPGEMM_ALG1 = 3, HIPSPARSE_SPGEMM_ALG2 = 4, HIPSPARSE_SPGEMM_ALG3 = 5 };
+typedef enum hipsparseSpGEMMAlg_t hipsparseSpGEMMAlg_t;
 hipsparseStatus_t hipsparseCreateSpVec(hipsparseSpVecDescr_t*, int64_t, int64_t, void*, void*, hipsparseIndexType_t, hipsparseIndexBase_t, hipDataType);
 hipsparseStatus_t hipsparseCreateConstSpVec(hipsparseConstSpVecDescr_t*, int64_t, int64_t, const void*, const void*, hipsparseIndexType_t, hipsparseIndexBase_t, hipDataType);
 hipsparseStatus_t hipsparseDestroySpVec(hipsparseConstSpVecDescr_t);
@@ -627,4 +674,6 @@ hipsparseStatus_t hipsparseSpSV_analysis(hipsparseHandle_t, hipsparseOperation_t
 hipsparseStatus_t hipsparseSpSV_solve(hipsparseHandle_t, hipsparseOperation_t, const void*, hipsparseConstSpMatDescr_t, hipsparseConstDnVecDescr_t, const hipsparseDnVecDescr_t, hipDataType, hipsparseSpSVAlg_t, hipsparseSpSVDescr_t);
 hipsparseStatus_t hipsparseSpVV_bufferSize(hipsparseHandle_t, hipsparseOperation_t, hipsparseConstSpVecDescr_t, hipsparseConstDnVecDescr_t, void*, hipDataType, size_t*);
 hipsparseStatus_t hipsparseSpVV(hipsparseHandle_t, hipsparseOperation_t, hipsparseConstSpVecDescr_t, hipsparseConstDnVecDescr_t, void*, hipDataType, void*);
+#ifdef __cplusplus
 }
+#endif

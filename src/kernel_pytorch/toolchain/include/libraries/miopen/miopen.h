@@ -2,13 +2,17 @@
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define MIOPEN_BACKEND_OPENCL 0
 #define MIOPEN_BACKEND_HIP 1
@@ -64,11 +68,15 @@
 #define MIOPEN_GOLDEN_DB_VERSION 21
 #define MIOPEN_DECLARE_OBJECT( name ) struct name { } ; typedef struct name * name ## _t ;
 #define MIOPEN_API_VERSION_REDUCE_TENSOR 1
+#ifdef __cplusplus
 extern "C" {
+#endif
 typedef hipStream_t miopenAcceleratorQueue_t;
+typedef struct miopenHandle miopenHandle;
 struct miopenHandle {  };
 typedef struct miopenHandle* miopenHandle_t;
 enum miopenStatus_t { miopenStatusSuccess = 0, miopenStatusNotInitialized = 1, miopenStatusInvalidValue = 2, miopenStatusBadParm = 3, miopenStatusAllocFailed = 4, miopenStatusInternalError = 5, miopenStatusNotImplemented = 6, miopenStatusUnknownError = 7, miopenStatusUnsupportedOp = 8, miopenStatusGpuOperationsSkipped = 9, miopenStatusVersionMismatch = 10 };
+typedef enum miopenStatus_t miopenStatus_t;
 const char * miopenGetErrorString(miopenStatus_t);
 typedef void *(*miopenAllocatorFunction)(void *, size_t);
 typedef void (*miopenDeallocatorFunction)(void *, void *);
@@ -81,51 +89,83 @@ miopenStatus_t miopenGetStream(miopenHandle_t, miopenAcceleratorQueue_t*);
 miopenStatus_t miopenSetAllocator(miopenHandle_t, miopenAllocatorFunction, miopenDeallocatorFunction, void*);
 miopenStatus_t miopenGetKernelTime(miopenHandle_t, float*);
 miopenStatus_t miopenEnableProfiling(miopenHandle_t, bool);
+typedef struct miopenFusionOpDescriptor miopenFusionOpDescriptor;
 struct miopenFusionOpDescriptor {  };
 typedef struct miopenFusionOpDescriptor* miopenFusionOpDescriptor_t;
+typedef struct miopenTensorDescriptor miopenTensorDescriptor;
 struct miopenTensorDescriptor {  };
 typedef struct miopenTensorDescriptor* miopenTensorDescriptor_t;
+typedef struct miopenSeqTensorDescriptor miopenSeqTensorDescriptor;
 struct miopenSeqTensorDescriptor {  };
 typedef struct miopenSeqTensorDescriptor* miopenSeqTensorDescriptor_t;
+typedef struct miopenConvolutionDescriptor miopenConvolutionDescriptor;
 struct miopenConvolutionDescriptor {  };
 typedef struct miopenConvolutionDescriptor* miopenConvolutionDescriptor_t;
+typedef struct miopenPoolingDescriptor miopenPoolingDescriptor;
 struct miopenPoolingDescriptor {  };
 typedef struct miopenPoolingDescriptor* miopenPoolingDescriptor_t;
+typedef struct miopenLRNDescriptor miopenLRNDescriptor;
 struct miopenLRNDescriptor {  };
 typedef struct miopenLRNDescriptor* miopenLRNDescriptor_t;
+typedef struct miopenActivationDescriptor miopenActivationDescriptor;
 struct miopenActivationDescriptor {  };
 typedef struct miopenActivationDescriptor* miopenActivationDescriptor_t;
+typedef struct miopenRNNDescriptor miopenRNNDescriptor;
 struct miopenRNNDescriptor {  };
 typedef struct miopenRNNDescriptor* miopenRNNDescriptor_t;
+typedef struct miopenCTCLossDescriptor miopenCTCLossDescriptor;
 struct miopenCTCLossDescriptor {  };
 typedef struct miopenCTCLossDescriptor* miopenCTCLossDescriptor_t;
+typedef struct miopenDropoutDescriptor miopenDropoutDescriptor;
 struct miopenDropoutDescriptor {  };
 typedef struct miopenDropoutDescriptor* miopenDropoutDescriptor_t;
+typedef struct miopenReduceTensorDescriptor miopenReduceTensorDescriptor;
 struct miopenReduceTensorDescriptor {  };
 typedef struct miopenReduceTensorDescriptor* miopenReduceTensorDescriptor_t;
+typedef struct miopenMhaDescriptor miopenMhaDescriptor;
 struct miopenMhaDescriptor {  };
 typedef struct miopenMhaDescriptor* miopenMhaDescriptor_t;
+typedef struct miopenSoftmaxDescriptor miopenSoftmaxDescriptor;
 struct miopenSoftmaxDescriptor {  };
 typedef struct miopenSoftmaxDescriptor* miopenSoftmaxDescriptor_t;
 enum miopenDataType_t { miopenHalf = 0, miopenFloat = 1, miopenInt32 = 2, miopenInt8 = 3, miopenBFloat16 = 5, miopenDouble = 6, miopenFloat8_fnuz = 7, miopenBFloat8_fnuz = 8, miopenInt64 = 9 };
+typedef enum miopenDataType_t miopenDataType_t;
 enum miopenTensorLayout_t { miopenTensorNCHW = 0, miopenTensorNHWC = 1, miopenTensorCHWN = 2, miopenTensorNCHWc4 = 3, miopenTensorNCHWc8 = 4, miopenTensorCHWNc4 = 5, miopenTensorCHWNc8 = 6, miopenTensorNCDHW = 7, miopenTensorNDHWC = 8 };
+typedef enum miopenTensorLayout_t miopenTensorLayout_t;
 enum miopenIndexType_t { miopenIndexUint8 = 0, miopenIndexUint16 = 1, miopenIndexUint32 = 2, miopenIndexUint64 = 3 };
+typedef enum miopenIndexType_t miopenIndexType_t;
 enum miopenTensorOp_t { miopenTensorOpAdd = 0, miopenTensorOpMul = 1, miopenTensorOpMin = 2, miopenTensorOpMax = 3 };
+typedef enum miopenTensorOp_t miopenTensorOp_t;
 enum miopenConvolutionMode_t { miopenConvolution = 0, miopenTranspose = 1, miopenGroupConv = 2, miopenDepthwise = 3 };
+typedef enum miopenConvolutionMode_t miopenConvolutionMode_t;
 enum miopenPaddingMode_t { miopenPaddingDefault = 0, miopenPaddingSame = 1, miopenPaddingValid = 2 };
+typedef enum miopenPaddingMode_t miopenPaddingMode_t;
 enum miopenPoolingMode_t { miopenPoolingMax = 0, miopenPoolingAverage = 1, miopenPoolingAverageInclusive = 2 };
+typedef enum miopenPoolingMode_t miopenPoolingMode_t;
 enum miopenPoolingWorkspaceIndexMode_t { miopenPoolingWorkspaceIndexMask = 0, miopenPoolingWorkspaceIndexImage = 1 };
+typedef enum miopenPoolingWorkspaceIndexMode_t miopenPoolingWorkspaceIndexMode_t;
 enum miopenLRNMode_t { miopenLRNWithinChannel = 0, miopenLRNCrossChannel = 1 };
+typedef enum miopenLRNMode_t miopenLRNMode_t;
 enum miopenBatchNormMode_t { miopenBNPerActivation = 0, miopenBNSpatial = 1 };
+typedef enum miopenBatchNormMode_t miopenBatchNormMode_t;
 enum miopenActivationMode_t { miopenActivationPASTHRU = 0, miopenActivationLOGISTIC = 1, miopenActivationTANH = 2, miopenActivationRELU = 3, miopenActivationSOFTRELU = 4, miopenActivationABS = 5, miopenActivationPOWER = 6, miopenActivationCLIPPEDRELU = 7, miopenActivationLEAKYRELU = 8, miopenActivationELU = 9, miopenActivationCLAMP = 10 };
+typedef enum miopenActivationMode_t miopenActivationMode_t;
 enum miopenSoftmaxAlgorithm_t { MIOPEN_SOFTMAX_FAST = 0, MIOPEN_SOFTMAX_ACCURATE = 1, MIOPEN_SOFTMAX_LOG = 2 };
+typedef enum miopenSoftmaxAlgorithm_t miopenSoftmaxAlgorithm_t;
 enum miopenSoftmaxMode_t { MIOPEN_SOFTMAX_MODE_INSTANCE = 0, MIOPEN_SOFTMAX_MODE_CHANNEL = 1 };
+typedef enum miopenSoftmaxMode_t miopenSoftmaxMode_t;
 enum miopenReduceTensorOp_t { MIOPEN_REDUCE_TENSOR_ADD = 0, MIOPEN_REDUCE_TENSOR_MUL = 1, MIOPEN_REDUCE_TENSOR_MIN = 2, MIOPEN_REDUCE_TENSOR_MAX = 3, MIOPEN_REDUCE_TENSOR_AMAX = 4, MIOPEN_REDUCE_TENSOR_AVG = 5, MIOPEN_REDUCE_TENSOR_NORM1 = 6, MIOPEN_REDUCE_TENSOR_NORM2 = 7 };
+typedef enum miopenReduceTensorOp_t miopenReduceTensorOp_t;
 enum miopenNanPropagation_t { MIOPEN_NOT_PROPAGATE_NAN = 0, MIOPEN_PROPAGATE_NAN = 1 };
+typedef enum miopenNanPropagation_t miopenNanPropagation_t;
 enum miopenReduceTensorIndices_t { MIOPEN_REDUCE_TENSOR_NO_INDICES = 0, MIOPEN_REDUCE_TENSOR_FLATTENED_INDICES = 1 };
+typedef enum miopenReduceTensorIndices_t miopenReduceTensorIndices_t;
 enum miopenIndicesType_t { MIOPEN_32BIT_INDICES = 0, MIOPEN_64BIT_INDICES = 1, MIOPEN_16BIT_INDICES = 2, MIOPEN_8BIT_INDICES = 3 };
+typedef enum miopenIndicesType_t miopenIndicesType_t;
 enum miopenConvolutionAttrib_t { MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL = 0, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC = 1 };
+typedef enum miopenConvolutionAttrib_t miopenConvolutionAttrib_t;
 enum miopenConvolutionFindMode_t { miopenConvolutionFindModeNormal = 1, miopenConvolutionFindModeFast = 2, miopenConvolutionFindModeHybrid = 3, miopenConvolutionFindModeDynamicHybrid = 5, miopenConvolutionFindModeTrustVerify = 6, miopenConvolutionFindModeTrustVerifyFull = 7, miopenConvolutionFindModeDefault = 5 };
+typedef enum miopenConvolutionFindMode_t miopenConvolutionFindMode_t;
 miopenStatus_t miopenCreateTensorDescriptor(miopenTensorDescriptor_t*);
 miopenStatus_t miopenSet4dTensorDescriptor(miopenTensorDescriptor_t, miopenDataType_t, int, int, int, int);
 miopenStatus_t miopenSetNdTensorDescriptorWithLayout(miopenTensorDescriptor_t, miopenDataType_t, miopenTensorLayout_t, const int*, int);
@@ -160,10 +200,16 @@ miopenStatus_t miopenGetConvolutionAttribute(miopenConvolutionDescriptor_t, cons
 miopenStatus_t miopenSetConvolutionFindMode(miopenConvolutionDescriptor_t, miopenConvolutionFindMode_t);
 miopenStatus_t miopenGetConvolutionFindMode(const miopenConvolutionDescriptor_t, miopenConvolutionFindMode_t*);
 enum miopenConvFwdAlgorithm_t { miopenConvolutionFwdAlgoGEMM = 0, miopenConvolutionFwdAlgoDirect = 1, miopenConvolutionFwdAlgoFFT = 2, miopenConvolutionFwdAlgoWinograd = 3, miopenConvolutionFwdAlgoImplicitGEMM = 5 };
+typedef enum miopenConvFwdAlgorithm_t miopenConvFwdAlgorithm_t;
 enum miopenConvBwdWeightsAlgorithm_t { miopenConvolutionBwdWeightsAlgoGEMM = 0, miopenConvolutionBwdWeightsAlgoDirect = 1, miopenConvolutionBwdWeightsAlgoWinograd = 3, miopenConvolutionBwdWeightsAlgoImplicitGEMM = 5 };
+typedef enum miopenConvBwdWeightsAlgorithm_t miopenConvBwdWeightsAlgorithm_t;
 enum miopenConvBwdDataAlgorithm_t { miopenConvolutionBwdDataAlgoGEMM = 0, miopenConvolutionBwdDataAlgoDirect = 1, miopenConvolutionBwdDataAlgoFFT = 2, miopenConvolutionBwdDataAlgoWinograd = 3, miopenTransposeBwdDataAlgoGEMM = 4, miopenConvolutionBwdDataAlgoImplicitGEMM = 5 };
+typedef enum miopenConvBwdDataAlgorithm_t miopenConvBwdDataAlgorithm_t;
 enum miopenConvAlgorithm_t { miopenConvolutionAlgoGEMM = 0, miopenConvolutionAlgoDirect = 1, miopenConvolutionAlgoFFT = 2, miopenConvolutionAlgoWinograd = 3, miopenConvolutionAlgoImplicitGEMM = 5 };
+typedef enum miopenConvAlgorithm_t miopenConvAlgorithm_t;
+typedef struct miopenConvAlgoPerf_t miopenConvAlgoPerf_t;
 struct miopenConvAlgoPerf_t { float time; size_t memory; };
+typedef struct miopenConvSolution_t miopenConvSolution_t;
 struct miopenConvSolution_t { float time; size_t workspace_size; uint64_t solution_id; miopenConvAlgorithm_t algorithm; };
 miopenStatus_t miopenConvolutionForwardGetSolutionCount(miopenHandle_t, const miopenTensorDescriptor_t, const miopenTensorDescriptor_t, const miopenConvolutionDescriptor_t, const miopenTensorDescriptor_t, size_t*);
 miopenStatus_t miopenConvolutionForwardGetSolution(miopenHandle_t, const miopenTensorDescriptor_t, const miopenTensorDescriptor_t, const miopenConvolutionDescriptor_t, const miopenTensorDescriptor_t, const size_t, size_t*, miopenConvSolution_t*);
@@ -234,13 +280,17 @@ miopenStatus_t miopenSoftmaxForward(miopenHandle_t, const void*, const miopenTen
 miopenStatus_t miopenSoftmaxBackward(miopenHandle_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, const void*, const void*, const miopenTensorDescriptor_t, void*);
 miopenStatus_t miopenSoftmaxForward_V2(miopenHandle_t, const void*, const miopenTensorDescriptor_t, const void*, const void*, const miopenTensorDescriptor_t, void*, miopenSoftmaxAlgorithm_t, miopenSoftmaxMode_t);
 miopenStatus_t miopenSoftmaxBackward_V2(miopenHandle_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, const void*, const void*, const miopenTensorDescriptor_t, void*, miopenSoftmaxAlgorithm_t, miopenSoftmaxMode_t);
+typedef struct miopenFusionPlanDescriptor miopenFusionPlanDescriptor;
 struct miopenFusionPlanDescriptor {  };
 typedef struct miopenFusionPlanDescriptor* miopenFusionPlanDescriptor_t;
+typedef struct miopenOperatorDescriptor miopenOperatorDescriptor;
 struct miopenOperatorDescriptor {  };
 typedef struct miopenOperatorDescriptor* miopenOperatorDescriptor_t;
+typedef struct miopenOperatorArgs miopenOperatorArgs;
 struct miopenOperatorArgs {  };
 typedef struct miopenOperatorArgs* miopenOperatorArgs_t;
 enum miopenFusionDirection_t { miopenVerticalFusion = 0, miopenHorizontalFusion = 1 };
+typedef enum miopenFusionDirection_t miopenFusionDirection_t;
 miopenStatus_t miopenCreateFusionPlan(miopenFusionPlanDescriptor_t*, const miopenFusionDirection_t, const miopenTensorDescriptor_t);
 miopenStatus_t miopenDestroyFusionPlan(miopenFusionPlanDescriptor_t);
 miopenStatus_t miopenCompileFusionPlan(miopenHandle_t, miopenFusionPlanDescriptor_t);
@@ -268,14 +318,23 @@ miopenStatus_t miopenExecuteFusionPlan(const miopenHandle_t, const miopenFusionP
 miopenStatus_t miopenExecuteFusionPlan_v2(const miopenHandle_t, const miopenFusionPlanDescriptor_t, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, void*, miopenOperatorArgs_t, void*, size_t);
 miopenStatus_t miopenConvolutionBiasActivationForward(miopenHandle_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenConvolutionDescriptor_t, miopenConvFwdAlgorithm_t, void*, size_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenActivationDescriptor_t, const miopenTensorDescriptor_t, void*);
 enum miopenRNNMode_t { miopenRNNRELU = 0, miopenRNNTANH = 1, miopenLSTM = 2, miopenGRU = 3 };
+typedef enum miopenRNNMode_t miopenRNNMode_t;
 enum miopenRNNInputMode_t { miopenRNNlinear = 0, miopenRNNskip = 1 };
+typedef enum miopenRNNInputMode_t miopenRNNInputMode_t;
 enum miopenRNNAlgo_t { miopenRNNdefault = 0, miopenRNNfundamental = 1, miopenRNNroundedDynamic = 2 };
+typedef enum miopenRNNAlgo_t miopenRNNAlgo_t;
 enum miopenRNNDirectionMode_t { miopenRNNunidirection = 0, miopenRNNbidirection = 1 };
+typedef enum miopenRNNDirectionMode_t miopenRNNDirectionMode_t;
 enum miopenRNNBiasMode_t { miopenRNNNoBias = 0, miopenRNNwithBias = 1 };
+typedef enum miopenRNNBiasMode_t miopenRNNBiasMode_t;
 enum miopenRNNGEMMalgoMode_t { miopenRNNAlgoGEMM = 0 };
+typedef enum miopenRNNGEMMalgoMode_t miopenRNNGEMMalgoMode_t;
 enum miopenRNNPaddingMode_t { miopenRNNIONotPadded = 0, miopenRNNIOWithPadding = 1 };
+typedef enum miopenRNNPaddingMode_t miopenRNNPaddingMode_t;
 enum miopenRNNFWDMode_t { miopenRNNTraining = 0, miopenRNNInference = 1 };
+typedef enum miopenRNNFWDMode_t miopenRNNFWDMode_t;
 enum miopenRNNBaseLayout_t { miopenRNNDataUnknownLayout = 0, miopenRNNDataSeqMajorNotPadded = 1, miopenRNNDataSeqMajorPadded = 2, miopenRNNDataBatchMajorPadded = 3 };
+typedef enum miopenRNNBaseLayout_t miopenRNNBaseLayout_t;
 miopenStatus_t miopenCreateRNNDescriptor(miopenRNNDescriptor_t*);
 miopenStatus_t miopenGetRNNDescriptor(miopenRNNDescriptor_t, miopenRNNMode_t*, miopenRNNAlgo_t*, miopenRNNInputMode_t*, miopenRNNDirectionMode_t*, miopenRNNBiasMode_t*, int*, int*);
 miopenStatus_t miopenGetRNNDescriptor_V2(miopenRNNDescriptor_t, int*, int*, miopenDropoutDescriptor_t*, miopenRNNInputMode_t*, miopenRNNDirectionMode_t*, miopenRNNMode_t*, miopenRNNBiasMode_t*, miopenRNNAlgo_t*, miopenDataType_t*);
@@ -309,6 +368,7 @@ miopenStatus_t miopenRNNBackwardData(miopenHandle_t, const miopenRNNDescriptor_t
 miopenStatus_t miopenRNNBackwardWeights(miopenHandle_t, const miopenRNNDescriptor_t, const int, const miopenTensorDescriptor_t*, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t*, const void*, const miopenTensorDescriptor_t, void*, void*, size_t, const void*, size_t);
 miopenStatus_t miopenRNNForwardInference(miopenHandle_t, miopenRNNDescriptor_t, const int, const miopenTensorDescriptor_t*, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t, const void*, const miopenTensorDescriptor_t*, void*, const miopenTensorDescriptor_t, void*, const miopenTensorDescriptor_t, void*, void*, size_t);
 enum miopenCTCLossAlgo_t { MIOPEN_CTC_LOSS_ALGO_DETERMINISTIC = 0 };
+typedef enum miopenCTCLossAlgo_t miopenCTCLossAlgo_t;
 miopenStatus_t miopenCreateCTCLossDescriptor(miopenCTCLossDescriptor_t*);
 miopenStatus_t miopenGetCTCLossDescriptor(miopenCTCLossDescriptor_t, miopenDataType_t*, int*, bool*);
 miopenStatus_t miopenDestroyCTCLossDescriptor(miopenCTCLossDescriptor_t);
@@ -316,6 +376,7 @@ miopenStatus_t miopenSetCTCLossDescriptor(miopenCTCLossDescriptor_t, miopenDataT
 miopenStatus_t miopenGetCTCLossWorkspaceSize(miopenHandle_t, const miopenTensorDescriptor_t, const miopenTensorDescriptor_t, const int*, const int*, const int*, miopenCTCLossAlgo_t, const miopenCTCLossDescriptor_t, size_t*);
 miopenStatus_t miopenCTCLoss(miopenHandle_t, const miopenTensorDescriptor_t, const void*, const int*, const int*, const int*, void*, const miopenTensorDescriptor_t, void*, miopenCTCLossAlgo_t, const miopenCTCLossDescriptor_t, void*, size_t);
 enum miopenRNGType_t { MIOPEN_RNG_PSEUDO_XORWOW = 0 };
+typedef enum miopenRNGType_t miopenRNGType_t;
 miopenStatus_t miopenCreateDropoutDescriptor(miopenDropoutDescriptor_t*);
 miopenStatus_t miopenDestroyDropoutDescriptor(miopenDropoutDescriptor_t);
 miopenStatus_t miopenDropoutGetReserveSpaceSize(const miopenTensorDescriptor_t, size_t*);
@@ -332,13 +393,18 @@ miopenStatus_t miopenGetReduceTensorDescriptor(const miopenReduceTensorDescripto
 miopenStatus_t miopenGetReductionIndicesSize(miopenHandle_t, const miopenReduceTensorDescriptor_t, const miopenTensorDescriptor_t, const miopenTensorDescriptor_t, size_t*);
 miopenStatus_t miopenGetReductionWorkspaceSize(miopenHandle_t, const miopenReduceTensorDescriptor_t, const miopenTensorDescriptor_t, const miopenTensorDescriptor_t, size_t*);
 miopenStatus_t miopenReduceTensor(miopenHandle_t, const miopenReduceTensorDescriptor_t, void*, size_t, void*, size_t, const void*, const miopenTensorDescriptor_t, const void*, const void*, const miopenTensorDescriptor_t, void*);
+typedef struct miopenProblem miopenProblem;
 struct miopenProblem {  };
 typedef struct miopenProblem* miopenProblem_t;
 enum miopenProblemDirection_t { miopenProblemDirectionForward = 0, miopenProblemDirectionBackward = 1, miopenProblemDirectionBackwardWeights = 2 };
+typedef enum miopenProblemDirection_t miopenProblemDirection_t;
 enum miopenTensorArgumentId_t { miopenTensorArgumentIdInvalid = 0, miopenTensorConvolutionX = 1, miopenTensorConvolutionW = 2, miopenTensorConvolutionY = 3, miopenTensorMhaK = 4, miopenTensorMhaQ = 5, miopenTensorMhaV = 6, miopenTensorMhaDescaleK = 7, miopenTensorMhaDescaleQ = 8, miopenTensorMhaDescaleV = 9, miopenTensorMhaDescaleS = 10, miopenTensorMhaScaleS = 11, miopenTensorMhaScaleO = 12, miopenTensorMhaDropoutProbability = 13, miopenTensorMhaDropoutSeed = 14, miopenTensorMhaDropoutOffset = 15, miopenTensorMhaO = 16, miopenTensorMhaAmaxO = 17, miopenTensorMhaAmaxS = 18, miopenTensorMhaM = 19, miopenTensorMhaZInv = 20, miopenTensorMhaDO = 21, miopenTensorMhaDescaleO = 22, miopenTensorMhaDescaleDO = 23, miopenTensorMhaDescaleDS = 24, miopenTensorMhaScaleDS = 25, miopenTensorMhaScaleDQ = 26, miopenTensorMhaScaleDK = 27, miopenTensorMhaScaleDV = 28, miopenTensorMhaDQ = 29, miopenTensorMhaDK = 30, miopenTensorMhaDV = 31, miopenTensorMhaAmaxDQ = 32, miopenTensorMhaAmaxDK = 33, miopenTensorMhaAmaxDV = 34, miopenTensorMhaAmaxDS = 35, miopenTensorMhaBias = 36, miopenTensorArgumentIsScalar = 2147483648, miopenTensorMhaMask = 2147483649 };
+typedef enum miopenTensorArgumentId_t miopenTensorArgumentId_t;
 enum miopenFindResultsOrder_t { miopenFindResultsOrderByTime = 0, miopenFindResultsOrderByWorkspaceSize = 1 };
+typedef enum miopenFindResultsOrder_t miopenFindResultsOrder_t;
 miopenStatus_t miopenCreateConvProblem(miopenProblem_t*, miopenConvolutionDescriptor_t, miopenProblemDirection_t);
 enum miopenMhaMask_t { miopenMhaMaskNone = 0, miopenMhaMaskCausal = 1 };
+typedef enum miopenMhaMask_t miopenMhaMask_t;
 miopenStatus_t miopenCreateMhaProblem(miopenProblem_t*, miopenMhaDescriptor_t, miopenProblemDirection_t);
 miopenStatus_t miopenCreateMhaDescriptor(miopenMhaDescriptor_t*);
 miopenStatus_t miopenSetMhaDescriptor(miopenMhaDescriptor_t, float);
@@ -348,6 +414,7 @@ miopenStatus_t miopenSetSoftmaxDescriptor(miopenSoftmaxDescriptor_t, float, floa
 miopenStatus_t miopenGetSoftmaxDescriptor(const miopenSoftmaxDescriptor_t, float*, float*, miopenSoftmaxAlgorithm_t*, miopenSoftmaxMode_t*);
 miopenStatus_t miopenDestroyProblem(miopenProblem_t);
 miopenStatus_t miopenSetProblemTensorDescriptor(miopenProblem_t, miopenTensorArgumentId_t, const miopenTensorDescriptor_t);
+typedef struct miopenFindOptions miopenFindOptions;
 struct miopenFindOptions {  };
 typedef struct miopenFindOptions* miopenFindOptions_t;
 miopenStatus_t miopenCreateFindOptions(miopenFindOptions_t*);
@@ -358,9 +425,11 @@ miopenStatus_t miopenSetFindOptionWorkspaceLimit(miopenFindOptions_t, size_t);
 miopenStatus_t miopenSetFindOptionPreallocatedWorkspace(miopenFindOptions_t, void*, size_t);
 miopenStatus_t miopenSetFindOptionPreallocatedTensor(miopenFindOptions_t, miopenTensorArgumentId_t, void*);
 miopenStatus_t miopenSetFindOptionAttachBinaries(miopenFindOptions_t, unsigned int);
+typedef struct miopenSolution miopenSolution;
 struct miopenSolution {  };
 typedef struct miopenSolution* miopenSolution_t;
 miopenStatus_t miopenFindSolutions(miopenHandle_t, miopenProblem_t, miopenFindOptions_t, miopenSolution_t*, size_t*, size_t);
+typedef struct miopenTensorArgument_t miopenTensorArgument_t;
 struct miopenTensorArgument_t { miopenTensorArgumentId_t id; miopenTensorDescriptor_t* descriptor; void* buffer; };
 miopenStatus_t miopenRunSolution(miopenHandle_t, miopenSolution_t, size_t, const miopenTensorArgument_t*, void*, size_t);
 miopenStatus_t miopenDestroySolution(miopenSolution_t);
@@ -372,6 +441,9 @@ miopenStatus_t miopenGetSolutionTime(miopenSolution_t, float*);
 miopenStatus_t miopenGetSolutionSolverId(miopenSolution_t, uint64_t*);
 miopenStatus_t miopenGetSolverIdConvAlgorithm(uint64_t, miopenConvAlgorithm_t*);
 enum miopenTuningPolicy_t { miopenTuningPolicyNone = 1, miopenTuningPolicyDbUpdate = 2, miopenTuningPolicySearch = 3, miopenTuningPolicySearchDbUpdate = 4, miopenTuningPolicyDbClean = 5 };
+typedef enum miopenTuningPolicy_t miopenTuningPolicy_t;
 miopenStatus_t miopenSetTuningPolicy(miopenHandle_t, miopenTuningPolicy_t);
 miopenStatus_t miopenGetTuningPolicy(miopenHandle_t, miopenTuningPolicy_t*);
+#ifdef __cplusplus
 }
+#endif

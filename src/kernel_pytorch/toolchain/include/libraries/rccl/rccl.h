@@ -1,14 +1,18 @@
-// Declarations of rccl , made by scripts/build_library_headers.py from what its public headers declare.
+// Declarations of rccl, made by scripts/build_library_headers.py from what its public headers declare.
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 27
@@ -37,15 +41,23 @@
 }
 #define NCCL_SIM_INFO_INITIALIZER { sizeof ( ncclSimInfo_t ) , /* size */ 0x74685283 , /* magic */ NCCL_VERSION ( NCCL_MAJOR , NCCL_MINOR , NCCL_PATCH ) , /* version */ NCCL_UNDEF_FLOAT /* estimated time */ \
 }
+#ifdef __cplusplus
 extern "C" {
+#endif
+typedef struct ncclComm ncclComm;
 struct ncclComm;
 typedef struct ncclComm* ncclComm_t;
+typedef struct ncclWindow ncclWindow;
 struct ncclWindow;
 typedef struct ncclWindow* ncclWindow_t;
+typedef struct ncclUniqueId ncclUniqueId;
 struct ncclUniqueId { char internal[128]; };
 enum ncclResult_t { ncclSuccess = 0, ncclUnhandledCudaError = 1, ncclSystemError = 2, ncclInternalError = 3, ncclInvalidArgument = 4, ncclInvalidUsage = 5, ncclRemoteError = 6, ncclInProgress = 7, ncclNumResults = 8 };
+typedef enum ncclResult_t ncclResult_t;
+typedef struct ncclConfig_v22700 ncclConfig_v22700;
 struct ncclConfig_v22700 { size_t size; unsigned int magic; unsigned int version; int blocking; int cgaClusterSize; int minCTAs; int maxCTAs; const char* netName; int splitShare; int trafficClass; const char* commName; int collnetEnable; int CTAPolicy; int shrinkShare; int nvlsCTAs; };
 typedef struct ncclConfig_v22700 ncclConfig_t;
+typedef struct ncclSimInfo_v22200 ncclSimInfo_v22200;
 struct ncclSimInfo_v22200 { size_t size; unsigned int magic; unsigned int version; float estimatedTime; };
 typedef struct ncclSimInfo_v22200 ncclSimInfo_t;
 ncclResult_t ncclMemAlloc(void**, size_t);
@@ -97,9 +109,13 @@ ncclResult_t pncclCommWindowRegister(ncclComm_t, void*, size_t, ncclWindow_t*, i
 ncclResult_t ncclCommWindowDeregister(ncclComm_t, ncclWindow_t);
 ncclResult_t pncclCommWindowDeregister(ncclComm_t, ncclWindow_t);
 enum ncclRedOp_dummy_t { ncclNumOps_dummy = 5 };
+typedef enum ncclRedOp_dummy_t ncclRedOp_dummy_t;
 enum ncclRedOp_t { ncclSum = 0, ncclProd = 1, ncclMax = 2, ncclMin = 3, ncclAvg = 4, ncclNumOps = 5, ncclMaxRedOp = 2147483647 };
+typedef enum ncclRedOp_t ncclRedOp_t;
 enum ncclDataType_t { ncclInt8 = 0, ncclChar = 0, ncclUint8 = 1, ncclInt32 = 2, ncclInt = 2, ncclUint32 = 3, ncclInt64 = 4, ncclUint64 = 5, ncclFloat16 = 6, ncclHalf = 6, ncclFloat32 = 7, ncclFloat = 7, ncclFloat64 = 8, ncclDouble = 8, ncclBfloat16 = 9, ncclFloat8e4m3 = 10, ncclFloat8e5m2 = 11, ncclNumTypes = 12 };
+typedef enum ncclDataType_t ncclDataType_t;
 enum ncclScalarResidence_t { ncclScalarDevice = 0, ncclScalarHostImmediate = 1 };
+typedef enum ncclScalarResidence_t ncclScalarResidence_t;
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t*, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t);
 ncclResult_t pncclRedOpCreatePreMulSum(ncclRedOp_t*, void*, ncclDataType_t, ncclScalarResidence_t, ncclComm_t);
 ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t);
@@ -143,4 +159,6 @@ ncclResult_t ncclGroupEnd();
 ncclResult_t pncclGroupEnd();
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t*);
 ncclResult_t pncclGroupSimulateEnd(ncclSimInfo_t*);
+#ifdef __cplusplus
 }
+#endif

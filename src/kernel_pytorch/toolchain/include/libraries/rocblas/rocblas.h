@@ -2,13 +2,17 @@
 // For machines without ROCm. Types and functions only: nothing is implemented here.
 #pragma once
 #include <hip/hip_runtime_api.h>
+#include <hip/library_types.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __cplusplus
 #include <hip/hip_bf16.h>
 #include <hip/hip_bfloat16.h>
 #include <hip/hip_complex.h>
 #include <hip/hip_fp16.h>
-#include <hip/library_types.h>
-#include <stddef.h>
-#include <stdint.h>
+#else
+#include <kpt/types_in_c.h>
+#endif
 
 #define ROCBLAS_VA_OPT_3RD_ARG( _1 , _2 , _3 , ... ) _3
 #define ROCBLAS_VA_OPT_SUPPORTED( ... ) ROCBLAS_VA_OPT_3RD_ARG ( __VA_OPT__ ( , ) , 1 , 0 , )
@@ -22,53 +26,79 @@
 #define ROCBLAS_VERSION_MINOR 2
 #define ROCBLAS_VERSION_PATCH 0
 #define ROCBLAS_TENSILE_COMMIT_ID "" , ""
+#ifdef __cplusplus
 extern "C" {
+#endif
+typedef struct rocblas_bfloat16 rocblas_bfloat16;
 struct rocblas_bfloat16 { uint16_t data; };
+typedef struct _rocblas_handle _rocblas_handle;
 struct _rocblas_handle;
 typedef struct _rocblas_handle* rocblas_handle;
+typedef struct ihipStream_t ihipStream_t;
 struct ihipStream_t;
 typedef struct ihipStream_t* hipStream_t;
+typedef struct ihipEvent_t ihipEvent_t;
 struct ihipEvent_t;
 typedef struct ihipEvent_t* hipEvent_t;
+typedef struct rocblas_device_malloc_base rocblas_device_malloc_base;
 struct rocblas_device_malloc_base;
 typedef int32_t rocblas_int;
 typedef int64_t rocblas_stride;
 typedef float rocblas_float;
 typedef double rocblas_double;
+typedef struct rocblas_half rocblas_half;
 struct rocblas_half { uint16_t data; };
+typedef struct rocblas_float_complex rocblas_float_complex;
 struct rocblas_float_complex { float x; float y; };
+typedef struct rocblas_double_complex rocblas_double_complex;
 struct rocblas_double_complex { double x; double y; };
 enum rocblas_operation_ { rocblas_operation_none = 111, rocblas_operation_transpose = 112, rocblas_operation_conjugate_transpose = 113 };
+typedef enum rocblas_operation_ rocblas_operation_;
 typedef enum rocblas_operation_ rocblas_operation;
 enum rocblas_fill_ { rocblas_fill_upper = 121, rocblas_fill_lower = 122, rocblas_fill_full = 123 };
+typedef enum rocblas_fill_ rocblas_fill_;
 typedef enum rocblas_fill_ rocblas_fill;
 enum rocblas_diagonal_ { rocblas_diagonal_non_unit = 131, rocblas_diagonal_unit = 132 };
+typedef enum rocblas_diagonal_ rocblas_diagonal_;
 typedef enum rocblas_diagonal_ rocblas_diagonal;
 enum rocblas_side_ { rocblas_side_left = 141, rocblas_side_right = 142, rocblas_side_both = 143 };
+typedef enum rocblas_side_ rocblas_side_;
 typedef enum rocblas_side_ rocblas_side;
 enum rocblas_datatype_ { rocblas_datatype_f16_r = 150, rocblas_datatype_f32_r = 151, rocblas_datatype_f64_r = 152, rocblas_datatype_f16_c = 153, rocblas_datatype_f32_c = 154, rocblas_datatype_f64_c = 155, rocblas_datatype_i8_r = 160, rocblas_datatype_u8_r = 161, rocblas_datatype_i32_r = 162, rocblas_datatype_u32_r = 163, rocblas_datatype_i8_c = 164, rocblas_datatype_u8_c = 165, rocblas_datatype_i32_c = 166, rocblas_datatype_u32_c = 167, rocblas_datatype_bf16_r = 168, rocblas_datatype_bf16_c = 169, rocblas_datatype_invalid = 255 };
+typedef enum rocblas_datatype_ rocblas_datatype_;
 typedef enum rocblas_datatype_ rocblas_datatype;
 enum rocblas_status_ { rocblas_status_success = 0, rocblas_status_invalid_handle = 1, rocblas_status_not_implemented = 2, rocblas_status_invalid_pointer = 3, rocblas_status_invalid_size = 4, rocblas_status_memory_error = 5, rocblas_status_internal_error = 6, rocblas_status_perf_degraded = 7, rocblas_status_size_query_mismatch = 8, rocblas_status_size_increased = 9, rocblas_status_size_unchanged = 10, rocblas_status_invalid_value = 11, rocblas_status_continue = 12, rocblas_status_check_numerics_fail = 13, rocblas_status_excluded_from_build = 14, rocblas_status_arch_mismatch = 15 };
+typedef enum rocblas_status_ rocblas_status_;
 typedef enum rocblas_status_ rocblas_status;
 enum rocblas_pointer_mode_ { rocblas_pointer_mode_host = 0, rocblas_pointer_mode_device = 1 };
+typedef enum rocblas_pointer_mode_ rocblas_pointer_mode_;
 typedef enum rocblas_pointer_mode_ rocblas_pointer_mode;
 enum rocblas_atomics_mode_ { rocblas_atomics_not_allowed = 0, rocblas_atomics_allowed = 1 };
+typedef enum rocblas_atomics_mode_ rocblas_atomics_mode_;
 typedef enum rocblas_atomics_mode_ rocblas_atomics_mode;
 enum rocblas_performance_metric_ { rocblas_default_performance_metric = 0, rocblas_device_efficiency_performance_metric = 1, rocblas_cu_efficiency_performance_metric = 2 };
+typedef enum rocblas_performance_metric_ rocblas_performance_metric_;
 typedef enum rocblas_performance_metric_ rocblas_performance_metric;
 enum rocblas_layer_mode_ { rocblas_layer_mode_none = 0, rocblas_layer_mode_log_trace = 1, rocblas_layer_mode_log_bench = 2, rocblas_layer_mode_log_profile = 4, rocblas_layer_mode_log_internal = 8 };
+typedef enum rocblas_layer_mode_ rocblas_layer_mode_;
 typedef enum rocblas_layer_mode_ rocblas_layer_mode;
 enum rocblas_gemm_algo_ { rocblas_gemm_algo_standard = 0, rocblas_gemm_algo_solution_index = 1 };
+typedef enum rocblas_gemm_algo_ rocblas_gemm_algo_;
 typedef enum rocblas_gemm_algo_ rocblas_gemm_algo;
 enum rocblas_geam_ex_operation_ { rocblas_geam_ex_operation_min_plus = 0, rocblas_geam_ex_operation_plus_min = 1 };
+typedef enum rocblas_geam_ex_operation_ rocblas_geam_ex_operation_;
 typedef enum rocblas_geam_ex_operation_ rocblas_geam_ex_operation;
 enum rocblas_gemm_flags_ { rocblas_gemm_flags_none = 0, rocblas_gemm_flags_use_cu_efficiency = 2, rocblas_gemm_flags_fp16_alt_impl = 4, rocblas_gemm_flags_check_solution_index = 8, rocblas_gemm_flags_fp16_alt_impl_rnz = 16, rocblas_gemm_flags_stochastic_rounding = 32 };
+typedef enum rocblas_gemm_flags_ rocblas_gemm_flags_;
 typedef enum rocblas_gemm_flags_ rocblas_gemm_flags;
+typedef union rocblas_union_u rocblas_union_u;
 union rocblas_union_u { rocblas_half h; float s; double d; int32_t i; rocblas_float_complex c; rocblas_double_complex z; };
 typedef union rocblas_union_u rocblas_union_t;
 enum rocblas_check_numerics_mode_ { rocblas_check_numerics_mode_no_check = 0, rocblas_check_numerics_mode_info = 1, rocblas_check_numerics_mode_warn = 2, rocblas_check_numerics_mode_fail = 4, rocblas_check_numerics_mode_only_nan_inf = 8 };
+typedef enum rocblas_check_numerics_mode_ rocblas_check_numerics_mode_;
 typedef enum rocblas_check_numerics_mode_ rocblas_check_numerics_mode;
 enum rocblas_math_mode_ { rocblas_default_math = 0, rocblas_xf32_xdl_math_op = 1 };
+typedef enum rocblas_math_mode_ rocblas_math_mode_;
 typedef enum rocblas_math_mode_ rocblas_math_mode;
 rocblas_status rocblas_create_handle(rocblas_handle*);
 rocblas_status rocblas_destroy_handle(rocblas_handle);
@@ -1278,4 +1308,6 @@ rocblas_status rocblas_set_workspace(rocblas_handle, void*, size_t);
 bool rocblas_is_managing_device_memory(rocblas_handle);
 bool rocblas_is_user_managing_device_memory(rocblas_handle);
 void rocblas_abort();
+#ifdef __cplusplus
 }
+#endif

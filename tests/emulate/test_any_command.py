@@ -61,6 +61,39 @@ def test_a_script_that_builds_and_loads_device_code(tmp_path: Path, monkeypatch:
     assert [launch.kernel for launch in outcome.events.launches] == ["twice"]
 
 
+MAKEFILE = """\
+program: kernel.o main.o
+\tcc kernel.o main.o -o program -L$(ROCM_PATH)/lib -lamdhip64 -lstdc++
+kernel.o: kernel.hip
+\thipcc -c kernel.hip -o kernel.o
+main.o: main.c
+\tcc -D__HIP_PLATFORM_AMD__ -I$(ROCM_PATH)/include -c main.c
+"""
+IN_C = """\
+#include <hip/hip_runtime_api.h>
+#include <stdio.h>
+void run(float *x);
+int main(void) {
+    int count = 0;
+    float x[64];
+    for (int i = 0; i < 64; i++) x[i] = i;
+    hipError_t status = hipGetDeviceCount(&count);
+    run(x);
+    printf("%d %d %g\\n", status == hipSuccess, count, x[63]);
+    return 0;
+}
+"""
+
+
+def test_a_project_in_c_is_built_by_make_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's compiler finds HIP's headers, and its linker HIP's libraries, below $ROCM_PATH."""
+    for name, text in {"kernel.hip": KERNEL, "main.c": IN_C, "Makefile": MAKEFILE}.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    (outcome,) = emulate_command(["sh", "-c", "make >&2 && ./program"], gpus=["rx7900xtx"]).runs
+    assert (outcome.exit_code, outcome.stdout) == (0, "1 1 126\n"), outcome.stderr
+
+
 def test_a_command_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no-such-program: no such program"):
         emulate_command(["no-such-program"])

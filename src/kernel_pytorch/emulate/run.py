@@ -27,6 +27,7 @@ from kernel_pytorch.emulate.driver_files import with_driver_files
 from kernel_pytorch.emulate.events import Events, read_events
 from kernel_pytorch.emulate.libraries import library_directory, needed_libraries
 from kernel_pytorch.emulate.outside import with_rocm
+from kernel_pytorch.emulate.rocm_for_builds import fill_rocm
 from kernel_pytorch.emulate.runtime_build import runtime_directory
 from kernel_pytorch.emulate.torch_builds import with_torch_builds
 from kernel_pytorch.emulate.torch_device.environment import with_torch_device
@@ -146,7 +147,9 @@ def emulation_environment(
     search = [str(runtime), real, str(library_directory(libraries)), os.environ.get("LD_LIBRARY_PATH", "")]
     outside = dict(os.environ)
     if libraries is None:
-        with_builds = with_torch_builds(with_rocm(os.environ, gpu, settings.devices), gpu)
+        rocm = with_rocm(os.environ, gpu, settings.devices)
+        fill_rocm(Path(rocm["ROCM_HOME"]))
+        with_builds = with_torch_builds(rocm, gpu)
         outside = with_torch_device(with_builds, gpu, runtime)
         outside = with_driver_files(outside, gpu, settings.devices, scratch / "driver")
         # After the others: torch's libraries for extensions, once something has been built against them.

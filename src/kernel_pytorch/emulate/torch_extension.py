@@ -16,10 +16,9 @@ from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.emulate.libraries import library_directory
 from kernel_pytorch.emulate.outside import step_outside
+from kernel_pytorch.emulate.rocm_for_builds import fill_rocm, link, link_libraries
 from kernel_pytorch.emulate.runtime_build import runtime_directory
 from kernel_pytorch.emulate.torch_libraries import torch_libraries, torch_library_folder
-from kernel_pytorch.toolchain.find import find_toolchain
-from kernel_pytorch.toolchain.merged_headers import host_header_roots, merge_headers
 from kernel_pytorch.toolchain.torch_headers import rocm_headers, torch_at
 
 # Below the stand-in: a folder that has `include`, as torch's own has.
@@ -36,25 +35,16 @@ def complete_rocm(torch_folder: Path, rocm: Path) -> None:
     with one_builder(rocm / _DONE):
         if _is_done(rocm, made_for):
             return
-        merge_headers(rocm / "include", host_header_roots(find_toolchain()))
+        fill_rocm(rocm)
         headers = rocm_headers(torch)
         (rocm / TORCH).mkdir(exist_ok=True)
-        _link(rocm / TORCH / "include", headers)
-        folders = (runtime_directory(), library_directory(None), torch_libraries(torch, headers, rocm / "include"))
-        for folder in folders:
-            for library in folder.glob("*.so*"):
-                _link(rocm / "lib" / library.name, library)
+        link(rocm / TORCH / "include", headers)
+        link_libraries(rocm, (torch_libraries(torch, headers, rocm / "include"),))
         (rocm / _DONE).write_text(made_for)
 
 
 def _is_done(rocm: Path, made_for: str) -> bool:
     return (rocm / _DONE).is_file() and (rocm / _DONE).read_text() == made_for
-
-
-def _link(place: Path, to: Path) -> None:
-    if place.is_symlink():
-        place.unlink()
-    place.symlink_to(to.resolve())
 
 
 def main(arguments: Sequence[str]) -> int:

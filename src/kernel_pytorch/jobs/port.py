@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import CheckResult, Finding, Held, Patch, Status, action
@@ -31,6 +32,7 @@ from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.port.settings import AUTO, checked_targets, without_excluded
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
+from kernel_pytorch.verify.install.make_run import make_units
 from kernel_pytorch.verify.install.run import ROCM_GPU
 from kernel_pytorch.verify.isolation import FileVerdict
 from kernel_pytorch.verify.levels import LevelResult
@@ -211,7 +213,8 @@ def run_plan(
     proof = prove((*rewritten.patches, *added))
     tried = _install(plan, proof.patches) if plan.build else PortInstall(proof.patches)
     proof = Proof(tried.patches, (*proof.refused, *(one for one in map(verdict_on, tried.patches) if one is not None)))
-    built = build_patches(plan, proof.patches, tried.units, progress) if plan.build else PatchesBuilt(proof.patches)
+    recorded = tried.units or _make_units(plan)
+    built = build_patches(plan, proof.patches, recorded, progress) if plan.build else PatchesBuilt(proof.patches)
     findings = (*rewritten.findings, *tried.findings, *built.findings)
     return PortResult(
         root=str(project.root),
@@ -240,6 +243,14 @@ def _install(plan: PortPlan, patches: tuple[Patch, ...]) -> PortInstall:
         return PortInstall(patches)
     root = plan.project.root
     return install_port(root, tuple(list_files(root).names), patches, _gpu_for(plan))
+
+
+def _make_units(plan: PortPlan) -> tuple[RecordedUnit, ...]:
+    """What Makefiles compile, with their flags. make reads the original: nvcc is what it names."""
+    if not plan.build or layout_named(plan.layout).is_built_by_torch:
+        return ()
+    with TemporaryDirectory(prefix="kpt-make-") as scratch:
+        return make_units(plan.project.root, tuple(list_files(plan.project.root).names), Path(scratch))
 
 
 @dataclass(frozen=True)

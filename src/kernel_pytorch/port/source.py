@@ -76,6 +76,8 @@ def language_of(path: str, data: bytes = b"") -> str:
     # Not by pathlib: a large project has tens of thousands of names.
     name = path.replace(os.sep, "/").rstrip("/").rpartition("/")[2].lower()
     suffix = f".{name.rpartition('.')[2]}" if "." in name[1:] else ""
+    if name.partition(".")[0] in ("makefile", "gnumakefile"):
+        return "make"  # also Makefile.hip, which is no HIP source
     if suffix in CUDA_SUFFIXES:
         return "cuda"
     if suffix in C_SUFFIXES:

@@ -10,9 +10,10 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
@@ -33,6 +34,7 @@ from kernel_pytorch.toolchain.diagnostics import errors
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch, rocm_headers
+from kernel_pytorch.verify.install.make_run import make_units
 from kernel_pytorch.verify.install.record import InstallTrial
 from kernel_pytorch.verify.install.units import recorded_extension
 from kernel_pytorch.verify.levels import NOTHING_TO_CHECK, LevelResult
@@ -98,8 +100,12 @@ def build_level(
         return LevelResult("build", (*missing, *triton), f"a HIP compiler: {error}"), ()
     sources = _sorted_out(project, [path for path in kernels if path not in recorded], of_torch)
     with ExitStack() as stack:
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="kpt-make-")))
+        made = {one.path: one.moved(root, root) for one in make_units(root, project.listed, scratch)}
         jobs: list[Callable[[], _Outcome]] = [
-            partial(_build, root, path, target, toolchain, folders) for path in sources.plain for target in targets
+            partial(_build, root, path, target, toolchain, folders, made.get(path, CompileOptions()))
+            for path in sources.plain
+            for target in targets
         ]
         if sources.extension or sources.host:
             jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
@@ -137,14 +143,18 @@ def _sorted_out(project: Project, kernels: Sequence[str], of_torch: Sequence[str
     return _Sources(plain, tuple(extension), host, no_torch)
 
 
-def _build(root: Path, path: str, target: str, toolchain: Toolchain, folders: tuple[Path, ...]) -> _Outcome:
+def _build(
+    root: Path, path: str, target: str, toolchain: Toolchain, folders: tuple[Path, ...], given: CompileOptions
+) -> _Outcome:
+    """`given`: the flags that the project's Makefile gives this source."""
     name = f"{path} for {target}"
+    folders = (*given.include_dirs, *folders)
     with ExitStack() as stack:
         tree = stack.enter_context(hipified_tree(root / path, folders, project=root)) if path.endswith(".cu") else None
         source = tree.main if tree is not None else root / path
         searched = hipified_folders(tree, folders) if tree is not None else folders
         bounds = (root, tree.top) if tree is not None else (root,)
-        options = CompileOptions(include_dirs=searched, bounds=bounds)
+        options = replace(given, include_dirs=searched, bounds=bounds)
         try:
             payload = check_unit(source, target, toolchain, options)
         except CompilerStopped as stopped:  # a busy machine's fault, not the source's

@@ -12,6 +12,7 @@ import pytest
 
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
 from kernel_pytorch.port.build_files.nvcc_flags import flag_table, libraries, map_flags
+from kernel_pytorch.port.source import language_of
 
 MAKEFILE = """\
 # nvcc build
@@ -161,3 +162,54 @@ def test_make_accepts_the_twin(tmp_path: Path) -> None:
     compile_line, link_line = [line for line in done.stdout.splitlines() if line.startswith("hipcc")]
     assert "--offload-arch=gfx942" in compile_line and "-c main.hip" in compile_line
     assert link_line.rstrip().endswith("-o main -lhipblas -lhiprand -lm")
+
+
+HOST = """\
+COMMON = -Isrc
+ifeq ($(GPU), 1)
+COMMON += -DGPU -I/usr/local/cuda/include/
+LDFLAGS += -L/usr/local/cuda/lib64 -lcuda -lcudart -lcublas
+endif
+ifeq ($(CUDNN), 1)
+LDFLAGS += -lcudnn
+endif
+all: a.o b.o
+\tg++ a.o b.o -o all $(LDFLAGS)
+a.o: a.cu
+\tnvcc $(COMMON) -c a.cu
+b.o: b.c
+\tgcc $(COMMON) -c b.c
+"""
+
+
+def test_other_compilers_are_told_where_rocm_is() -> None:
+    text = derive_makefile(HOST, in_place=True).text or ""
+    assert "ROCM_PATH ?= /opt/rocm\n" in text
+    assert "COMMON += -DGPU -I$(ROCM_PATH)/include -D__HIP_PLATFORM_AMD__=1\n" in text
+    assert "LDFLAGS += -L$(ROCM_PATH)/lib -lamdhip64 -lhipblas\n" in text
+    only_nvcc = derive_makefile(HOST.replace("g++", "nvcc").replace("gcc", "nvcc"), in_place=True).text or ""
+    assert "ROCM_PATH" not in only_nvcc and "LDFLAGS += -lhipblas\n" in only_nvcc
+
+
+def test_what_has_no_counterpart_ends_make_where_the_condition_holds(tmp_path: Path) -> None:
+    derived = derive_makefile(HOST, in_place=True)
+    assert any("MIOpen" in one for one in derived.stops) and not derived.obstacles
+    make = shutil.which("make")
+    if not make:
+        pytest.skip("make is needed")
+    (tmp_path / "Makefile.hip").write_text(derived.text or "")
+    for name in ("a.cu", "b.c"):
+        (tmp_path / name).write_text("")
+    command = [make, "-n", "-f", "Makefile.hip", "GPU=1", "HIP_ARCH=gfx942"]
+    fine = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert fine.returncode == 0 and "gcc -Isrc -DGPU -I/opt/rocm/include" in fine.stdout
+    stopped = subprocess.run([*command, "CUDNN=1"], cwd=tmp_path, capture_output=True, text=True)
+    assert stopped.returncode == 2 and "Makefile.hip: -lcudnn: cuDNN" in stopped.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("Makefile.hip", "make"), ("GNUmakefile", "make"), ("makefile.cuda", "make"), ("makefile_parser.cu", "cuda")],
+)
+def test_a_makefile_for_hipcc_is_no_hip_source(name: str, language: str) -> None:
+    assert language_of(f"sub/{name}") == language

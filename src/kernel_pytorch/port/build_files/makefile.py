@@ -27,15 +27,24 @@ _OPENED = "export HIPCC_COMPILE_FLAGS_APPEND := $(HIPCC_COMPILE_FLAGS_APPEND) -D
 _HEAD = """# Derived from {name} by kpt: the same build with hipcc. HIP_ARCH=gfx942 builds for that GPU.
 HIP_ARCH ?= native
 """
+_ROCM = "ROCM_PATH ?= /opt/rocm\n"
+# A recipe that calls another compiler than nvcc: it gets the flags of the same variables.
+_HOST_COMPILER = re.compile(
+    r"\t[@-]*(?:\$[({](?:CC|CPP|LD|\w*CXX|\w*GCC|HOST\w*)[)}]|(?:g?cc|[gc]\+\+|clang(?:\+\+)?)\s)"
+)
 
 
 @dataclass(frozen=True)
 class DerivedMakefile:
-    """The twin's text, or None with the obstacles; `notes` say what was changed and why."""
+    """The twin's text, or None with the obstacles; `notes` say what was changed and why.
+
+    `stops` are obstacles inside a condition of the Makefile: where it holds, the twin ends with that message.
+    """
 
     text: str | None
     obstacles: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    stops: tuple[str, ...] = ()
 
 
 @dataclass
@@ -46,6 +55,9 @@ class _State:
     notes: list[str] = field(default_factory=list)
     relocatable: bool = False
     compilers: frozenset[str] = frozenset()  # variables that hold nvcc
+    for_host: bool = False
+    conditions: int = 0  # how many are open
+    stops: list[str] = field(default_factory=list)
 
 
 def uses_nvcc(text: str) -> bool:
@@ -58,10 +70,12 @@ def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -
 
     `in_place`: they keep their names and have gates, which -DUSE_ROCM opens. hipcc takes a .cu file for HIP.
     """
-    state = _State(compilers=_compiler_variables(text))
+    compilers = _compiler_variables(text)
+    state = _State(compilers=compilers, for_host=_calls_a_host_compiler(text, compilers))
     if in_place:
         state.suffix, state.compiler = ".cu", "hipcc -DUSE_ROCM"
     head = _HEAD.format(name=name) + (_OPENED if in_place and _LOOKED_FOR.search(text) else "")
+    head += _ROCM if state.for_host else ""
     text = _MESSAGE.sub(lambda message: _MENTIONS_NVCC.sub("hipcc", message[0]), _LOOKED_FOR.sub(r"\1hipcc", text))
     out: list[str] = []
     in_define = False
@@ -75,7 +89,7 @@ def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -
             in_define = in_define and stripped != "endef"
             out.append(line)
             continue
-        out.append(_line(line, name, state))
+        out.append(_or_stop(line, name, state))
     derived = "".join(out)
     if state.relocatable:
         derived = _with_device_link(derived)
@@ -83,8 +97,33 @@ def derive_makefile(text: str, name: str = "Makefile", in_place: bool = False) -
     obstacles = tuple(dict.fromkeys(state.obstacles))
     notes = tuple(dict.fromkeys(state.notes))
     if obstacles:
-        return DerivedMakefile(None, obstacles, notes)
-    return DerivedMakefile(head + derived, (), notes)
+        return DerivedMakefile(None, (*obstacles, *state.stops), notes)
+    return DerivedMakefile(head + derived, (), notes, tuple(dict.fromkeys(state.stops)))
+
+
+def _calls_a_host_compiler(text: str, compilers: frozenset[str]) -> bool:
+    """Whether a recipe calls a compiler that is not nvcc, nor a variable that holds it."""
+    for line in text.splitlines():
+        found = _HOST_COMPILER.match(line)
+        if found and not any(f"({name})" in found[0] or f"{{{name}}}" in found[0] for name in compilers):
+            return True
+    return False
+
+
+def _or_stop(line: str, name: str, state: _State) -> str:
+    """The line for hipcc. A value that has none and stands in a condition ends make, where that condition holds."""
+    before = len(state.obstacles)
+    if _CONDITIONAL.match(line):
+        word = line.split()[0].partition("(")[0]
+        state.conditions += 1 if word.startswith("if") else -1 if word == "endif" else 0
+    made = _line(line, name, state)
+    new = state.obstacles[before:]
+    if not new or not state.conditions or line.startswith("\t") or not _ASSIGNMENT.match(line):
+        return made
+    del state.obstacles[before:]
+    state.stops += new
+    said = re.sub(r"[$#()]", "", "; ".join(new))
+    return f"$(error {name}.hip: {said})\n"
 
 
 def _compiler_variables(text: str) -> frozenset[str]:
@@ -161,7 +200,7 @@ def _words(text: str, state: _State) -> str:
     if not any(_changes(word) for word in words):
         return text
     plain = [_renamed(word, state) for word in words]
-    mapped = map_flags(plain)
+    mapped = map_flags(plain, for_host=state.for_host)
     state.notes += mapped.notes
     state.obstacles += mapped.obstacles
     state.relocatable = state.relocatable or mapped.relocatable

@@ -10,6 +10,10 @@ from functools import cache
 from kernel_pytorch.port.tables import read_table
 
 HIP_ARCH = "--offload-arch=$(HIP_ARCH)"
+# What a compiler other than hipcc has to be told. The macro says which vendor's half of HIP's headers is meant.
+_ROCM_HEADERS = ("-I$(ROCM_PATH)/include", "-D__HIP_PLATFORM_AMD__=1")
+_ROCM_LIBRARIES = ("-L$(ROCM_PATH)/lib",)
+_RUNTIME = "-lamdhip64"
 WERROR_KINDS = ("all-warnings", "cross-execution-space-call", "reorder", "deprecated-declarations")
 _CUDA_FOLDER = re.compile(
     r"(?:^|[/({])cuda(?:[-/.\d]|$)|CUDA_(?:HOME|PATH|ROOT|DIR|INC|LIB|INSTALL|TOOLKIT)|CUDAPATH|CUDAHOME|CUDADIR",
@@ -47,6 +51,7 @@ class Mapped:
     notes: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     relocatable: bool = False
+    for_host: bool = False
 
 
 @cache
@@ -61,9 +66,12 @@ def libraries() -> dict[str, Library]:
     return {row["cuda"]: Library(**row) for row in read_table("libraries.csv")}
 
 
-def map_flags(words: Sequence[str], arch_flag: str = HIP_ARCH) -> Mapped:
-    """nvcc's words as hipcc's. Words the tables do not name stay as they are: clang knows the common ones."""
-    result = Mapped()
+def map_flags(words: Sequence[str], arch_flag: str = HIP_ARCH, for_host: bool = False) -> Mapped:
+    """nvcc's words as hipcc's. Words the tables do not name stay as they are: clang knows the common ones.
+
+    `for_host`: another compiler gets them as well. hipcc knows where ROCm is and links its runtime, others are told.
+    """
+    result = Mapped(for_host=for_host)
     index = 0
     while index < len(words):
         index += _one(words, index, result, arch_flag)
@@ -137,6 +145,10 @@ def _library(word: str, result: Mapped) -> bool:
         return False
     if row.hip == "?":
         result.obstacles.append(f"{word}: {row.note}")
+    elif result.for_host and not row.hip and row.cmake_target == "hip::host":
+        if _RUNTIME not in result.words:
+            result.words.append(_RUNTIME)
+        return True
     elif row.hip:
         result.words.append(f"-l{row.hip}")
     if row.note:
@@ -153,5 +165,8 @@ def _cuda_path(words: Sequence[str], index: int, result: Mapped) -> bool:
     path = found.group(2) or (words[index + 1] if index + 1 < len(words) else "")
     if not _CUDA_FOLDER.search(path) or not re.search(r"(?:include|lib\d*(?:/stubs)?|common/inc)/?[\"']?\Z", path):
         return False
+    if result.for_host:
+        new = _ROCM_LIBRARIES if found.group(1) == "-L" else _ROCM_HEADERS
+        result.words += [word for word in new if word not in result.words]
     result.notes.append(f"{found.group(1)}{path}: a folder of the CUDA installation")
     return True

@@ -35,6 +35,7 @@ from kernel_pytorch.port.cxx.includes import include_closure
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.repairs.complaint import Complaint
+from kernel_pytorch.port.source import language_of
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, CompilerStopped, check_unit
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors
 from kernel_pytorch.toolchain.find import Toolchain
@@ -86,13 +87,15 @@ def try_ported(
     """The same, with what the compiler objects to on the lines of the ported files.
 
     `every`: also sources that neither were ported nor include a file that was. `recorded`: the sources that the
-    project's own build names, in place of all that could be meant. `store` keeps headers precompiled; `progress` is
-    told each source. Once no `time_left` remains, no source is begun, and compilers are stopped.
+    project's own build names, with their flags; of torch's build they are all there is. `store` keeps headers
+    precompiled; `progress` is told each source. Once no `time_left` remains, no source is begun, and compilers are
+    stopped.
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
     parts = fragments(project.root, project.of("cuda", "c++"))
-    sources = [patch.path for patch in patches if patch.path.endswith((".cu", ".hip")) and patch.path not in parts]
+    compiled = (patch.path for patch in patches if patch.path.endswith((".cu", ".hip")))
+    sources = [path for path in compiled if path not in parts and language_of(path) == "cuda"]  # not Makefile.hip
     if not sources and not of_torch:
         return ()
     with tempfile.TemporaryDirectory(prefix="kpt-port-") as scratch:
@@ -114,14 +117,18 @@ def try_ported(
             build = _extension_build(root, folders, sources, setup_files(project.root), attempt)
         else:
             bounds = (root, project.root, *include_dirs)
-            options = CompileOptions(include_dirs=folders, bounds=bounds, all_errors=True)
+            given = {one.path: one.moved(root, project.root) for one in recorded}
             made = {
                 PurePosixPath(path).name.removesuffix(".in"): path for path in project.listed if path.endswith(".in")
             }
 
             def build(path: str) -> TriedUnit:
-                limit = min(options.timeout_s, max(time_left(), 1.0))
-                return _build_one(path, target, toolchain, replace(options, timeout_s=limit), root, made)
+                own = given.get(path) or given.get(_as_written(path), CompileOptions())
+                options = replace(
+                    own, include_dirs=(*own.include_dirs, *folders), bounds=bounds, all_errors=True,
+                    timeout_s=min(own.timeout_s, max(time_left(), 1.0)),
+                )  # fmt: skip
+                return _build_one(path, target, toolchain, options, root, made)
 
         macros = GivenMacros(project.root, project.listed)
 
@@ -206,6 +213,11 @@ def _extension_build(
         return TriedUnit(path, CheckResult(name, Status.PASS, detail))
 
     return build
+
+
+def _as_written(path: str) -> str:
+    """The source that a twin of the copy layout was made of."""
+    return f"{path.removesuffix('.hip')}.cu"
 
 
 def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:

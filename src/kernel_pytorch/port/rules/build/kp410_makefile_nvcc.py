@@ -4,8 +4,10 @@ What: A Makefile that names nvcc.
 Why: ROCm has no nvcc, and hipcc does not know most of its flags.
 Fix: kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
     -Xcompiler, ROCm's libraries; .hip sources with `--layout copy`, -DUSE_ROCM otherwise. Build with `make -f
-    Makefile.hip HIP_ARCH=gfx942`. Where it cannot be derived kpt names the obstacle: an included file, another makefile
-    that it runs, a flag or library without counterpart.
+    Makefile.hip HIP_ARCH=gfx942`. Where other compilers get the same flags, they are told where ROCm is (ROCM_PATH). A
+    flag or library without counterpart in a condition (`ifeq ($(CUDNN), 1)`) ends make with a message where that
+    condition holds. Where nothing can be derived kpt names the obstacle: an included file, another makefile that it
+    runs, a flag or library without counterpart.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md; port/tables/nvcc_flags.csv has the reason for
     each flag.
 """
@@ -38,6 +40,8 @@ def check(src: SourceFile) -> Iterator[Finding]:
     place = found.end() - 4 if found else 0
     if derived.text is not None:
         message = f"builds with nvcc: kpt can write {name}.hip for hipcc"
+        if derived.stops:
+            message += f"; where the Makefile's conditions ask for it, that ends with: {'; '.join(derived.stops)}"
     else:
         message = f"builds with nvcc, and {name}.hip cannot be derived: {'; '.join(derived.obstacles)}"
     yield RULE.finding(src, Span(place, place + 4), message)

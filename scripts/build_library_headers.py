@@ -30,6 +30,7 @@ LIBRARIES = {
     "rccl": ("rccl/rccl.h", ("rccl/",)),
     "miopen": ("miopen/miopen.h", ("miopen/",)),
     "hiprtc": ("hip/hiprtc.h", ("hip/hiprtc.h",)),
+    "hip_gl_interop": ("hip/hip_gl_interop.h", ("hip/hip_gl_interop.h", "hip/amd_detail/amd_hip_gl_interop.h")),
 }
 # Types that a macro of the user's decides about, which one reading of the headers does not show.
 BY_MACRO = {
@@ -47,6 +48,7 @@ ALIASES = {
     "hipfft.h": "hipfft/hipfftXt.h",
 }
 NEEDS = {
+    "hip_gl_interop": ["hip/hip_runtime_api.h"],
     "hipblaslt": ["hipblas/hipblas.h"],
     "hipsolver": ["hipblas/hipblas.h", "hipsparse/hipsparse.h"],
 }

@@ -37,6 +37,7 @@ def test_the_host_compiler_reads_hips_headers(tmp_path: Path) -> None:
 
 
 IN_C = """
+#include <hip/hip_gl_interop.h>
 #include <hipblas/hipblas.h>
 #include <hipfft/hipfft.h>
 #include <hiprand/hiprand.h>

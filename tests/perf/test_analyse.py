@@ -380,3 +380,24 @@ def test_copies_that_a_product_makes_for_itself_are_no_run_to_be_fused(builder: 
         )
     made.launch("aten::bmm", "Cijk_x", 60, 140, 50)
     assert "fusible chains" not in {row.kind for row in profile_of(made).observations}
+
+
+def test_layers_with_a_window_are_rows_of_their_own(builder: Callable[..., Any]) -> None:
+    made = builder()
+    note = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk65536sqsq32sqsk65536)"
+    made.span("user_annotation", note, 0.0, 990.0)
+    dims, types = ((32, 64, 64), (32, 8, 64), (32, 8, 64)), ("c10::BFloat16",) * 3
+    for layer in range(4):
+        kernels = (("2d", 13.0),) if layer % 2 == 0 else (("3d", 41.0),)
+        for name, length in kernels:
+            operator, at = "vllm::unified_attention_with_output", 200.0 * layer
+            made.launch(operator, f"kernel_unified_attention_{name}", at, at + 20, length, dims=dims, types=types)
+    one = profile_of(made).operators
+    assert len(one) == 1 and one[0].calls == 4
+    full, narrow = profile_of(made, windows=(128, None)).operators
+    assert (full.kernel_ms, narrow.kernel_ms) == (pytest.approx(0.082), pytest.approx(0.026))
+    assert narrow.shapes.endswith("window 128") and not full.shapes.endswith("window 128")
+    assert narrow.expected_ms is not None and full.expected_ms is not None
+    assert narrow.expected_ms < full.expected_ms / 3
+    with pytest.raises(UsageError, match="3 layers"):
+        profile_of(made, windows=(128, None, None))

@@ -39,10 +39,12 @@ def analyse(
     compile_log: CompileReport | None = None,
     captures: Sequence[Recording] = (),
     ranks: Sequence[Recording] = (),
+    windows: Sequence[int | None] = (),
 ) -> Profile:
     """Everything that can be said about a recording. `peaks` overrides the GPU the recording names.
 
     `captures` are recordings of the capture of graphs that this one replays, `ranks` of other ranks of the same run.
+    `windows` are those of attention by layer (None: all keys), which no recording has.
     """
     from kernel_pytorch.perf.advice.rules import advise
 
@@ -55,7 +57,7 @@ def analyse(
         raise UsageError(f"{recording.source}: all GPU activity was launched before the recording began")
     peaks = peaks or _recorded_peaks(recording)
     timelines = _timelines(recording, attribution)
-    operators = operator_table(recording, links, attribution, peaks)
+    operators = operator_table(recording, links, attribution, peaks, windows)
     main = max(timelines, key=lambda one: one.busy_ms)
     bins = _bins(recording, attribution, main)
     categories = category_table(recording, attribution, operators)

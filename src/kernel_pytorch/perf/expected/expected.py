@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.perf.expected.formulas import STEADY, Launched, kind_of, microseconds, start_after_idle
 from kernel_pytorch.perf.expected.table import TUNED_GEMM, Fitted, Table, fitted, rates_of
+from kernel_pytorch.perf.roofline.forms import Routed
 from kernel_pytorch.perf.roofline.work import Work
 
 # Whose coefficients stand in, in this order.
@@ -79,6 +80,8 @@ def expected_time(
 
     `table` has other coefficients than those that the package comes with.
     """
+    if tuned and isinstance(work.form, Routed):
+        work = replace(work, form=replace(work.form, tile=None))  # other kernels have other tiles
     kind = kind_of(work)
     if kind == "collective" and not gpu.links_gbs:
         return None  # over PCIe, or over links that the table does not have

@@ -87,8 +87,9 @@ class RecordedRows:
         if self._is_paged(row.signature):
             return paged_attention(signature, self._batches[row.batch] if row.batch != NONE else None)
         work = work_of(_with_element_size(signature, kernel))
-        if work is not None and _OVER_THE_LINK.match(kernel):
-            return replace(work, form=HostCopy())
+        over_the_link = _OVER_THE_LINK.match(kernel)
+        if work is not None and over_the_link:
+            return replace(work, form=HostCopy(to_gpu=over_the_link[1] == "HtoD"))
         return work
 
     def window(self, row: Row) -> int | None:

@@ -37,6 +37,7 @@ LEAST_SHARE = 8192  # of a row: 512 threads with 16 elements each
 WAVES_OF_GROUP, ELEMENTS_AT_ONCE = 8, 4
 MANY, SMALLEST_TILE = 2048, 16
 LANES_OF_UNIT, CYCLES_OF_INSTRUCTION, SIMDS_OF_UNIT = 64, 4, 4
+USUAL_KERNELS = 5.5  # of a convolution, forward
 GROUPS_OF_UNIT = 6.6  # workgroups that a compute unit can be given in a microsecond
 
 
@@ -77,7 +78,7 @@ def kind_of(work: Work) -> str | None:
     if isinstance(form, Streamed):
         return form.what if form.access == "same" else f"{form.access} access"
     if isinstance(form, HostCopy):
-        return "host copy"
+        return "copy to the GPU" if form.to_gpu else "copy from the GPU"
     return form.what if isinstance(form, Rows) else None
 
 
@@ -111,7 +112,7 @@ def microseconds(work: Work, rates: Rates, use: Coefficients, launched: Launched
     if isinstance(form, Attended):
         return start + _attention(form, work, rates, use)
     if isinstance(form, Convolved):
-        return start + _convolution(form, work, rates, use)
+        return start + _convolution(form, work, rates, use, launched.kernels)
     if isinstance(form, Collective):
         return form.steps * start + form.sent / (rates.link(form.members) * use["share"])
     if isinstance(form, HostCopy):
@@ -250,11 +251,15 @@ def _is_many_small(form: Product) -> bool:
     return form.batch > MANY and form.m <= SMALLEST_TILE and form.n <= SMALLEST_TILE
 
 
-def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients) -> float:
-    """Libraries change the layout, do a product and change it back, but for filters of one tap."""
+def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients, kernels: float) -> float:
+    """Libraries change the layout, do a product and change it back, but mostly not for filters of one tap.
+
+    How many kernels a forward pass takes is known from a recording; without one, it is as many as usual.
+    """
     passes = max(1, form.backward)
-    if form.taps == 1 and not form.backward:
+    if form.taps == 1 and not form.backward and kernels <= 1:
         return _product(form.product, work.bytes, work.flops, rates, use)
     extra = use["layout"] * work.bytes / (rates.bytes * use["memory"])
     product = _product(form.product, work.bytes / passes, work.flops / passes, rates, use)
-    return passes * (use["kernels"] + product) + extra
+    others = (kernels - 1) / (USUAL_KERNELS - 1) if kernels > 1 and not form.backward else 1.0
+    return passes * (use["kernels"] * others + product) + extra

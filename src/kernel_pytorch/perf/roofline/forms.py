@@ -106,7 +106,9 @@ class Streamed:
 
 @dataclass(frozen=True)
 class HostCopy:
-    """A copy between the host's memory and the GPU's: the link counts, not the GPU."""
+    """A copy between the host's memory and the GPU's: the link counts, not the GPU. It is faster one way."""
+
+    to_gpu: bool = True
 
 
 @dataclass(frozen=True)

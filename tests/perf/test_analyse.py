@@ -401,3 +401,33 @@ def test_layers_with_a_window_are_rows_of_their_own(builder: Callable[..., Any])
     assert narrow.expected_ms < full.expected_ms / 3
     with pytest.raises(UsageError, match="3 layers"):
         profile_of(made, windows=(128, None, None))
+
+
+def test_a_launch_that_loads_code_is_not_work_that_nobody_recorded(builder: Callable[..., Any]) -> None:
+    made = builder()
+    made.launch("aten::mm", "a", 0, 10, 10)
+    made.operator("aten::sum", 30, 7000.0)
+    made.span("cuda_runtime", "hipLaunchKernel", 40, 6500.0, correlation=77)  # the kernel's code is loaded
+    made.span("kernel", "b", 6550, 10.0, device=0, stream=0, correlation=77)
+    causes = {row.cause: row.idle_ms * 1e3 for row in profile_of(made).idle}
+    assert causes == pytest.approx({"host-bound": 20, "inside the launch call": 6510})
+
+
+def test_a_gpu_without_a_name_is_known_by_its_size(builder: Callable[..., Any]) -> None:
+    made = builder()
+    facts = {"id": 0, "name": "AMD Radeon Graphics", "computeMajor": 9, "computeMinor": 0, "warpSize": 64}
+    made.properties = [{**facts, "numSms": 104, "totalGlobalMem": 68702699520}]  # as ROCm 6.2 names an MI250
+    made.launch("aten::mm", "Cijk_x", 0, 10, 10, dims=FOUR_K, types=(BF16, BF16))
+    found = profile_of(made).peaks
+    assert found is not None and found.alias == "mi210" and "104 compute units" in found.source
+    made.properties = [{**facts, "numSms": 60, "totalGlobalMem": 68702699520}]
+    assert profile_of(made).peaks is None
+
+
+def test_without_operators_the_statistics_of_a_norm_still_end_a_chain(builder: Callable[..., Any]) -> None:
+    made = builder()
+    names = ("batch_norm_collect_statistics", "batch_norm_transform_input", "vectorized_elementwise")
+    for number, name in enumerate(names):
+        made.kernel(f"void at::native::{name}_kernel<4>", 100 + 60 * number, 30, launched=2 + 4 * number)
+    (chains,) = (row for row in profile_of(made).observations if row.kind == "fusible chains")
+    assert (chains.count, chains.kernel_ms * 1e3) == (1, pytest.approx(60))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.perf.classify.classifier import TITLES
 from kernel_pytorch.perf.diff import Change, ProfileDiff
+from kernel_pytorch.perf.hardware_counters import one_way
 from kernel_pytorch.perf.profile import OperatorTime, Profile
 
 TOP = 12
@@ -128,7 +129,11 @@ def _counters(profile: Profile, top: int) -> Iterator[str]:
     if not profile.counters:
         return
     yield ""
-    yield "hardware counters: occupancy, VALU per VMEM, LDS conflicts, L1 and L2 hits, GB/s (share), matrix units busy"
+    moved = one_way(profile.counters)
+    yield (
+        "hardware counters: occupancy, VALU per VMEM, LDS conflicts, L1 and L2 hits, "
+        f"GB/s{f' {moved} only' if moved else ''} (share), matrix units busy"
+    )
     for row in profile.counters[:top]:
         text = row.name if len(row.name) < NAME_WIDTH else row.name[: NAME_WIDTH - 4] + "..."
         shares = [

@@ -272,3 +272,13 @@ def test_a_convolution_of_two_kernels_has_fewer_to_start_than_one_of_six() -> No
     times = [expected_time(MI300X, work, launched=Launched(kernels=count)) for count in (1.0, 2.0, 6.0)]
     unknown, two, six = (one.us for one in times if one is not None)
     assert two < 0.7 * six and two < unknown <= six
+
+
+def test_a_convolution_with_groups_does_not_pass_for_measured() -> None:
+    plain, grouped = (
+        expected_time(MI300X, Work(1 << 27, 1 << 24, "bf16", True, Convolved(Product(groups, 4096, 8, 49), 49)))
+        for groups in (1, 96)
+    )
+    assert plain is not None and grouped is not None
+    assert grouped.basis.startswith("fitted") and " as convolution" in grouped.basis and " as " not in plain.basis
+    assert grouped.high_us / grouped.us > plain.high_us / plain.us

@@ -33,6 +33,8 @@ LIKE = {
     "channel norm": "row norm",
     "long softmax": "row norm",
     "convolution backward": "convolution",
+    "grouped convolution": "convolution",  # nobody's traces have any
+    "grouped convolution backward": "convolution backward",
     "row norm backward": "row norm",
     "channel norm backward": "channel norm",
     "copy": "elementwise",

@@ -74,7 +74,7 @@ def kind_of(work: Work) -> str | None:
             return "decode attention"
         return "aiter attention" if form.library == "aiter" else "attention"
     if isinstance(form, Convolved):
-        return "convolution backward" if form.backward else "convolution"
+        return f"{'grouped ' if form.product.batch > 1 else ''}convolution{' backward' if form.backward else ''}"
     if isinstance(form, Streamed):
         return form.what if form.access == "same" else f"{form.access} access"
     if isinstance(form, HostCopy):

@@ -168,6 +168,7 @@ def test_reads_alone_are_called_that_and_the_profilers_idle_time_is_not_the_host
     path.write_text(HEAD + row(1, "mine", "FETCH_SIZE", 20_000.0) + row(900, "mine", "FETCH_SIZE", 20_000.0))
     text = profile_text(analyse(open_recording(path), named_gpu("mi300x")))
     assert "GB/s read only (share)" in text and "2048 (39%)" in text
+    assert "nothing that would save 0.2 % of the time was found" in text
     assert "the idle time is its own" in text and "host-bound stretch" not in text
 
 

@@ -97,7 +97,8 @@ PRIORS: dict[str, dict[str, tuple[float, float]]] = {
     "long softmax": {**_ROWS, "memory": (0.25, 0.5)},
 }
 _OVER_LINKS: dict[str, dict[str, tuple[float, float]]] = {
-    "host copy": {"start": (3.0, 0.7), "link": (4e4, 0.7)},
+    "copy to the GPU": {"link": (4e4, 0.7)},
+    "copy from the GPU": {"link": (4e4, 0.7)},
     "collective": {"start": (9.0, 0.5), "share": (0.6, 0.3)},
 }
 
@@ -107,7 +108,9 @@ Priors = dict[str, tuple[float, float]]
 
 def priors_of(kind: str, launch: Priors) -> Priors:
     """The prior of each coefficient of a kind."""
-    return _OVER_LINKS.get(kind) or {**launch, **PRIORS.get(kind, _STREAM)}
+    if kind in _OVER_LINKS and "start" in _OVER_LINKS[kind]:
+        return _OVER_LINKS[kind]
+    return {**launch, **(_OVER_LINKS.get(kind) or PRIORS.get(kind, _STREAM))}
 
 
 def launch_priors(rows: Iterable[Measured], vendor: str) -> Priors:

@@ -3,11 +3,13 @@
     python benchmarks/other_times.py --vidur ../vidur
     python benchmarks/other_times.py --hipblaslt ../hipBLASLt
     python benchmarks/other_times.py --trace trace.json.gz
+    python benchmarks/other_times.py --threads
 
 microsoft/vidur (MIT) carries times of the layers of six language models on H100 GPUs (data/profiling/compute/h100,
 fp16, torch's profiler) and of all-reduces between them (data/profiling/network). Products, RMS norms and their like are
 held against expected times as in amd_times.py. A row is a layer with a number of tokens and of GPUs that share it.
 --hipblaslt does the same with the products that hipBLASLt was tuned for on MI300X, --trace with any torch trace.
+--threads has single figures that people wrote into issues and pull requests.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from amd_times import class_of, pairs, table, thinned, whole_models
+from thread_times import thread_rows
 from times_data import Measured, content, files, recording_rows
 
+from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.roofline.collectives import sent_bytes
 from kernel_pytorch.perf.roofline.forms import Collective, Product, Rows, Streamed
 from kernel_pytorch.perf.roofline.work import Work
@@ -102,7 +106,15 @@ def main() -> int:
     parser.add_argument("--vidur", type=Path, help="a clone of microsoft/vidur")
     parser.add_argument("--hipblaslt", type=Path, help="a clone of ROCm/hipBLASLt")
     parser.add_argument("--trace", type=Path, help="a torch trace instead: any that was recorded with shapes")
+    parser.add_argument("--threads", action="store_true", help="single figures out of issues (thread_times.py)")
     args = parser.parse_args()
+    if args.threads:
+        found = pairs(thread_rows())
+        print("\n".join(table(found, lambda row: f"{gpu_by_alias(row.gpu).name}, {row.source}: {row.category}")))
+        for one in found:
+            print(f"{one.row.source} {one.row.model}: {one.row.us:.0f} us, expected {one.expected.us:.0f} ", end="")
+            print(f"({one.expected.low_us:.0f} to {one.expected.high_us:.0f}) {one.row.work.form}")
+        return 0
     if args.trace:
         found = list(recording_rows(open_recording(args.trace), f"other/{args.trace.name}"))
         print("\n".join(table(pairs(found), class_of)))
@@ -112,7 +124,7 @@ def main() -> int:
         print("\n".join(table(pairs(library_rows(args.hipblaslt)), lambda row: row.category)))
         return 0
     if not args.vidur:
-        parser.error("--vidur, --hipblaslt or --trace says what to compare with")
+        parser.error("--vidur, --hipblaslt, --threads or --trace says what to compare with")
     rows = list(compute_rows(args.vidur))
     print(f"H100, {len(rows)} measurements, every {max(1, len(rows) // 4000)}th")
     print("\n".join(table(pairs(thinned(rows)), lambda row: row.category)))

@@ -44,6 +44,8 @@ MOE_TYPES = {
     "torch.float4_e2m1fn_x2": "mxfp4",
     "torch.int4": "int4",
 }
+# The config.json of gpt-oss-20b and gpt-oss-120b: every second layer attends to 128 keys.
+WINDOWS = {"inference/vllm_": (128, None), "b200/eager": (128, None)}
 _BYTES = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "fp4": 0.5}
 
 
@@ -73,7 +75,8 @@ def trace_rows(git: Path) -> list[Measured]:
         recording = _recording(git, path)
         if recording is not None:
             captures = [one for one in (_recording(git, other) for other in beside) if one is not None]
-            rows += recording_rows(recording, path.removeprefix("tests/traces/"), captures)
+            windows = next((those for part, those in WINDOWS.items() if part in path), ())
+            rows += recording_rows(recording, path.removeprefix("tests/traces/"), captures, windows)
     return rows
 
 
@@ -100,7 +103,9 @@ def _recording(git: Path, path: str) -> Recording | None:
         return open_recording(local)
 
 
-def recording_rows(recording: Recording, name: str, captures: Sequence[Recording] = ()) -> Iterator[Measured]:
+def recording_rows(
+    recording: Recording, name: str, captures: Sequence[Recording] = (), windows: Sequence[int | None] = ()
+) -> Iterator[Measured]:
     """Every operator with known work in one trace."""
     peaks = recorded_gpu(recording.device_facts[0]) if recording.device_facts else None
     if peaks is None:
@@ -108,7 +113,7 @@ def recording_rows(recording: Recording, name: str, captures: Sequence[Recording
     join_graphs(recording, captures)
     links = link(recording)
     attribution = attribute(recording, links)
-    found = RecordedRows(recording, links, attribution)
+    found = RecordedRows(recording, links, attribution, windows)
     activities = recording.activities
     calls: dict[tuple[Row, int], list[int]] = {}
     for i in attribution.order:

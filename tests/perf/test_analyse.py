@@ -380,3 +380,54 @@ def test_copies_that_a_product_makes_for_itself_are_no_run_to_be_fused(builder: 
         )
     made.launch("aten::bmm", "Cijk_x", 60, 140, 50)
     assert "fusible chains" not in {row.kind for row in profile_of(made).observations}
+
+
+def test_layers_with_a_window_are_rows_of_their_own(builder: Callable[..., Any]) -> None:
+    made = builder()
+    note = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk65536sqsq32sqsk65536)"
+    made.span("user_annotation", note, 0.0, 990.0)
+    dims, types = ((32, 64, 64), (32, 8, 64), (32, 8, 64)), ("c10::BFloat16",) * 3
+    for layer in range(4):
+        kernels = (("2d", 13.0),) if layer % 2 == 0 else (("3d", 41.0),)
+        for name, length in kernels:
+            operator, at = "vllm::unified_attention_with_output", 200.0 * layer
+            made.launch(operator, f"kernel_unified_attention_{name}", at, at + 20, length, dims=dims, types=types)
+    one = profile_of(made).operators
+    assert len(one) == 1 and one[0].calls == 4
+    full, narrow = profile_of(made, windows=(128, None)).operators
+    assert (full.kernel_ms, narrow.kernel_ms) == (pytest.approx(0.082), pytest.approx(0.026))
+    assert narrow.shapes.endswith("window 128") and not full.shapes.endswith("window 128")
+    assert narrow.expected_ms is not None and full.expected_ms is not None
+    assert narrow.expected_ms < full.expected_ms / 3
+    with pytest.raises(UsageError, match="3 layers"):
+        profile_of(made, windows=(128, None, None))
+
+
+def test_a_launch_that_loads_code_is_not_work_that_nobody_recorded(builder: Callable[..., Any]) -> None:
+    made = builder()
+    made.launch("aten::mm", "a", 0, 10, 10)
+    made.operator("aten::sum", 30, 7000.0)
+    made.span("cuda_runtime", "hipLaunchKernel", 40, 6500.0, correlation=77)  # the kernel's code is loaded
+    made.span("kernel", "b", 6550, 10.0, device=0, stream=0, correlation=77)
+    causes = {row.cause: row.idle_ms * 1e3 for row in profile_of(made).idle}
+    assert causes == pytest.approx({"host-bound": 20, "inside the launch call": 6510})
+
+
+def test_a_gpu_without_a_name_is_known_by_its_size(builder: Callable[..., Any]) -> None:
+    made = builder()
+    facts = {"id": 0, "name": "AMD Radeon Graphics", "computeMajor": 9, "computeMinor": 0, "warpSize": 64}
+    made.properties = [{**facts, "numSms": 104, "totalGlobalMem": 68702699520}]  # as ROCm 6.2 names an MI250
+    made.launch("aten::mm", "Cijk_x", 0, 10, 10, dims=FOUR_K, types=(BF16, BF16))
+    found = profile_of(made).peaks
+    assert found is not None and found.alias == "mi210" and "104 compute units" in found.source
+    made.properties = [{**facts, "numSms": 60, "totalGlobalMem": 68702699520}]
+    assert profile_of(made).peaks is None
+
+
+def test_without_operators_the_statistics_of_a_norm_still_end_a_chain(builder: Callable[..., Any]) -> None:
+    made = builder()
+    names = ("batch_norm_collect_statistics", "batch_norm_transform_input", "vectorized_elementwise")
+    for number, name in enumerate(names):
+        made.kernel(f"void at::native::{name}_kernel<4>", 100 + 60 * number, 30, launched=2 + 4 * number)
+    (chains,) = (row for row in profile_of(made).observations if row.kind == "fusible chains")
+    assert (chains.count, chains.kernel_ms * 1e3) == (1, pytest.approx(60))

@@ -21,6 +21,7 @@ from kernel_pytorch.core.errors import UsageError
 
 if TYPE_CHECKING:
     from kernel_pytorch.perf.profile import Peaks, Profile
+    from kernel_pytorch.perf.roofline.windows import Windows
     from kernel_pytorch.perf.trace.stream import Progress
 
 SUMMARY = "where the time goes, how far from the roofline, what to do about it"
@@ -90,6 +91,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="a trace of another rank of the same run: separates waiting for a late rank from the transfer",
+    )
+    parser.add_argument(
+        "--model-config",
+        type=Path,
+        metavar="FILE",
+        help="the model's config.json: which layers attend to a window only (no trace tells)",
     )
     parser.add_argument(
         "--allow-truncated", action="store_true", help="analyse what is there of a trace that is cut off"
@@ -181,7 +188,12 @@ def load_any(what: str, args: argparse.Namespace) -> Profile:
     with _progress(path) as progress:
         recording = open_recording(path, progress=progress, allow_truncated=args.allow_truncated)
     captures, ranks = ([open_recording(one) for one in given] for given in (args.capture, args.rank))
-    return analyse(recording, peaks, log, captures, ranks)
+    windows: Windows = ()
+    if args.model_config:
+        from kernel_pytorch.perf.roofline.windows import attention_windows
+
+        windows = attention_windows(args.model_config)
+    return analyse(recording, peaks, log, captures, ranks, windows)
 
 
 def _peaks(args: argparse.Namespace) -> Peaks | None:

@@ -39,10 +39,12 @@ def analyse(
     compile_log: CompileReport | None = None,
     captures: Sequence[Recording] = (),
     ranks: Sequence[Recording] = (),
+    windows: Sequence[int | None] = (),
 ) -> Profile:
     """Everything that can be said about a recording. `peaks` overrides the GPU the recording names.
 
     `captures` are recordings of the capture of graphs that this one replays, `ranks` of other ranks of the same run.
+    `windows` are those of attention by layer (None: all keys), which no recording has.
     """
     from kernel_pytorch.perf.advice.rules import advise
 
@@ -55,7 +57,7 @@ def analyse(
         raise UsageError(f"{recording.source}: all GPU activity was launched before the recording began")
     peaks = peaks or _recorded_peaks(recording)
     timelines = _timelines(recording, attribution)
-    operators = operator_table(recording, links, attribution, peaks)
+    operators = operator_table(recording, links, attribution, peaks, windows)
     main = max(timelines, key=lambda one: one.busy_ms)
     bins = _bins(recording, attribution, main)
     categories = category_table(recording, attribution, operators)
@@ -168,6 +170,8 @@ def _stretches(
     recording: Recording, links: Links, attribution: Attribution, bins: tuple[Bin, ...], main: Timeline
 ) -> tuple[Stretch, ...]:
     """Parts of the busiest device's time in which it mostly waited, and what was launched after the longest gap."""
+    if not recording.on_cpu and not any(links.call[i] != NONE for i in attribution.order):
+        return ()  # without launch calls there is nothing to lay at the host's door
     waiting = [sum(one.shares.values()) < STRETCH_IDLE_SHARE for one in bins]
     longest: dict[int, Gap] = {}  # by the slice in which the middle of the gap lies
     width = bins[0].length_ms * 1e3
@@ -238,6 +242,8 @@ def _notes(recording: Recording, links: Links, attribution: Attribution, operato
         activities = recording.activities
         length = sum(activities.end[i] - activities.start[i] for i in range(len(activities)) if links.left_over[i])
         notes.append(f"{left} kernels ({length / 1e3:.3f} ms) were launched before the recording began: left out")
+    if recording.hardware:
+        notes.append("hardware counters: the profiler runs one kernel at a time, so the idle time is its own")
     if recording.on_cpu:
         notes.append("no GPU activity in it: these are CPU operators and CPU times")
     elif len(recording.operators) == 0:

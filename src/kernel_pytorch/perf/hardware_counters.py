@@ -7,7 +7,8 @@ and formulas are those of AMD's MI200 and MI300 counter reference; derived metri
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kernel_pytorch.core.hardware import gpu_by_alias
@@ -16,6 +17,7 @@ from kernel_pytorch.perf.trace.recording import KERNEL, CounterSum, Recording
 from kernel_pytorch.perf.trace.rocprof_csv import WAVE_CYCLES, WAVE_PASS
 
 SIMDS_PER_UNIT = 4
+_READS, _WRITES = r"^(FETCH_SIZE|FetchSize|TCC_EA0?_RDREQ_sum)$", r"^(WRITE_SIZE|WriteSize|TCC_EA0?_WRREQ_64B_sum)$"
 KB = 1024
 
 
@@ -45,6 +47,13 @@ def kernel_counters(recording: Recording, peaks: Peaks | None) -> tuple[KernelCo
         for name, sums in recording.hardware.items()
     ]
     return tuple(sorted(rows, key=lambda row: -row.total_ms))
+
+
+def one_way(rows: Sequence[KernelCounters]) -> str:
+    """ "read" or "written" where the bandwidth of these rows counts one of them only; else nothing."""
+    recorded = {name for row in rows for name in row.recorded}
+    read, written = (any(re.search(names, one) for one in recorded) for names in (_READS, _WRITES))
+    return "" if read == written else "read" if read else "written"
 
 
 def _row(name: str, found: _Sums, times_us: list[float], peaks: Peaks | None) -> KernelCounters:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.perf.classify.attribution import Attribution
 from kernel_pytorch.perf.classify.classifier import launches_anything
 from kernel_pytorch.perf.roofline.forms import HostCopy
@@ -37,16 +39,20 @@ class Row(NamedTuple):
 
 
 class RecordedRows:
-    """The rows of one recording."""
+    """The rows of one recording. `windows` are those of the model's layers, see windows.py."""
 
-    def __init__(self, recording: Recording, links: Links, attribution: Attribution) -> None:
+    def __init__(
+        self, recording: Recording, links: Links, attribution: Attribution, windows: Sequence[int | None] = ()
+    ) -> None:
         self._recording, self._links, self._attribution = recording, links, attribution
         self._batches: list[Batch] = []
+        self._notes: list[int] = []
         self._batch_of_call = self._find_batches()
         self._alone: dict[int, bool] = {}
         self._paged: dict[int, bool] = {}
         self._kernels: dict[int, set[tuple[str, str]]] = defaultdict(set)
         self._first: dict[Row, int] = {}
+        self._windowed = self._find_windows(windows) if any(windows) else {}
         for i in attribution.order:
             signature = self._signature(i)
             if signature != NONE and self._is_alone(signature):
@@ -63,8 +69,8 @@ class RecordedRows:
         grid = recording.activities.launch[activity] if alone and signature != NONE else NONE
         batch = NONE
         if signature != NONE and self._is_paged(signature):
-            call = self._links.call[activity]
-            batch = self._batch_of_call[call] if call != NONE and self._batch_of_call else NONE
+            batch = self._batch(activity)
+            batch = self._windowed.get((self._links.operator[activity], batch), batch)
         row = Row(signature, kernel, grid, self._attribution.category[activity], batch)
         self._first.setdefault(row, recording.activities.name[activity])
         return row
@@ -81,9 +87,14 @@ class RecordedRows:
         if self._is_paged(row.signature):
             return paged_attention(signature, self._batches[row.batch] if row.batch != NONE else None)
         work = work_of(_with_element_size(signature, kernel))
-        if work is not None and _OVER_THE_LINK.match(kernel):
-            return replace(work, form=HostCopy())
+        over_the_link = _OVER_THE_LINK.match(kernel)
+        if work is not None and over_the_link:
+            return replace(work, form=HostCopy(to_gpu=over_the_link[1] == "HtoD"))
         return work
+
+    def window(self, row: Row) -> int | None:
+        """The window of attention that the row's layers have, where the model's configuration tells."""
+        return self._batches[row.batch].window if row.batch != NONE else None
 
     def _signature(self, activity: int) -> int:
         operator = self._links.operator[activity]
@@ -102,6 +113,41 @@ class RecordedRows:
             found = self._paged[signature] = is_paged(self._recording.signatures[signature].name)
         return found
 
+    def _batch(self, activity: int) -> int:
+        call = self._links.call[activity]
+        return self._batch_of_call[call] if call != NONE and self._batch_of_call else NONE
+
+    def _find_windows(self, windows: Sequence[int | None]) -> dict[tuple[int, int], int]:
+        """For each call of paged attention in a layer with a window, and its batch: the batch as that layer sees it.
+
+        The calls of a step are the layers in their order; a step that was recorded in part stays as it is.
+        """
+        recording, links = self._recording, self._links
+        calls: dict[int, dict[int, None]] = defaultdict(dict)
+        for i in self._attribution.order:
+            signature, batch = self._signature(i), self._batch(i)
+            if batch != NONE and signature != NONE and self._is_paged(signature):
+                calls[batch][links.operator[i]] = None
+        found: dict[tuple[int, int], int] = {}
+        whole = {batch: list(those) for batch, those in calls.items() if len(those) % len(windows) == 0}
+        if calls and not whole:
+            counts = sorted({len(those) for those in calls.values()})
+            raise UsageError(
+                f"the model's configuration has {len(windows)} layers, the recorded steps have "
+                f"{' or '.join(map(str, counts))} calls of attention: is it another model's?"
+            )
+        for batch, operators in whole.items():
+            seen: dict[int, int] = {}
+            for layer, operator in enumerate(operators):
+                window = windows[layer % len(windows)]
+                if window is not None and window not in seen:
+                    narrowed = batch_of(recording.strings[self._notes[batch]], window)
+                    seen[window] = len(self._batches)
+                    self._batches.append(narrowed or self._batches[batch])
+                if window is not None:
+                    found[operator, batch] = seen[window]
+        return found
+
     def _find_batches(self) -> list[int]:
         """For each call the batch that was being worked on."""
         recording = self._recording
@@ -111,6 +157,7 @@ class RecordedRows:
             if batch is not None:
                 steps.add(notes.start[i], notes.end[i], notes.thread[i], len(self._batches), NONE)
                 self._batches.append(batch)
+                self._notes.append(notes.label[i])
         if not self._batches:
             return []
         return [steps.label[one] if one != NONE else NONE for one in enclosing(recording.calls, steps)]

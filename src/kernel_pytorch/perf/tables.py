@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.hardware import gpu_by_alias
@@ -35,12 +35,16 @@ class _Row:
 
 
 def operator_table(
-    recording: Recording, links: Links, attribution: Attribution, peaks: Peaks | None
+    recording: Recording,
+    links: Links,
+    attribution: Attribution,
+    peaks: Peaks | None,
+    windows: Sequence[int | None] = (),
 ) -> tuple[OperatorTime, ...]:
     """One row per operator and shapes, longest first. Kernels without an operator go by their own name."""
     table: dict[Row, _Row] = {}
     activities = recording.activities
-    rows = RecordedRows(recording, links, attribution)
+    rows = RecordedRows(recording, links, attribution, windows)
     found_gpu = starts(recording, links, attribution.order)
     for i in attribution.order:
         key = rows.row(i)
@@ -53,14 +57,17 @@ def operator_table(
             row.after_idle += found_gpu.idle[i]
             row.cold += found_gpu.cold[i]
             row.last_operator = operator
-    found = [_operator(recording, key, rows.work(key), row, peaks) for key, row in table.items()]
+    found = [_operator(recording, key, rows.work(key), row, peaks, rows.window(key)) for key, row in table.items()]
     return tuple(sorted(found, key=lambda one: -one.kernel_ms))
 
 
-def _operator(recording: Recording, key: Row, work: Work | None, row: _Row, peaks: Peaks | None) -> OperatorTime:
+def _operator(
+    recording: Recording, key: Row, work: Work | None, row: _Row, peaks: Peaks | None, window: int | None
+) -> OperatorTime:
     signature = recording.signatures[key.signature] if key.signature != NONE else None
     name = recording.strings[key.kernel] if key.kernel != NONE or signature is None else signature.name
     shapes = shapes_text(signature) if signature is not None else ""
+    shapes += f" window {window}" if window else ""
     base = OperatorTime(name, CATEGORIES[key.category], shapes, row.calls, row.total_us / 1e3, row.kernels)
     if work is None:
         return base

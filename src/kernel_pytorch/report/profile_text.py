@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kernel_pytorch.core.counted import counted
+from kernel_pytorch.perf.advice.rules import LEAST_SHARE
 from kernel_pytorch.perf.classify.classifier import TITLES
 from kernel_pytorch.perf.diff import Change, ProfileDiff
+from kernel_pytorch.perf.hardware_counters import one_way
 from kernel_pytorch.perf.profile import OperatorTime, Profile
 
 TOP = 12
@@ -128,7 +130,11 @@ def _counters(profile: Profile, top: int) -> Iterator[str]:
     if not profile.counters:
         return
     yield ""
-    yield "hardware counters: occupancy, VALU per VMEM, LDS conflicts, L1 and L2 hits, GB/s (share), matrix units busy"
+    moved = one_way(profile.counters)
+    yield (
+        "hardware counters: occupancy, VALU per VMEM, LDS conflicts, L1 and L2 hits, "
+        f"GB/s{f' {moved} only' if moved else ''} (share), matrix units busy"
+    )
     for row in profile.counters[:top]:
         text = row.name if len(row.name) < NAME_WIDTH else row.name[: NAME_WIDTH - 4] + "..."
         shares = [
@@ -185,13 +191,14 @@ def _rest(profile: Profile, top: int) -> Iterator[str]:
             yield f"  {kernel.total_ms:10.3f} ms {kernel.operator} {kernel.name[:80]}"
     if profile.compile_log is not None:
         yield from _compile(profile)
-    if profile.advice:
-        yield ""
-        yield "what to do (savings are predicted from the times above and overlap; `kpt bench` decides)"
-        for number, advice in enumerate(profile.advice, start=1):
-            yield f"  {number}. {advice.saving_ms:.3f} ms  rung {advice.rung}  {advice.title}: {advice.action}"
-            yield f"     {advice.why}"
-            yield f"     {advice.how}"
+    yield ""
+    yield "what to do (savings are predicted from the times above and overlap; `kpt bench` decides)"
+    for number, advice in enumerate(profile.advice, start=1):
+        yield f"  {number}. {advice.saving_ms:.3f} ms  rung {advice.rung}  {advice.title}: {advice.action}"
+        yield f"     {advice.why}"
+        yield f"     {advice.how}"
+    if not profile.advice:
+        yield f"  nothing that would save {100 * LEAST_SHARE:g} % of the time was found"
 
 
 def _compile(profile: Profile) -> Iterator[str]:

@@ -257,3 +257,28 @@ def test_the_sum_over_experts_counts_for_the_second_product() -> None:
         for size in ((512, 4096), (4096, 512))
     )
     assert long is not None and short is not None and short.us > 1.3 * long.us
+
+
+def test_a_copy_to_the_gpu_is_slower_and_short_ones_are_shorter_on_an_idle_gpu() -> None:
+    there, back = (expected_time(MI300X, Work(0, 40 << 20, "bf16", form=HostCopy(to_gpu=to))) for to in (True, False))
+    assert there is not None and back is not None and there.us > 1.2 * back.us
+    small = Work(0, 4096, "bf16", form=HostCopy())
+    queued, alone = (expected_time(MI300X, small, launched=Launched(after_idle=share)) for share in (0.0, 1.0))
+    assert queued is not None and alone is not None and alone.us < 0.8 * queued.us
+
+
+def test_a_convolution_of_two_kernels_has_fewer_to_start_than_one_of_six() -> None:
+    work = Work(1 << 27, 1 << 20, "bf16", True, Convolved(Product(1, 1024, 512, 144), 9))
+    times = [expected_time(MI300X, work, launched=Launched(kernels=count)) for count in (1.0, 2.0, 6.0)]
+    unknown, two, six = (one.us for one in times if one is not None)
+    assert two < 0.7 * six and two < unknown <= six
+
+
+def test_a_convolution_with_groups_does_not_pass_for_measured() -> None:
+    plain, grouped = (
+        expected_time(MI300X, Work(1 << 27, 1 << 24, "bf16", True, Convolved(Product(groups, 4096, 8, 49), 49)))
+        for groups in (1, 96)
+    )
+    assert plain is not None and grouped is not None
+    assert grouped.basis.startswith("fitted") and " as convolution" in grouped.basis and " as " not in plain.basis
+    assert grouped.high_us / grouped.us > plain.high_us / plain.us

@@ -45,6 +45,22 @@ def large() -> tuple[nn.Module, tuple[Any, ...]]:
     return Large().half(), (torch.randn(8, 65536).half(),)
 
 
+def with_rates() -> tuple[nn.Module, tuple[Any, ...]]:
+    """A constructor that reads the numbers of a short table, as ConvNeXt and Swin do for their drop rates."""
+    rates = [one.item() for one in torch.linspace(0, 0.1, 4)]
+    net = nn.Sequential(nn.Linear(32, 32), nn.Dropout(rates[-1]), nn.Linear(32, 32), nn.GELU())
+    net.register_buffer("places", torch.arange(32) * 2)
+    nn.init.trunc_normal_(net[0].weight, std=0.02)
+    return net.eval(), (torch.randn(4, 32),)
+
+
+def reads_weights() -> tuple[nn.Module, tuple[Any, ...]]:
+    """A constructor that reads a weight, which is not there."""
+    net = nn.Linear(32, 32)
+    print(net.weight.sum().item())
+    return net, (torch.randn(4, 32),)
+
+
 def wrong() -> int:
     """Returns nothing that can be inspected."""
     return 3

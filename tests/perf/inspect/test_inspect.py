@@ -35,6 +35,14 @@ def test_a_model_with_a_graph_break_is_captured_compiled_and_run() -> None:
     assert view.run is not None and view.run.launches == 2 and view.run.matches
 
 
+def test_a_constructor_may_read_a_short_table_but_no_weights() -> None:
+    (view,) = inspect_subject(f"{MODELS}:with_rates", ["gfx942"], configurations="first").views
+    assert view.failure is None and [step.name for step in view.steps].count("aten::addmm") >= 1
+    with pytest.raises(UsageError, match=r"small_models\.py:\d+: DataDependentOutputException") as caught:
+        inspect_subject(f"{MODELS}:reads_weights", ["gfx942"], configurations="first")
+    assert "Traceback" not in str(caught.value) and "\n" not in str(caught.value)
+
+
 def test_a_model_larger_than_this_machine() -> None:
     (view,) = inspect_subject(f"{MODELS}:large", ["sm_90"], configurations="first").views
     assert view.failure is None

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from kernel_pytorch.perf.roofline.forms import Attended, Routed
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.perf.expected.expected import expected_time
+from kernel_pytorch.perf.roofline.forms import Attended, Routed, Tile
 from kernel_pytorch.perf.roofline.paged import Batch, batch_of, paged_attention
 from kernel_pytorch.perf.roofline.routed import kernel_work, routed_product, touched, worst_blocks
-from kernel_pytorch.perf.roofline.work import work_of
+from kernel_pytorch.perf.roofline.windows import attention_windows
+from kernel_pytorch.perf.roofline.work import Work, work_of
 from kernel_pytorch.perf.trace.recording import Signature
 
 BF16 = "c10::BFloat16"
@@ -42,6 +50,35 @@ def test_the_grid_tells_what_the_operator_leaves_out(
     assert first.form.products == (product,) and second.form.products == ((3072, product[0] // 2),)
     # One kernel alone does not tell how many experts a token has.
     assert kernel_work(signature, *up, {up}) is None
+
+
+def routed(work: Work | None) -> Routed:
+    assert work is not None and isinstance(work.form, Routed)
+    return work.form
+
+
+def test_a_kernel_that_converts_its_weights_has_its_own_tile() -> None:
+    both = {(UP, "[1748, 1, 1]"), (DOWN, "[912, 1, 1]")}
+    work = kernel_work(moe(32, 3072, 32), DOWN, "[912, 1, 1]", both)
+    assert routed(work).tile == Tile(16, 128, 256)
+    # Hardware that multiplies these formats converts nothing.
+    kernels = {(TRTLLM_UP, "[8, 342, 1]"), (TRTLLM_DOWN, "[24, 342, 1]")}
+    assert routed(kernel_work(moe(888, 3072, 128), TRTLLM_DOWN, "[24, 342, 1]", kernels)).tile is None
+    mi300x = gpu_by_alias("mi300x")
+    own, other = (expected_time(mi300x, work, tuned=tuned) for tuned in (False, True)) if work else (None, None)
+    assert own is not None and other is not None and own.us > 1.5 * other.us
+
+
+def test_steps_that_do_not_divide_k_wait_for_their_loads() -> None:
+    mi300x = gpu_by_alias("mi300x")
+    times = []
+    for k in (3072, 2944):
+        work = routed_product(32, 32, 4, ((3072, k),), "bf16", "mxfp4")
+        form = replace(routed(work), tile=Tile(16, 128, 256))
+        found = expected_time(mi300x, replace(work, form=form))
+        assert found is not None
+        times.append(found.us)
+    assert times[1] > 1.3 * times[0]  # with less to do
 
 
 def test_few_tokens_leave_experts_out_and_their_weights_unread() -> None:
@@ -150,3 +187,43 @@ def test_packed_weights_have_twice_the_columns_and_odd_ones_are_not_guessed() ->
     # Weights that do not fit each other are in some layout that is not known here.
     strange = Signature("vllm::outplace_fused_experts", shapes, (BF16, BF16, BF16, "float", "int"))
     assert work_of(strange) is None
+
+
+def test_a_window_leaves_keys_out() -> None:
+    note = "execute_8192_context_2(sq600sk1000sqsq180000sqsk300000)_generation_3(sq3sk300sqsq3sqsk300)"
+    full, narrow = batch_of(note), batch_of(note, 128)
+    assert full is not None and narrow is not None and narrow.window == 128
+    # Two sequences of 300 new tokens behind 200: 128 keys for each; three of 100 keys, which the window holds.
+    assert narrow.pairs == 600 * 128 + 300 and narrow.keys == 2 * (128 + 299) + 300
+    assert (narrow.sequences, narrow.queries) == (full.sequences, full.queries)
+    # From nothing: the first 127 queries have fewer keys, 1 + 2 + ... + 127.
+    one = batch_of("execute_context_1(888_788544)_generation_0(0)", 128)
+    assert one is not None and one.pairs == 127 * 128 // 2 + (888 - 127) * 128
+    wide = batch_of(note, 100_000)
+    assert wide is not None and (wide.keys, wide.pairs) == (full.keys, full.pairs)
+
+
+@pytest.mark.parametrize(
+    ("config", "windows"),
+    [
+        ({"sliding_window": 128, "layer_types": ["sliding_attention", "full_attention"]}, (128, None)),
+        ({"text_config": {"sliding_window": 1024, "sliding_window_pattern": 3}}, (1024, 1024, None)),
+        ({"sliding_window": 4096}, (4096,)),
+        ({"sliding_window": 4096, "use_sliding_window": False}, (None,)),
+        ({"hidden_size": 8}, (None,)),
+    ],
+)
+def test_a_models_configuration_tells_its_windows(
+    config: dict[str, object], windows: tuple[int | None, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config))
+    assert attention_windows(path) == windows
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"sliding_window": "wide"}'])
+def test_what_is_no_configuration_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"config\.json"):
+        attention_windows(path)

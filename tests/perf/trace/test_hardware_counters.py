@@ -161,3 +161,24 @@ def test_how_to_record_is_printed_without_a_subject(capsys: pytest.CaptureFixtur
     assert "rocprofv3 --pmc" in capsys.readouterr().out
     assert main(["profile"]) == 2
     assert "--how" in capsys.readouterr().err
+
+
+def test_reads_alone_are_called_that_and_the_profilers_idle_time_is_not_the_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "fetch_size.csv"
+    path.write_text(HEAD + row(1, "mine", "FETCH_SIZE", 20_000.0) + row(900, "mine", "FETCH_SIZE", 20_000.0))
+    text = profile_text(analyse(open_recording(path), named_gpu("mi300x")))
+    assert "GB/s read only (share)" in text and "2048 (39%)" in text
+    assert "nothing that would save 0.2 % of the time was found" in text
+    assert "the idle time is its own" in text and "host-bound stretch" not in text
+
+
+def test_derived_columns_of_the_first_rocprof_are_counters_too(tmp_path: Path) -> None:
+    head = "Index,KernelName,gpu-id,queue-id,pid,tid,grd,wgr,lds,scr,arch_vgpr,accum_vgpr,sgpr,wave_size,sig,obj,FETCH_SIZE"
+    line = '0,"mine.kd",1,0,4395,4395,77824,256,0,0,12,4,48,64,0x0,0x7600,2000.5'
+    timed = tmp_path / "timed.csv"
+    timed.write_text(f"{head},BeginNs,EndNs\n{line},1000000,1010000\n")
+    assert counters_of(timed)["mine"].recorded == {"FETCH_SIZE": 2000.5}
+    without = tmp_path / "without.csv"
+    without.write_text(f"{head}\n{line}\n")
+    with pytest.raises(UsageError, match="--timestamp on"):
+        open_recording(without)

@@ -330,7 +330,8 @@ def host_copies(profile: Profile) -> Iterator[Advice]:
         if over:
             moved, spent = sum((row.bytes or 0) * row.calls / 2 for row in over), sum(row.kernel_ms for row in over)
             usual = sum(row.expected_ms or 0.0 for row in over)
-            why += f"; {moved / 1e6:.1f} MB over the link to the host took {spent:.3f} ms, usually {usual:.3f} ms"
+            size = f"{moved / 1e6:.1f} MB" if moved >= 1e5 else f"{moved / 1e3:.1f} kB"
+            why += f"; {size} over the link to the host took {spent:.3f} ms, usually {usual:.3f} ms"
         how = "pin_memory and non_blocking=True on a second stream; keep what is reused on the GPU"
         yield Advice("exposed copies", "overlap or avoid them", 3, exposed, "copy", why, how)
 

@@ -24,6 +24,7 @@ QUEUE = "between queued kernels"
 UNKNOWN = "cause not recorded"
 UNRECORDED = "launched, not started"
 COMPILE = "compiling"
+LAUNCHING = "inside the launch call"
 
 DETAILS = {
     HOST: "Python and the framework had not launched the next kernel yet",
@@ -34,6 +35,7 @@ DETAILS = {
     UNKNOWN: "the trace has no launch calls for these kernels",
     UNRECORDED: "over a millisecond from the launch to the start: the GPU did something that is not recorded",
     COMPILE: "torch.compile was compiling",
+    LAUNCHING: "the call took over a millisecond: a kernel's first run loads its code; warm up before you record",
 }
 
 _WAITS = ("synchronize", "Synchronize", "MemcpyWithStream", "hipMemcpy", "cudaMemcpy", "EventQuery_wait")
@@ -110,7 +112,8 @@ def idle_causes(recording: Recording, links: Links, found: Iterable[Gap]) -> tup
             cause = HOST
         add(cause, before)
         late = gap.end - launched
-        add(LATENCY if late < LONGEST_LATENCY_US else UNRECORDED, late)
+        still_launching = gap.end - calls.end[call] < LONGEST_LATENCY_US
+        add(LATENCY if late < LONGEST_LATENCY_US else LAUNCHING if still_launching else UNRECORDED, late)
     return tuple(
         IdleCause(cause, length / 1e3, int(count), DETAILS[cause])
         for cause, (length, count) in sorted(totals.items(), key=lambda item: -item[1][0])

@@ -34,6 +34,8 @@ _ACTIVATIONS = frozenset(
 _FUSIBLE_CATEGORIES = ("elementwise", "norm", "reduction", "copy")
 _TORCH = re.compile(r"at::native|2at6native")
 _OVER_CHANNELS = re.compile(r"batch_norm|group_norm|instance_norm")
+# Where no operator is recorded: torch's kernels that sum over a channel. Their fellows only scale.
+_SUMS_CHANNELS = re.compile(r"batch_norm_(collect_statistics|reduce|backward_reduce|backward_kernel)|RowwiseMoments")
 _REGION = re.compile(r"Torch-Compiled Region: (\d+)/(\d+)")
 # How far apart the parts of one pattern may be, in activities on a stream: scaling, masking, casts, dropout.
 _REACH = 10
@@ -216,7 +218,10 @@ def _chains(
         other = is_generated(kernel) or attribution.is_copy_engine[i] or i in taken or not of_torch
         if attribution.name(i) in _FUSIBLE_CATEGORIES and not other:
             chain.append(i)
-            if not (_OVER_CHANNELS.search(name) and links.operator[i] != summed):
+            known = links.operator[i] != NONE
+            if known and not (_OVER_CHANNELS.search(name) and links.operator[i] != summed):
+                continue
+            if not known and not _SUMS_CHANNELS.search(kernel):
                 continue
             # Such a norm has to see everything before it scales anything: its first kernel ends what can be one.
             summed = links.operator[i]

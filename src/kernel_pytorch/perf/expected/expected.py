@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.perf.expected.formulas import STEADY, Launched, kind_of, microseconds, start_after_idle
 from kernel_pytorch.perf.expected.table import TUNED_GEMM, Fitted, Table, fitted, rates_of
+from kernel_pytorch.perf.roofline.forms import Collective, HostCopy, Routed
 from kernel_pytorch.perf.roofline.work import Work
 
 # Whose coefficients stand in, in this order.
@@ -32,9 +33,12 @@ LIKE = {
     "channel norm": "row norm",
     "long softmax": "row norm",
     "convolution backward": "convolution",
+    "grouped convolution": "convolution",  # nobody's traces have any
+    "grouped convolution backward": "convolution backward",
     "row norm backward": "row norm",
     "channel norm backward": "channel norm",
     "copy": "elementwise",
+    "copy from the GPU": "copy to the GPU",
     "broadcast access": "elementwise",
     "transposed access": "strided access",
 }
@@ -79,6 +83,8 @@ def expected_time(
 
     `table` has other coefficients than those that the package comes with.
     """
+    if tuned and isinstance(work.form, Routed):
+        work = replace(work, form=replace(work.form, tile=None))  # other kernels have other tiles
     kind = kind_of(work)
     if kind == "collective" and not gpu.links_gbs:
         return None  # over PCIe, or over links that the table does not have
@@ -89,7 +95,7 @@ def expected_time(
     rates = rates_of(gpu, work)
     us = microseconds(work, rates, row.use, launched)
     compute = work.flops / rates.flops
-    memory = work.bytes / rates.bytes if kind not in ("host copy", "collective") else 0.0
+    memory = work.bytes / rates.bytes if not isinstance(work.form, HostCopy | Collective) else 0.0
     limiter = "launch" if us < 2 * row.use["start"] else "compute" if compute >= memory else "memory"
     unsure = start_after_idle(row.use, launched) if gpu.vendor == "amd" else 0.0
     low = us * row.low / slack - unsure * (1 - 1 / IDLE_SPREAD)

@@ -21,6 +21,7 @@ from kernel_pytorch.perf.roofline.forms import (
     Routed,
     Rows,
     Streamed,
+    Tile,
 )
 from kernel_pytorch.perf.roofline.work import Work
 
@@ -35,7 +36,8 @@ PART_OF_KEYS = 256
 LEAST_SHARE = 8192  # of a row: 512 threads with 16 elements each
 WAVES_OF_GROUP, ELEMENTS_AT_ONCE = 8, 4
 MANY, SMALLEST_TILE = 2048, 16
-LANES_OF_UNIT, CYCLES_OF_INSTRUCTION = 64, 4
+LANES_OF_UNIT, CYCLES_OF_INSTRUCTION, SIMDS_OF_UNIT = 64, 4, 4
+USUAL_KERNELS = 5.5  # of a convolution, forward
 GROUPS_OF_UNIT = 6.6  # workgroups that a compute unit can be given in a microsecond
 
 
@@ -49,6 +51,8 @@ class Rates:
     steps: float = math.inf  # plain instructions, counted for each lane
     cache: float = 0.0  # bytes of the L2
     links: float = 0.0  # bytes per microsecond that leave a GPU for its peers, over all links together
+    convert: float = 0.0  # instructions that make 16 bits of a weight of 4
+    waits: bool = False  # whether such a loop waits for its loads where its steps do not divide K
     peers: int = 0  # with how many peers it shares them out: 0 where a switch gives all of it to any
 
     def link(self, members: int) -> float:
@@ -70,11 +74,11 @@ def kind_of(work: Work) -> str | None:
             return "decode attention"
         return "aiter attention" if form.library == "aiter" else "attention"
     if isinstance(form, Convolved):
-        return "convolution backward" if form.backward else "convolution"
+        return f"{'grouped ' if form.product.batch > 1 else ''}convolution{' backward' if form.backward else ''}"
     if isinstance(form, Streamed):
         return form.what if form.access == "same" else f"{form.access} access"
     if isinstance(form, HostCopy):
-        return "host copy"
+        return "copy to the GPU" if form.to_gpu else "copy from the GPU"
     return form.what if isinstance(form, Rows) else None
 
 
@@ -108,7 +112,7 @@ def microseconds(work: Work, rates: Rates, use: Coefficients, launched: Launched
     if isinstance(form, Attended):
         return start + _attention(form, work, rates, use)
     if isinstance(form, Convolved):
-        return start + _convolution(form, work, rates, use)
+        return start + _convolution(form, work, rates, use, launched.kernels)
     if isinstance(form, Collective):
         return form.steps * start + form.sent / (rates.link(form.members) * use["share"])
     if isinstance(form, HostCopy):
@@ -208,8 +212,28 @@ def _routed(form: Routed, work: Work, rates: Rates, use: Coefficients) -> float:
     for n, k in form.products:
         share = n * k / weights
         one = Product(max(1, round(form.experts)), rows, n, k)
-        total += _product(one, work.bytes * share, work.flops * share, rates, use)
+        moved, flops = work.bytes * share, work.flops * share
+        if form.tile and rates.convert:
+            total += _converted(one, form.tile, moved, rates, use)
+        else:
+            total += _product(one, moved, flops, rates, use)
     return total
+
+
+def _converted(form: Product, tile: Tile, moved: float, rates: Rates, use: Coefficients) -> float:
+    """Whole rounds of the kernel's own tiles, each of which converts the weights that it reads.
+
+    Triton fetches the next step's data while it works on this one's. Where the steps do not divide K it loads the
+    scales of the weights byte by byte when it needs them, and on some GPUs waits for all that it had asked for.
+    """
+    groups = form.batch * math.ceil(form.m / tile.rows) * math.ceil(form.n / tile.columns)
+    share = use["matrix"] * float((tile.rows * tile.columns / LARGEST_TILE) ** use["tile"])
+    along = form.k + use.get("ramp", 0.0)
+    products = 2 * tile.rows * tile.columns * along / (rates.flops * share)
+    converting = tile.columns * along * rates.convert / rates.steps * max(1.0, SIMDS_OF_UNIT / tile.waves)
+    compute = math.ceil(groups / rates.units) * rates.units * max(products, converting)
+    memory = moved / (rates.bytes * use["memory"] * min(1.0, float((groups / rates.units) ** use["fill"])))
+    return compute + memory if rates.waits and form.k % tile.depth else max(compute, memory)
 
 
 def _attention(form: Attended, work: Work, rates: Rates, use: Coefficients) -> float:
@@ -227,11 +251,15 @@ def _is_many_small(form: Product) -> bool:
     return form.batch > MANY and form.m <= SMALLEST_TILE and form.n <= SMALLEST_TILE
 
 
-def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients) -> float:
-    """Libraries change the layout, do a product and change it back, but for filters of one tap."""
+def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients, kernels: float) -> float:
+    """Libraries change the layout, do a product and change it back, but mostly not for filters of one tap.
+
+    How many kernels a forward pass takes is known from a recording; without one, it is as many as usual.
+    """
     passes = max(1, form.backward)
-    if form.taps == 1 and not form.backward:
+    if form.taps == 1 and not form.backward and kernels <= 1:
         return _product(form.product, work.bytes, work.flops, rates, use)
     extra = use["layout"] * work.bytes / (rates.bytes * use["memory"])
     product = _product(form.product, work.bytes / passes, work.flops / passes, rates, use)
-    return passes * (use["kernels"] + product) + extra
+    others = (kernels - 1) / (USUAL_KERNELS - 1) if kernels > 1 and not form.backward else 1.0
+    return passes * (use["kernels"] * others + product) + extra

@@ -15,6 +15,10 @@ from kernel_pytorch.perf.roofline.work import Work
 TABLE = Path(__file__).with_name("data") / "expected_times.csv"
 COLUMNS = ("gpu", "kind", "arithmetic", "coefficients", "low", "high", "rows", "models", "source")
 TUNED_GEMM = "tuned gemm"
+# Of GPUs that cannot convert fp4, and of those that can: instructions that load a weight of 4 bits and make one of 16
+# out of it and its scale, without those of the matrix units; whether the loop waits for its loads where the steps along
+# K do not divide it. From the machine code of Triton's products of experts (benchmarks/expert_loops.py).
+CONVERTED = {False: (5.8, True), True: (1.8, False)}
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,8 @@ def rates_of(gpu: GPU, work: Work) -> Rates:
     peak = gpu.peak_tflops(work.arithmetic, matrix=work.matrix) or gpu.peak_tflops("fp32", matrix=False) or 1.0
     # A multiply-add is two FLOPs, and the peak of both vendors has two of them in the time of one integer instruction.
     steps = (gpu.peak_tflops("fp32", matrix=False) or peak) * 1e6 / 4
+    convert, waits = CONVERTED[bool(gpu.peak_tflops("fp4"))] if gpu.vendor == "amd" else (0.0, False)
     return Rates(
         gpu.bandwidth_gbs * 1e3, peak * 1e6, gpu.compute_units, steps, gpu.l2_mib * 2**20, gpu.links_gbs * 1e3,
-        gpu.link_peers,
+        convert, waits, gpu.link_peers,
     )  # fmt: skip

@@ -6,15 +6,19 @@ Where the numbers are wanted later (`--run`), the real tensor behind each fake o
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kernel_pytorch.core.entry_point import Subject, load_subject
+from kernel_pytorch.core.entry_point import Subject, TargetFailedError, load_subject
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch._subclasses.fake_tensor import FakeTensorMode
+
+
+LONGEST_TABLE = 4096
 
 
 @dataclass
@@ -47,13 +51,47 @@ def _storage(tensor: Tensor) -> int:
 
 
 def load_fake(text: str, mode: FakeTensorMode) -> Subject:
-    """The user's subject, built with fake tensors from the start: a model of any size fits."""
+    """The user's subject, built with fake tensors from the start: a model of any size fits.
+
+    Some constructors read numbers of a short table, such as the rates of stochastic depth: `[x.item() for x in
+    torch.linspace(0, rate, layers)]`. Then such tables are real.
+    """
     import torch
+    import torch._subclasses.fake_tensor as fakes
 
     # Module.half() and the like change a parameter's tensor in place, which torch refuses for fake tensors.
     torch.nn.Module._apply = _apply
-    with mode:
+    # It draws again what fell outside, until nothing does; the others only write.
+    torch.nn.init._no_grad_trunc_normal_ = lambda tensor, *args, **kwargs: tensor
+    try:
+        with mode:
+            return load_subject(text)
+    except TargetFailedError as error:
+        if not isinstance(error.__cause__, fakes.DataDependentOutputException):
+            raise
+    with mode, _real_tables(torch, fakes):
         return load_subject(text)
+
+
+def _real_tables(torch: ModuleType, fakes: ModuleType) -> AbstractContextManager[object]:
+    """Short tables are real, and so is what is made of nothing but them."""
+    factories = {torch.linspace, torch.logspace, torch.arange}
+
+    class RealTables(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+        def __torch_function__(
+            self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            given = [one for one in tree.tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
+            if function in factories or (given and not any(isinstance(one, fakes.FakeTensor) for one in given)):
+                with fakes.unset_fake_temporarily():
+                    made = function(*args, **(kwargs or {}))
+                if not isinstance(made, torch.Tensor) or made.numel() <= LONGEST_TABLE:
+                    return made
+            return function(*args, **(kwargs or {}))
+
+    import torch.utils._pytree as tree
+
+    return RealTables()
 
 
 def _apply(self: nn.Module, function: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:

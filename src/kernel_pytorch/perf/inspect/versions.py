@@ -27,7 +27,13 @@ NEEDED: dict[str, tuple[str, ...]] = {
         "triton",
     ),
     "torch._inductor.runtime.triton_helpers": ("set_driver_to_gpu",),
-    "torch._subclasses.fake_tensor": ("FakeTensor", "FakeTensorMode.avoid_device_init"),
+    "torch._subclasses.fake_tensor": (
+        "FakeTensor",
+        "FakeTensorMode.avoid_device_init",
+        "DataDependentOutputException",
+        "unset_fake_temporarily",
+    ),
+    "torch.nn.init": ("_no_grad_trunc_normal_",),
     "torch._inductor.fx_passes.pad_mm": ("_should_pad",),
     "torch._dynamo.output_graph": ("OutputGraph.compile_subgraph", "GraphCompileReason"),
 }

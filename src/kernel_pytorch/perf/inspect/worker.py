@@ -16,6 +16,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.counted import counted
+from kernel_pytorch.core.entry_point import TargetFailedError
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import to_json
 from kernel_pytorch.core.hardware import gpu_by_alias
@@ -40,7 +41,7 @@ def main() -> int:
         _environment(folder)
         try:
             view = inspect_target(request)
-        except UsageError as error:
+        except (UsageError, TargetFailedError) as error:
             print(f"kpt: {error}", file=sys.stderr)
             return 2
         except Exception:

@@ -27,11 +27,25 @@ class Product:
 
 
 @dataclass(frozen=True)
+class Tile:
+    """The tile of a kernel that converts weights of 4 bits to the 16 bits of its inputs, each time a tile reads them.
+
+    `depth` is the length of its steps along K. Where it does not divide K, each step may have to wait for its loads.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    waves: int = 4
+
+
+@dataclass(frozen=True)
 class Routed:
     """Products of a mixture of experts: `rows` rows in all go to `experts` experts, which each have their own weights.
 
     `experts` are those that get any row, `products` (n, k) of one product or of both. `summed`: the last product's
-    rows are added up for each token, in the same kernel or in one that comes with it.
+    rows are added up for each token, in the same kernel or in one that comes with it. `tile` is the kernel's own, where
+    its name has it and it has to convert its weights.
     """
 
     experts: float
@@ -39,6 +53,7 @@ class Routed:
     products: tuple[tuple[int, int], ...]
     summed: bool = False
     joint: bool = False  # one kernel does both products
+    tile: Tile | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +106,9 @@ class Streamed:
 
 @dataclass(frozen=True)
 class HostCopy:
-    """A copy between the host's memory and the GPU's: the link counts, not the GPU."""
+    """A copy between the host's memory and the GPU's: the link counts, not the GPU. It is faster one way."""
+
+    to_gpu: bool = True
 
 
 @dataclass(frozen=True)

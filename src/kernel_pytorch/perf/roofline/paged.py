@@ -7,7 +7,7 @@ sequences that are being read in; generation: one new token each):
     execute_context_1(888_788544)_generation_0(0)
 
 sq and sk are sums of queries and keys over the sequences, sqsq and sqsk of products. Windows of attention are not
-written down: a layer with one has less to do than this says.
+written down; where the model's configuration tells them (windows.py), sequences are taken as equally long.
 """
 
 from __future__ import annotations
@@ -34,24 +34,38 @@ class Batch:
     queries: int
     keys: int
     pairs: int
+    window: int | None = None
 
 
-def batch_of(note: str) -> Batch | None:
-    """The batch that an annotation describes; None where it has no lengths."""
+def batch_of(note: str, window: int | None = None) -> Batch | None:
+    """The batch that an annotation describes, for a layer with this window; None where it has no lengths."""
     found = _DETAILED.search(note)
     if found:
-        first, *one, second, a, b, c, d = map(int, found.groups())
-        return Batch(first + second, one[0] + a, one[1] + b, _pairs(one[0], one[2], one[3]) + _pairs(a, c, d))
+        first, a, b, c, d, second, e, f, g, h = map(int, found.groups())
+        context, generation = _part(first, a, b, c, d, window), _part(second, e, f, g, h, window)
+        sequences, queries, keys, pairs = (sum(both) for both in zip(context, generation, strict=True))
+        return Batch(sequences, queries, keys, pairs, window)
     found = _SHORT.search(note)
     if found:
         sequences, queries, squares, generating, _ = map(int, found.groups())
         # The lengths of sequences that generate are missing; those that are read in start from nothing.
-        return None if generating else Batch(sequences, queries, queries, _pairs(queries, squares, squares))
+        return None if generating else Batch(*_part(sequences, queries, queries, squares, squares, window), window)
     return None
 
 
-def _pairs(queries: int, squares: int, products: int) -> int:
-    return products - (squares - queries) // 2
+def _part(
+    sequences: int, queries: int, keys: int, squares: int, products: int, window: int | None
+) -> tuple[int, int, int, int]:
+    """The fields of a batch for the sequences that are read in, or for those that generate."""
+    pairs = products - (squares - queries) // 2
+    if window is None or not sequences:
+        return sequences, queries, keys, pairs
+    new, length = queries / sequences, keys / sequences
+    # The first queries of a sequence have fewer keys before them than the window holds.
+    early = max(0.0, min(new, window - (length - new)))
+    fewer = early * (window - (length - new) - (early + 1) / 2)
+    inside = round(sequences * min(length, window + new - 1))
+    return sequences, queries, inside, min(pairs, round(sequences * (new * window - fewer)))
 
 
 def is_paged(operator: str) -> bool:

@@ -38,8 +38,23 @@ def recorded_gpu(facts: dict[str, Any]) -> Peaks | None:
         return peaks_of(named[0], f"device name {name!r}")
     target = _target(facts, name)
     gib = memory / 2**30 if isinstance(memory, int) else None
-    match = find_gpu(target, units if isinstance(units, int) else None, gib, name=name) if target else None
+    if not target:
+        return _by_size(facts, units, gib)
+    match = find_gpu(target, units if isinstance(units, int) else None, gib, name=name)
     return peaks_of(match.gpu, f"closest to {name!r}, {target}") if match else None
+
+
+def _by_size(facts: dict[str, Any], units: object, gib: float | None) -> Peaks | None:
+    """The one product of these version numbers with as many compute units and as much memory."""
+    version = (facts.get("computeMajor"), facts.get("computeMinor"))
+    fits = [
+        row
+        for row in gpus()
+        if row.target.version == version and row.compute_units == units and gib and abs(row.memory_gib / gib - 1) < 0.05
+    ]
+    if len(fits) != 1 or gib is None:
+        return None
+    return peaks_of(fits[0], f"{units} compute units and {gib:.0f} GiB are {fits[0].name}'s; --gpu names another")
 
 
 def _target(facts: dict[str, Any], name: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from kernel_pytorch.perf.roofline.forms import Routed, Streamed
+from kernel_pytorch.perf.roofline.forms import Routed, Streamed, Tile
 from kernel_pytorch.perf.roofline.shapes import Tensor, tensor
 from kernel_pytorch.perf.roofline.work import Work
 from kernel_pytorch.perf.trace.recording import Signature
@@ -34,6 +34,7 @@ class _Kernel:
     tiles: int | None  # along the columns, where the grid has them apart
     grid: int
     gated: bool
+    depth: int = 0  # steps along K, where weights are converted to the type of the inputs
 
 
 def is_routed(signature: Signature) -> bool:
@@ -92,12 +93,19 @@ def kernel_work(signature: Signature, kernel: str, grid: str, others: Iterable[t
     mine = _read(kernel, grid)
     if mine is not None:
         product = (2 * inner, width) if mine.gated else (width, inner)
-        return routed_product(tokens, logits.shape[1], per_token, (product,), mine.inputs, mine.weights)
+        work = routed_product(tokens, logits.shape[1], per_token, (product,), mine.inputs, mine.weights)
+        return _with_tile(work, mine)
     if "finalize" in kernel:
         added = tokens * per_token * width
         moved = (added + tokens * width) * x.element_bytes
         return Work(2 * added, moved, x.arithmetic, form=Streamed("elementwise", "strided"))
     return None
+
+
+def _with_tile(work: Work, kernel: _Kernel) -> Work:
+    if not kernel.depth or not isinstance(work.form, Routed):
+        return work
+    return replace(work, form=replace(work.form, tile=Tile(*kernel.tile, kernel.depth)))
 
 
 def _spread(x: Tensor, experts: int, up: _Kernel, down: _Kernel) -> tuple[int, int] | None:
@@ -135,9 +143,10 @@ def _read(kernel: str, grid: str) -> _Kernel | None:
         return None
     found = _OGS.search(kernel)
     if found:
-        _, a, b, rows, columns, _, _, gated = found.groups()
+        _, a, b, rows, columns, steps, _, gated = found.groups()
         if a in BYTES and b in BYTES:
-            return _Kernel(a, b, (int(rows), int(columns)), None, sizes[0], gated is not None)
+            depth = int(steps) if BYTES[a] == 2 and BYTES[b] < 1 else 0
+            return _Kernel(a, b, (int(rows), int(columns)), None, sizes[0], gated is not None, depth)
     found = _TRTLLM.match(kernel)
     if found and len(sizes) > 1:
         _, b, a, columns, rows, _ = found.groups()

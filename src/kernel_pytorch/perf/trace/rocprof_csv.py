@@ -30,6 +30,11 @@ FUNCTION = ("function",)
 COUNTER = ("countername",)
 # Columns that are counters of the hardware, by the block that counts.
 _COUNTER = re.compile(r"^(SQC?|SPI|GRBM|TA|TD|TCP|TCC|CPC|CPF|GL2C|EA|WAVE)_[A-Za-z0-9_\[\]]+$")
+# Metrics that rocprof v1 works out of several of them, and writes as columns too.
+_DERIVED = re.compile(
+    r"^(FETCH_SIZE|WRITE_SIZE|FetchSize|WriteSize|VALUBusy|SALUBusy|VALUUtilization|LDSBankConflict|L2CacheHit"
+    r"|MemUnitBusy|MemUnitStalled|MfmaUtil|OccupancyPercent|MeanOccupancyPerCU|Wavefronts)$"
+)
 DIRECTION = ("direction", "operation")
 # Our names for two counters of one pass: waves in flight summed over cycles, and those cycles.
 WAVE_CYCLES, WAVE_PASS = "waves in flight, summed", "cycles of that pass"
@@ -121,7 +126,7 @@ def _read_file(recording: Recording, path: Path, required: bool) -> str:
             raise UsageError(_missing(path, header, columns))
         return kind
     reader = _Reader(path, columns)
-    counters = {name: position for position, name in enumerate(header) if _COUNTER.match(name)}
+    counters = {name: position for position, name in enumerate(header) if _COUNTER.match(name) or _DERIVED.match(name)}
     # Another file of counters is another run of the same kernels.
     times = not (recording.activities.kernels and (counters or reader.has(COUNTER)))
     for number, row in enumerate(rows, start=2):
@@ -167,6 +172,12 @@ def _missing(path: Path, header: list[str], columns: dict[str, int]) -> str:
         )
     wanted = [("Kernel_Name", KERNEL_NAME[:1]), ("Start_Timestamp", START), ("End_Timestamp", END)]
     lacking = [name for name, spellings in wanted if not any(one in columns for one in spellings)]
+    counted = [name for name in header if _COUNTER.match(name) or _DERIVED.match(name)]
+    if counted and "kernelname" in columns:
+        return (
+            f"{path}: counters ({', '.join(counted[:3])}) without start and end times, so no rates: "
+            "record with rocprof --timestamp on, or rocprofv3 --pmc"
+        )
     found = ", ".join(header[:8]) + (", ..." if len(header) > 8 else "")
     return f"{path}: not a kernel trace: column {', '.join(lacking)} is missing (found: {found})"
 

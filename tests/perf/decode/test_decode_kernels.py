@@ -183,6 +183,7 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
         "EARLY": 2,
         "EVEN": True,
         "HAS_NORM": True,
+        "NORM_PLUS": 0.0,
     }
     shape = {
         "GROUP": 8,
@@ -195,13 +196,13 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
         "WRITES": True,
         "HAS_BIAS": True,
     }
-    shape["NORMS"] = True
-    parts = {"SHARED": 4, "GROUP_BLOCK": 16, "BLOCK": 128, "PARTS": 4}
+    shape |= {"NORMS": True, "NORM_PLUS": 0.0, "NEIGHBOURS": False}
+    parts = {"SKIPS": not overlaps, "SHARED": 4, "GROUP_BLOCK": 16, "BLOCK": 128, "PARTS": 4}
     apart = ("totals_ptr", "weights_ptr", "arrived_ptr")
     whole = {name: kind for name, kind in ATTENTION.items() if name not in apart}
     return [
         (row_times_matrices, MATRICES, {**block, "HAS_BIAS": False, "HAS_RESIDUAL": True, "MATRICES": 3}),
-        (row_times_gated, GATED, block),
+        (row_times_gated, GATED, {**block, "GATE": "silu"}),
         (one_query_attention, ATTENTION, {**shape, **parts}),
         (one_head_attention, whole, {**shape, "BLOCK": 512}),
     ]

@@ -27,10 +27,13 @@ def _rotated(
     WIDTH: tl.constexpr,
     ROTATES: tl.constexpr,
     TURNED: tl.constexpr,
+    NEIGHBOURS: tl.constexpr,
     NORMS: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
 ):
     """Rows of SIZE at the given heads, as fp32, with zeros up to WIDTH; each divided by its root mean square and times
-    a weight (NORMS), then the first TURNED of it rotated: x * cos + (-x[half:], x[:half]) * sin."""
+    a weight plus NORM_PLUS (NORMS), then the first TURNED of it rotated: x * cos + (-x[half:], x[:half]) * sin, or with
+    NEIGHBOURS x * cos + (-x[1], x[0], -x[3], x[2], ...) * sin."""
     column = tl.arange(0, WIDTH)
     start = ptr + head[:, None] * stride_head
     here = inside[:, None]
@@ -39,21 +42,35 @@ def _rotated(
     x = tl.load(start + column[None, :], mask=here, other=0.0).to(tl.float32)
     if NORMS:
         factor = tl.rsqrt(tl.sum(x * x, axis=1) / SIZE + epsilon)[:, None]
-        x = x * factor * _vector(norm_ptr, column, SIZE, WIDTH, 0.0)[None, :]
+        x = x * factor * _norm_weight(norm_ptr, column, SIZE, WIDTH, NORM_PLUS)[None, :]
     if ROTATES:
         half: tl.constexpr = TURNED // 2
-        partner = tl.where(column < half, column + half, column - half)
+        if NEIGHBOURS:
+            partner = column ^ 1
+        else:
+            partner = tl.where(column < half, column + half, column - half)
         if TURNED != WIDTH:
             partner = tl.where(column < TURNED, partner, column)
         turned = tl.load(start + partner[None, :], mask=here, other=0.0).to(tl.float32)
         if NORMS:
-            turned = turned * factor * _vector(norm_ptr, partner, SIZE, WIDTH, 0.0)[None, :]
-        turned = tl.where((column < half)[None, :], -turned, turned)
+            turned = turned * factor * _norm_weight(norm_ptr, partner, SIZE, WIDTH, NORM_PLUS)[None, :]
+        if NEIGHBOURS:
+            turned = tl.where((column % 2 == 0)[None, :], -turned, turned)
+        else:
+            turned = tl.where((column < half)[None, :], -turned, turned)
         # What is not turned: times one, and nothing added.
         cos = _vector(cos_ptr, column, TURNED, WIDTH, 1.0)
         sin = _vector(sin_ptr, column, TURNED, WIDTH, 0.0)
         x = x * cos[None, :] + turned * sin[None, :]
     return x
+
+
+@triton.jit
+def _norm_weight(ptr, column, SIZE: tl.constexpr, WIDTH: tl.constexpr, NORM_PLUS: tl.constexpr):
+    weight = _vector(ptr, column, SIZE, WIDTH, 0.0)
+    if NORM_PLUS != 0.0:
+        weight += NORM_PLUS
+    return weight
 
 
 @triton.jit
@@ -97,6 +114,25 @@ def _store_row(ptr, column, row, SIZE: tl.constexpr, WIDTH: tl.constexpr):
 
 
 @triton.jit
+def _sees_itself(shifts, in_group, position_ptr, bias_key, length):
+    """Whether the mask shows every query of a group its own key. If not, it may hide all keys by the same number, and
+    then it hides none: the keys that it seems to hide must be read."""
+    position = tl.load(position_ptr)
+    inside = in_group & (position >= 0) & (position < length)
+    own = tl.load(shifts + position * bias_key, mask=inside, other=float("-inf")).to(tl.float32)
+    return tl.min(tl.where(in_group, own, 0.0), axis=0) > -1e29
+
+
+@triton.jit
+def _are_shown(shifts, in_group, at, bias_key, length, skips):
+    """Which keys some query of a group is shown. The others, behind minus infinity or the most negative number of a type,
+    would have a weight of exactly zero: nobody has to read them."""
+    inside = in_group[:, None] & (at < length)[None, :]
+    shift = tl.load(shifts[:, None] + at[None, :] * bias_key, mask=inside, other=float("-inf")).to(tl.float32)
+    return (tl.max(shift, axis=0) > -1e30) | (skips == 0)
+
+
+@triton.jit
 def one_query_attention(
     q_ptr,
     k_ptr,
@@ -131,12 +167,15 @@ def one_query_attention(
     NORMS: tl.constexpr,
     WRITES: tl.constexpr,
     HAS_BIAS: tl.constexpr,
+    SKIPS: tl.constexpr,
     SHARED: tl.constexpr,
     GROUP: tl.constexpr,
     GROUP_BLOCK: tl.constexpr,
     SIZE: tl.constexpr,
     WIDTH: tl.constexpr,
     TURNED: tl.constexpr,
+    NEIGHBOURS: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
     CAP: tl.constexpr,
     BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
@@ -145,7 +184,8 @@ def one_query_attention(
     """out[b, h] = softmax(cap(scale * q[b, h] . keys[b, h // GROUP]) + bias) values; with WRITES k and v enter the
     cache. A head has SIZE columns in blocks of WIDTH, a power of two.
 
-    The keys are cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so
+    With SKIPS keys that the mask hides are not read: those outside a window, and places that are still empty. The keys are
+    cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so
     that nobody has to set it to zero."""
     shared = tl.program_id(0)
     number = tl.program_id(1)
@@ -158,16 +198,37 @@ def one_query_attention(
     base = batch * cache_batch + shared * cache_head
     if OVERLAPS:
         gdc_launch_dependents()
-    # The cache as earlier calls left it; this call's own entry replaces the stale one below.
+    # The cache as earlier calls left it; this call's own entry replaces the stale one below. While kernels overlap,
+    # the mask may still be on its way: then the first block is read whether it is shown or not.
     at = number * BLOCK + lane
     there = (at < length)[:, None]
+    shifts = bias_ptr + batch * bias_batch + head * bias_head
+    if SKIPS and not OVERLAPS:
+        skips = _sees_itself(shifts, in_group, position_ptr, bias_key, length)
+        there = there & _are_shown(shifts, in_group, at, bias_key, length, skips)[:, None]
     keys = _rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
     values = _rows(values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
     if OVERLAPS:
         gdc_wait()
+    if SKIPS and OVERLAPS:
+        skips = _sees_itself(shifts, in_group, position_ptr, bias_key, length)
     q_start = q_ptr + batch * q_batch
     q = _rotated(
-        q_start, q_head, head, in_group, cos_ptr, sin_ptr, q_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+        q_start,
+        q_head,
+        head,
+        in_group,
+        cos_ptr,
+        sin_ptr,
+        q_norm_ptr,
+        epsilon,
+        SIZE,
+        WIDTH,
+        ROTATES,
+        TURNED,
+        NEIGHBOURS,
+        NORMS,
+        NORM_PLUS,
     )
     q = q.to(keys.dtype)
     if WRITES:
@@ -176,7 +237,21 @@ def one_query_attention(
         always = tl.full((1,), 1, tl.int1)
         k_start = k_ptr + batch * k_batch
         k_new = _rotated(
-            k_start, k_head, alone, always, cos_ptr, sin_ptr, k_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+            k_start,
+            k_head,
+            alone,
+            always,
+            cos_ptr,
+            sin_ptr,
+            k_norm_ptr,
+            epsilon,
+            SIZE,
+            WIDTH,
+            ROTATES,
+            TURNED,
+            NEIGHBOURS,
+            NORMS,
+            NORM_PLUS,
         )
         k_new = k_new.to(keys.dtype)
         v_place = v_ptr + batch * v_batch + alone[:, None] * v_head + column[None, :]
@@ -192,6 +267,8 @@ def one_query_attention(
         at = start + lane
         if start > number * BLOCK:
             there = (at < length)[:, None]
+            if SKIPS:
+                there = there & _are_shown(shifts, in_group, at, bias_key, length, skips)[:, None]
             keys = _rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
             values = _rows(
                 values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH
@@ -282,6 +359,8 @@ def one_head_attention(
     SIZE: tl.constexpr,
     WIDTH: tl.constexpr,
     TURNED: tl.constexpr,
+    NEIGHBOURS: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
     CAP: tl.constexpr,
     BLOCK: tl.constexpr,
     OVERLAPS: tl.constexpr,
@@ -319,7 +398,9 @@ def one_head_attention(
         WIDTH,
         ROTATES,
         TURNED,
+        NEIGHBOURS,
         NORMS,
+        NORM_PLUS,
     )
     q = q.to(keys.dtype).to(tl.float32) * scale
     scores = tl.sum(keys.to(tl.float32) * q, axis=1)
@@ -327,7 +408,21 @@ def one_head_attention(
         position = tl.load(position_ptr)
         k_start, its = k_ptr + batch * k_batch, shared + alone
         k_new = _rotated(
-            k_start, k_head, its, always, cos_ptr, sin_ptr, k_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+            k_start,
+            k_head,
+            its,
+            always,
+            cos_ptr,
+            sin_ptr,
+            k_norm_ptr,
+            epsilon,
+            SIZE,
+            WIDTH,
+            ROTATES,
+            TURNED,
+            NEIGHBOURS,
+            NORMS,
+            NORM_PLUS,
         )
         k_new = k_new.to(keys.dtype)
         v_new = _row(v_ptr + batch * v_batch + shared * v_head + column, column, SIZE, WIDTH)

@@ -151,7 +151,7 @@ def _find_whole(model: nn.Module, inputs: Inputs) -> str:
     reason = one_kernel.why_not_here(device) or one_kernel.why_not_sizes(work.head_sizes)
     if reason is not None:
         raise NotApplicable(reason)
-    if work.biases:
+    if work.biases and not one_kernel.adds_biases():
         raise NotApplicable(f"{work.biases} products have a bias, which the kernel does not add")
     kinds = {item.dtype for item in model.parameters()}
     if len(kinds) != 1 or not kinds <= set(one_kernel.element_types()):

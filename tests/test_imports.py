@@ -45,7 +45,7 @@ FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "models": (("clock", "kernels"), ("check",), ("fx",), ("rewrites",)),
     "perf": (
         ("trace", "bench", "decode"),
-        ("classify", "roofline", "aiter", "fp8"),
+        ("classify", "roofline", "aiter", "fp8", "narrow"),
         ("advice", "inspect"),
         ("ladder",),
     ),
@@ -69,6 +69,9 @@ MADE_OF_TORCH = {
     "perf/decode/hopper/decoder_words.py",
     "perf/decode/row_kernels.py",
     "perf/fp8/linear.py",
+    "perf/narrow/formats.py",
+    "perf/narrow/kernels.py",
+    "perf/narrow/linear.py",
     "models/rewrites/joint_linear.py",
     "models/rewrites/static_decoder.py",
 }

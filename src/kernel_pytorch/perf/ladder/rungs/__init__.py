@@ -25,6 +25,7 @@ ORDER: tuple[str, ...] = (
     "hipblaslt",
     "aiter",
     "fp8",
+    "narrow_weights",
 )
 """Modules of this folder. Rungs go up by level; within a level, in this order."""
 

@@ -69,6 +69,28 @@ def one_row_work(model: nn.Module, inputs: Inputs) -> OneRowWork:
     return OneRowWork(counts["products"], counts["queries"], counts["biases"], frozenset(sizes))
 
 
+def few_rows(model: nn.Module, inputs: Inputs, most: int = 16) -> int:
+    """Products of linear layers that have `most` rows or fewer in one call."""
+    import torch
+
+    from kernel_pytorch.models.undisturbed import undisturbed
+
+    found = 0
+
+    def watch(module: nn.Module, args: tuple[Any, ...], out: Any) -> None:
+        nonlocal found
+        found += 0 < args[0].numel() // module.in_features <= most
+
+    hooks = [one.register_forward_hook(watch) for one in model.modules() if isinstance(one, torch.nn.Linear)]
+    try:
+        with undisturbed(model), torch.no_grad():
+            inputs.call(model)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found
+
+
 def _work(model: nn.Module, inputs: Inputs) -> OneRowWork:
     """Raises NotApplicable where the model does not decode on a GPU."""
     why_not_compiled(model)

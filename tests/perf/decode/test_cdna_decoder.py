@@ -80,6 +80,7 @@ def test_every_row_and_key_has_one_program(shape: DecoderShape) -> None:
         ({"words": 32001}, "odd"),
         ({"size": 20}, "heads of 20"),
         ({"size": 264}, "heads of 264"),
+        ({"turned": 7}, "7 rotated elements"),
         ({"heads": 30}, "30 query heads"),
         ({"programs": 30}, "more than the 30 programs"),
         ({"words": 524288, "hidden": 4096}, "bytes"),
@@ -242,6 +243,34 @@ def test_other_sizes_too(mi300x: EmulatedDevice, shape: DecoderShape) -> None:
 
 
 @pytest.mark.slow
+def test_keys_that_the_mask_hides_are_not_read(mi300x: EmulatedDevice) -> None:
+    """What they hold would be seen: not a number times zero is none either."""
+    shape = replace(SMALL, layers=1, length=1300)  # several parts, and several rounds of loads in each
+    built = decoder_launch.built(shape, "gfx942", keep_assembly=True)
+    results = []
+    for hidden in (0.5, float("nan")):
+        given = given_decoder(shape)
+        one = token(shape, 900)
+        one.rest[1][..., :640] = float("-inf")
+        for cache in given.caches:
+            cache[:, :, :640] = hidden
+            cache[:, :, 901:] = hidden
+        results.append(emulated(mi300x, given, decoder_launch.keep(built, *given.tensors), one))
+    assert not results[0].isnan().any() and torch.equal(*results)
+
+
+@pytest.mark.slow
+def test_a_mask_that_hides_all_keys_alike_hides_none(mi300x: EmulatedDevice) -> None:
+    shape = replace(SMALL, layers=1)
+    given = given_decoder(shape)
+    one = token(shape, 12)
+    one.rest[1][:] = torch.finfo(torch.bfloat16).min
+    exact, _ = plainly(given, one, torch.float32)
+    kept = decoder_launch.keep(decoder_launch.built(shape, "gfx942", keep_assembly=True), *given.tensors)
+    assert away(emulated(mi300x, given, kept, one), exact) <= 0.03
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMS)
 def test_forms_of_decoders(mi300x: EmulatedDevice, name: str) -> None:
     shape = FORMS[name]
@@ -254,6 +283,8 @@ def test_on_mi355x() -> None:
     with EmulatedDevice("mi355x") as device:
         compared(device, SMALL, (5, 23))
         compared(device, UNEVEN, (399,))
+        compared(device, GEMMA_3, (500,))
+        compared(device, GLM, (9,))
 
 
 @pytest.mark.slow

@@ -118,9 +118,10 @@ def _sees_itself(shifts, in_group, position_ptr, bias_key, length):
     """Whether the mask shows every query of a group its own key. If not, it may hide all keys by the same number, and
     then it hides none: the keys that it seems to hide must be read."""
     position = tl.load(position_ptr)
-    inside = in_group & (position >= 0) & (position < length)
-    own = tl.load(shifts + position * bias_key, mask=inside, other=float("-inf")).to(tl.float32)
-    return tl.min(tl.where(in_group, own, 0.0), axis=0) > -1e29
+    is_inside = (position >= 0) & (position < length)
+    place = tl.where(is_inside, position, 0)
+    own = tl.load(shifts + place * bias_key, mask=in_group, other=0.0).to(tl.float32)
+    return is_inside & (tl.min(own, axis=0) > -1e29)
 
 
 @triton.jit
@@ -129,7 +130,7 @@ def _are_shown(shifts, in_group, at, bias_key, length, skips):
     would have a weight of exactly zero: nobody has to read them."""
     inside = in_group[:, None] & (at < length)[None, :]
     shift = tl.load(shifts[:, None] + at[None, :] * bias_key, mask=inside, other=float("-inf")).to(tl.float32)
-    return (tl.max(shift, axis=0) > -1e30) | (skips == 0)
+    return tl.max(tl.where(skips, shift, 0.0), axis=0) > -1e30
 
 
 @triton.jit

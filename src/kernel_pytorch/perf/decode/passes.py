@@ -90,12 +90,12 @@ def products(graph: Graph) -> list[Node]:
                 continue
             if len(node.args) == 3 and (value(node.args[0]).dim() != 1 or node.kwargs):
                 continue
-            if _weight(node) is not None and value(row).dtype == value(matrix).dtype == result.dtype:
+            if weight_of(node) is not None and value(row).dtype == value(matrix).dtype == result.dtype:
                 found.append(node)
     return found
 
 
-def _weight(node: Node) -> Node | None:
+def weight_of(node: Node) -> Node | None:
     """The (rows, columns) weight of a product; None where it is laid out otherwise or written to."""
     matrix = node.args[-1]
     if not is_call(matrix, "permute", "t") or (len(matrix.args) > 1 and list(matrix.args[1]) != [1, 0]):
@@ -195,14 +195,14 @@ def _gate_weights(
     if gate in known and up in known and gate is not up:
         if _bias(gate) is not None or _bias(up) is not None or _source(gate) != _source(up):
             return None
-        same = value(_weight(gate)).shape == value(_weight(up)).shape
-        return (_weight(gate), _weight(up), _source(gate)) if same else None
+        same = value(weight_of(gate)).shape == value(weight_of(up)).shape
+        return (weight_of(gate), weight_of(up), _source(gate)) if same else None
     first, second = _half(gate), _half(up)
     if first is None or second is None or first[0] is not second[0] or first[0] not in known:
         return None
     halves = (first, second)
     product = halves[0][0]
-    weight = _weight(product)
+    weight = weight_of(product)
     rows = value(weight).shape[0]
     if _bias(product) is not None or {one[1:] for one in halves} != {(0, rows // 2), (rows // 2, rows)}:
         return None
@@ -253,7 +253,7 @@ def _with_residual(graph: Graph, operators: OpNamespace) -> int:
         with graph.inserting_before(total):
             args = (
                 _row_of(graph, source.row),
-                [_weight(node)],
+                [weight_of(node)],
                 source.norm,
                 source.epsilon,
                 _biases([node]),
@@ -283,7 +283,7 @@ def _joined(graph: Graph, operators: OpNamespace) -> int:
             with graph.inserting_before(bunch[0]):
                 row = _row_of(graph, source.row)
                 total = sum(value(node).shape[1] for node in bunch)
-                weights = [_weight(node) for node in bunch]
+                weights = [weight_of(node) for node in bunch]
                 args = (row, weights, source.norm, source.epsilon, _biases(bunch), None, True)
                 result = value(bunch[0]).new_empty((1, total))
                 made = _call(graph, operators.row_products.default, args, result, source.more)

@@ -19,11 +19,12 @@ FEW_ROWS, FEW_COLUMNS = 16, 128
 
 
 def product(x: Tensor, weight: Tensor, scales: Tensor | None, bias: Tensor | None, kind: str) -> Tensor:
-    """x @ weight.T + bias for up to MOST_ROWS contiguous rows: the Triton form."""
+    """x @ weight.T + bias for up to MOST_ROWS rows: the Triton form."""
     import triton
 
     from kernel_pytorch.perf.narrow.kernels import few_rows_times_narrow, one_row_times_narrow
 
+    x = x.contiguous()
     count, columns = x.shape
     rows = weight.shape[0]
     out = x.new_empty((count, rows))

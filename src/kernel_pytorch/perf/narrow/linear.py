@@ -67,7 +67,7 @@ def _group_faults(path: str, linear: NarrowLinear, wide: torch.Tensor) -> str:
         for count in TRIED_ROWS:
             x = torch.zeros(count, wide.shape[1]).to(linear.weight)
             x[:, group * wide.shape[1] // groups : (group + 1) * wide.shape[1] // groups] = 1.0
-            x[:, :: 2] *= -1
+            x[:, ::2] *= -1
             found = linear(x).float() - (0.0 if linear.bias is None else linear.bias.float())
             expected = x.float() @ wide.t()
             distance, size = float((found - expected).abs().max()), float(expected.abs().max())

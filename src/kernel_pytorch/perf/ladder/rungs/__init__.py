@@ -20,6 +20,7 @@ ORDER: tuple[str, ...] = (
     "capture",
     "surgery",
     "one_row",
+    "few_rows",
     "triton_kernels",
     "inductor_tuning",
     "hipblaslt",

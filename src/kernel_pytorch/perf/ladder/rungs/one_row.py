@@ -69,8 +69,8 @@ def one_row_work(model: nn.Module, inputs: Inputs) -> OneRowWork:
     return OneRowWork(counts["products"], counts["queries"], counts["biases"], frozenset(sizes))
 
 
-def few_rows(model: nn.Module, inputs: Inputs, most: int = 16) -> int:
-    """Products of linear layers that have `most` rows or fewer in one call."""
+def few_rows(model: nn.Module, inputs: Inputs, least: int = 1, most: int = 16) -> int:
+    """Products of linear layers that have so many rows in one call."""
     import torch
 
     from kernel_pytorch.models.undisturbed import undisturbed
@@ -79,7 +79,7 @@ def few_rows(model: nn.Module, inputs: Inputs, most: int = 16) -> int:
 
     def watch(module: nn.Module, args: tuple[Any, ...], out: Any) -> None:
         nonlocal found
-        found += 0 < args[0].numel() // module.in_features <= most
+        found += least <= args[0].numel() // module.in_features <= most
 
     hooks = [one.register_forward_hook(watch) for one in model.modules() if isinstance(one, torch.nn.Linear)]
     try:
@@ -114,7 +114,7 @@ def _find(model: nn.Module, inputs: Inputs) -> str:
     return _found(_work(model, inputs))
 
 
-def _with_passes(kept: Recipe, *passes: str) -> Options:
+def with_passes(kept: Recipe, *passes: str) -> Options:
     """The kept compile with these passes; a compile of its own where there is none: no other has to come first."""
     options = kept_compile(kept) or {}
     if WHOLE in options.get("passes", ()):
@@ -128,7 +128,7 @@ def _with_passes(kept: Recipe, *passes: str) -> Options:
 
 
 def _choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
-    return (_with_passes(kept, PASS),)
+    return (with_passes(kept, PASS),)
 
 
 def why_settled(kept: Recipe) -> str:
@@ -138,11 +138,11 @@ def why_settled(kept: Recipe) -> str:
     return ""
 
 
-def _wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Callable[..., Any]:
+def wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Callable[..., Any]:
     return compiled(function, options)
 
 
-def _predict(profile: Profile, inputs: Inputs) -> Prediction:
+def predict(profile: Profile, inputs: Inputs) -> Prediction:
     """What stands above the time to read the weights, and what the compile around it fuses."""
     lost = sum(row.most_to_gain_ms for row in profile.categories if row.category in ("gemm", "attention"))
     compiled_too = predict_compile(profile, inputs)
@@ -158,8 +158,8 @@ ONE_ROW = WrapRung(
     "decoding kernels: five a layer, weights read ahead",
     SLOT,
     _find,
-    _wrap,
-    _predict,
+    wrap,
+    predict,
     _choices,
     usual_share=0.5,
 )
@@ -186,7 +186,7 @@ def _find_whole(model: nn.Module, inputs: Inputs) -> str:
 
 
 def _whole_choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
-    return (_with_passes(kept, PASS, WHOLE),)
+    return (with_passes(kept, PASS, WHOLE),)
 
 
 ONE_KERNEL = WrapRung(
@@ -195,8 +195,8 @@ ONE_KERNEL = WrapRung(
     "the whole decoder as one kernel: weights arrive while programs wait for each other",
     SLOT,
     _find_whole,
-    _wrap,
-    _predict,
+    wrap,
+    predict,
     _whole_choices,
     usual_share=0.6,
 )

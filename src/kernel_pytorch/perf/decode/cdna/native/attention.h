@@ -40,7 +40,8 @@ struct Shown {
 struct Shared {
     float sums[MOST_ROWS * WAVES];
     float squares[WAVES], squares_after[WAVES];
-    alignas(16) u32 row[HAS_AFTER_NORMS ? HIDDEN / 2 : 1]; /* the whole residual, in pairs: a lane has what it multiplies */
+    alignas(
+        16) u32 row[HAS_AFTER_NORMS ? HIDDEN / 2 : 1]; /* the whole residual, in pairs: a lane has what it multiplies */
     int shown_first[KINDS][WAVES], shown_last[KINDS][WAVES];
     Shown shown[KINDS];
     float residual[HIDDEN_EACH];
@@ -313,8 +314,8 @@ __device__ inline void join_pieces(const Exchange &exchange, int head, u32 round
 }
 
 /* The new key and value into the cache; past its end there is nothing of ours. */
-__device__ inline void store_new(const Shared &shared, char *keys, char *values, const Shown &shown,
-                                 long long position, int part, int lane) {
+__device__ inline void store_new(const Shared &shared, char *keys, char *values, const Shown &shown, long long position,
+                                 int part, int lane) {
     if (position < 0 || position >= LENGTH || (position - shown.first) / shown.chunk != part) return;
     for (int element = lane * 2; element < SIZE; element += 2 * WAVE) {
         const u64 at = (u64(position) * SIZE + element) * 2;

@@ -19,8 +19,26 @@ constexpr int QKV_ROWS = (HEADS + 2 * SHARED_HEADS) * SIZE;
 
 /* Places of a layer in the table; the last row has the words' matrix as q, k and v, and the final norm. */
 enum {
-    Q, K, V, O, GATE, UP, DOWN, NORM, MIDDLE_NORM, KEYS, VALUES, Q_BIAS, K_BIAS, V_BIAS, Q_NORM, K_NORM,
-    AFTER_SEEN, AFTER_WIDE, KIND, TABLE_COLUMNS = 24
+    Q,
+    K,
+    V,
+    O,
+    GATE,
+    UP,
+    DOWN,
+    NORM,
+    MIDDLE_NORM,
+    KEYS,
+    VALUES,
+    Q_BIAS,
+    K_BIAS,
+    V_BIAS,
+    Q_NORM,
+    K_NORM,
+    AFTER_SEEN,
+    AFTER_WIDE,
+    KIND,
+    TABLE_COLUMNS = 24
 };
 /* Flags of those who are done with attention, with the middle row, with the gated values, with the row. */
 enum { SEEN, MIDDLE, GATED, ROW };
@@ -170,8 +188,7 @@ __device__ inline void multiplying(const Given &given, Shared &shared, u32 calls
         __syncthreads();
         /* attention */
         __syncthreads();
-        if (task.attends)
-            attend(attention, shared, bias, seeing.bias_key, *given.position, given.scale, wave, lane);
+        if (task.attends) attend(attention, shared, bias, seeing.bias_key, *given.position, given.scale, wave, lane);
         load_row<ByHidden>(given.at(layer, MIDDLE_NORM), norm, wave, lane);
         __syncthreads();
         __syncthreads();

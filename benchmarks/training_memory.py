@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Peak memory of one training step on an emulated GPU, whose allocator counts bytes: as written, and as the ladder has it.
+"""Peak memory of one training step on an emulated GPU, as written and as the ladder has it.
 
     kpt emulate --gpu mi300x -- python benchmarks/training_memory.py [--words 32000] [--tokens 512]
 
 A decoder of the Llama kind (two layers, bf16) that gives its loss, and its forward and backward pass. Each row adds one
-rung: the Triton kernels keep fewer tensors for the backward pass, the chunked loss never has all scores. The loss and the
-largest difference of a gradient are beside it. It shows bytes and values; there are no times in it.
+rung: the Triton kernels keep fewer tensors for the backward pass, the chunked loss never has all scores. The loss and
+the largest difference of a gradient are beside it. The emulated allocator counts bytes; there are no times here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Weights in 8 and 4 bits: the formats, and the Triton kernels in the interpreter, as machine code of emulated GPUs, and
-built for all targets. On a GPU: tests/hw/test_narrow.py."""
+"""Weights in 8 and 4 bits: the formats, and the Triton kernels in the interpreter, as machine code of emulated GPUs,
+and built for all targets. On a GPU: tests/hw/test_decode_kernels.py."""
 
 from __future__ import annotations
 

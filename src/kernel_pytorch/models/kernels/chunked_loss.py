@@ -1,8 +1,8 @@
 """The last product of a language model and its cross entropy, a few rows at a time: all scores are never there at once.
 
 The scores of 8,192 tokens over 128,256 words take 4.2 GB in fp32, and their gradient as much again. Here the gradients
-are made together with the loss, chunk by chunk, and the backward pass only scales them. An operator of its own, because a
-compiler would write out the loop over chunks.
+are made together with the loss, chunk by chunk, and the backward pass only scales them. It is an operator of its own,
+because a compiler would write out the loop over chunks.
 """
 
 from __future__ import annotations
@@ -126,7 +126,10 @@ def register() -> OpNamespace:
         rest = (None,) * 5
         if by_loss is None:
             return (None, None, None, *rest)
-        found = [one * by_loss.to(one.dtype) if need else None for one, need in zip(ctx.saved_tensors, ctx.needs)]
+        found = [
+            one * by_loss.to(one.dtype) if need else None
+            for one, need in zip(ctx.saved_tensors, ctx.needs, strict=True)
+        ]
         if found[2] is not None:
             found[2] = found[2].to(ctx.bias_type)
         return (*found, *rest)

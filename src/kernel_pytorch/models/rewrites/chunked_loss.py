@@ -6,7 +6,7 @@ Only where nobody else wants the scores: a model that returns them beside the lo
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernel_pytorch.models.fx.forwards import is_plain
 from kernel_pytorch.models.fx.graph_nodes import argument, operation

@@ -45,10 +45,7 @@ def _rotated(
         x = x * factor * _norm_weight(norm_ptr, column, SIZE, WIDTH, NORM_PLUS)[None, :]
     if ROTATES:
         half: tl.constexpr = TURNED // 2
-        if NEIGHBOURS:
-            partner = column ^ 1
-        else:
-            partner = tl.where(column < half, column + half, column - half)
+        partner = column ^ 1 if NEIGHBOURS else tl.where(column < half, column + half, column - half)
         if TURNED != WIDTH:
             partner = tl.where(column < TURNED, partner, column)
         turned = tl.load(start + partner[None, :], mask=here, other=0.0).to(tl.float32)
@@ -126,8 +123,8 @@ def _sees_itself(shifts, in_group, position_ptr, bias_key, length):
 
 @triton.jit
 def _are_shown(shifts, in_group, at, bias_key, length, skips):
-    """Which keys some query of a group is shown. The others, behind minus infinity or the most negative number of a type,
-    would have a weight of exactly zero: nobody has to read them."""
+    """Which keys some query of a group is shown. The others, behind minus infinity or the most negative number of a
+    type, would have a weight of exactly zero: nobody has to read them."""
     inside = in_group[:, None] & (at < length)[None, :]
     shift = tl.load(shifts[:, None] + at[None, :] * bias_key, mask=inside, other=float("-inf")).to(tl.float32)
     return tl.max(tl.where(skips, shift, 0.0), axis=0) > -1e30
@@ -185,9 +182,9 @@ def one_query_attention(
     """out[b, h] = softmax(cap(scale * q[b, h] . keys[b, h // GROUP]) + bias) values; with WRITES k and v enter the
     cache. A head has SIZE columns in blocks of WIDTH, a power of two.
 
-    With SKIPS keys that the mask hides are not read: those outside a window, and places that are still empty. The keys are
-    cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so
-    that nobody has to set it to zero."""
+    With SKIPS keys that the mask hides are not read: those outside a window, and places that are still empty. The keys
+    are cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so that
+    nobody has to set it to zero."""
     shared = tl.program_id(0)
     number = tl.program_id(1)
     batch = tl.program_id(2).to(tl.int64)

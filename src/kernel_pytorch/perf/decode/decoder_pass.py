@@ -6,7 +6,7 @@ Every step must be there, in order, and nothing else may want to see what is bet
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode.form import SILU, Extras, Form
@@ -16,6 +16,7 @@ from kernel_pytorch.perf.decode.patterns import Norm, is_call, rms_norm, through
 if TYPE_CHECKING:
     from torch._ops import _OpNamespace as OpNamespace
     from torch.fx import Graph, Node
+    from torch.fx.node import Argument
 
 ONE_KERNEL = "one kernel"
 CAP = 13  # where attend_and_store has it
@@ -102,6 +103,7 @@ def one_kernel(graph: Graph) -> int:
     position, scale = layers[0].attention.args[5], layers[0].attention.args[9]
     form = extras.form
     with graph.inserting_before(head):
+        args: tuple[Argument, ...]
         args = (_as_row(graph, start), weights, norms, caches, head.args[1][0], position, *usual, scale, head.args[3])
         if not extras.is_plain:
             lists = (extras.biases, extras.head_norms, extras.after_norms, extras.other, extras.local)
@@ -170,7 +172,7 @@ def _layers(steps: list[Node], operators: OpNamespace) -> list[_Layer] | None:
 
 def _layer(steps: list[Node], follower: Node) -> _Layer | None:
     """These five, joined to the residual with or without a norm."""
-    qkv, attention, output, gated, down = steps
+    qkv, attention, output, gated, down = steps[0], steps[1], steps[2], steps[3], steps[4]
     row = through_views(qkv.args[0])
     middle = _joined_to(output, row, through_views(gated.args[0]))
     if middle is None:
@@ -179,7 +181,7 @@ def _layer(steps: list[Node], follower: Node) -> _Layer | None:
     if end is None or (middle[1] is None) != (end[1] is None):
         return None
     norms = (middle[1], end[1]) if middle[1] is not None and end[1] is not None else ()
-    return _Layer(*steps, middle=middle[0], end=end[0], after_norms=norms)
+    return _Layer(qkv, attention, output, gated, down, middle[0], end[0], norms)
 
 
 def _joined_to(product: Node, row: Node, total: Node) -> tuple[Node, Norm | None] | None:
@@ -249,7 +251,7 @@ def _hangs_together(layer: _Layer, first: _Layer, epsilon: float) -> bool:
 
 
 def _has_the_same_extras(layer: _Layer, first: _Layer, epsilon: float) -> bool:
-    """As the first layer has: biases, norms of heads, norms of what is added, with the epsilon and plus of all norms."""
+    """As the first layer has: biases, norms of heads and of what is added, with one epsilon and plus."""
     attention, form = layer.attention, layer.form
     norms = layer.after_norms
     has_norms = len(layer.head_norms) == 2
@@ -318,8 +320,9 @@ def _can_take(
     if not all(value(one).is_contiguous() for one in (*weights, *caches, head, *extras.tensors)):
         return False
     matrices, cached = ([value(one) for one in some] for some in (weights, caches))
-    names = ("biases", "head_norms", "after_norms", "other")
-    real = replace(extras, **{name: [value(one) for one in getattr(extras, name)] for name in names})
+    lists = (extras.biases, extras.head_norms, extras.after_norms, extras.other)
+    biases, head_norms, after_norms, other = ([value(one) for one in some] for some in lists)
+    real = Extras(biases, head_norms, after_norms, other, extras.local, extras.form)
     shift = None if bias is None else value(bias)
     return vendor.takes(matrices, cached, value(head), shift, value(cos), real, device)
 

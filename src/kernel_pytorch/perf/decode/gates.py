@@ -107,7 +107,7 @@ def _value(node: Argument, source: Node, number: float) -> float:
     if node is source:
         return number
     if not hasattr(node, "op"):
-        return float(node)  # type: ignore[arg-type]
+        return float(node)
     args = [_value(one, source, number) for one in (node.args[:1] if is_convert(node) else node.args)]
     if is_convert(node):
         return args[0]

@@ -19,7 +19,8 @@ def decoder(x: Tensor, *rest: Any, **more: Any) -> Tensor:
     if torch.version.hip is not None:
         from kernel_pytorch.perf.decode.cdna import decoder_launch as cdna
 
-        return cdna.decoder(x, *rest[:10], extras=extras)
+        given = (*rest[:10], extras)
+        return cdna.decoder(x, *given)
     from kernel_pytorch.perf.decode.hopper import decoder_launch as hopper
 
     assert extras.is_plain, "Hopper's kernel is only put into graphs of plain decoders"

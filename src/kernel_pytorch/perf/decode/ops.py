@@ -87,7 +87,9 @@ def _in_steps(steps: Steps, *args: Any, **more: Any) -> Tensor:
     """The operator `decoder` without its kernel."""
     from kernel_pytorch.perf.decode.decoder_steps import in_steps
 
-    return in_steps(steps, *args[:11], extras=extras_of(*args[11:], **more))
+    overlaps = False
+    given = (*args[:11], overlaps, extras_of(*args[11:], **more))
+    return in_steps(steps, *given)
 
 
 _kept: list[object] = []  # an operator lives as long as the library object that defined it

@@ -260,7 +260,7 @@ TUNED = frozenset(
         "one_row_kernels",
         "one_kernel_decoder",
         "few_row_kernels",
-    }  # fmt: skip
+    }
 )
 
 

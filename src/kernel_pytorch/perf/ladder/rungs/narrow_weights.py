@@ -1,8 +1,8 @@
 """Level 5: weights in 8 or 4 bits, for decoding. Gives up precision: each kind has a permission of its own.
 
 Inputs stay as they are; the kernel widens the weights while it multiplies. The check allows outputs that are ALLOWED
-apart from the original's (root mean square), and the ledger says how far apart they are. Before that, every layer's bits
-are compared with its weight, and the kernel with plain torch on the same bits. Not run on a GPU here.
+apart from the original's (root mean square), and the ledger says how far apart they are. Before that, every layer's
+bits are compared with its weight, and the kernel with plain torch on the same bits. Not run on a GPU here.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from kernel_pytorch.perf.profile import Profile
 
-# Of the root mean square of the original's outputs. A product in int8 is off by about 1 %, in fp8 by 3 %, in int4 by 10 %
-# of random weights, whose errors add up over layers; those of trained models are nearer.
+# Of the root mean square of the original's outputs. With random weights a product in int8 is off by about 1 %, in fp8
+# by 3 % and in int4 by 10 %, and over layers the errors add up.
 ALLOWED = {"int8": 0.03, "fp8": 0.06, "int4": 0.2}
 PERMISSIONS = {kind: f"{kind}-weights" for kind in ALLOWED}
 SAVED = {"int8": 0.5, "fp8": 0.5, "int4": 0.74}

@@ -16,6 +16,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.perf.decode import launch
 from kernel_pytorch.perf.inspect.nvidia_kernel import ptxas_resources
 from kernel_pytorch.toolchain.code_object import read_code_object
 from tests.perf.decode.test_decode_kernels import _compiled
@@ -23,6 +24,7 @@ from tests.perf.decode.test_decode_kernels import kernels as decoding
 from tests.perf.narrow.test_narrow_kernels import TARGETS
 from tests.perf.narrow.test_narrow_kernels import kernels as narrow
 
+WARPS = {"one_query_attention": launch.ATTENTION_WARPS, "one_head_attention": launch.HOLDING_WARPS}
 GEMMA = {"NORM_PLUS": 1.0}
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "row_times_matrices": [{}, GEMMA],
@@ -34,9 +36,11 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 
 def cells(kernel: Any, types: dict[str, str], constants: dict[str, Any], arch: str) -> str:
     backend, name, wave, _ = TARGETS[arch]
-    built = _compiled(kernel, types, constants, (backend, name, wave))
+    warps = WARPS.get(kernel.__name__, 4)
+    warps *= 2 if arch == "gfx1100" and kernel.__name__ in WARPS else 1  # as `launch` has it
+    built = _compiled(kernel, types, constants, (backend, name, wave), warps)
     if backend == "cuda":
-        found = ptxas_resources(built.asm["ptx"], gpu_by_alias("h100"), 128, built.metadata.shared)
+        found = ptxas_resources(built.asm["ptx"], gpu_by_alias("h100"), 32 * warps, built.metadata.shared)
         return f"{found.registers} | {found.lds_bytes / 1024:.1f} | {found.spills}"
     (one,) = read_code_object(built.asm["hsaco"]).kernels
     lds_bytes = max(one.lds_bytes, built.metadata.shared)

@@ -62,6 +62,7 @@ HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 MADE_OF_TORCH = {
     "perf/aiter/linear.py",
     "perf/decode/attention_kernel.py",
+    "perf/decode/attention_parts.py",
     "perf/decode/hopper/decoder_attention.py",
     "perf/decode/hopper/decoder_kernel.py",
     "perf/decode/hopper/decoder_products.py",

@@ -160,7 +160,9 @@ def test_numbers_are_those_of_torch_through_the_interpreter(checks: str) -> None
     assert done.stdout.strip() == "all close", done.stderr[-2000:]
 
 
-def _compiled(kernel: Any, types: dict[str, str], constants: dict[str, Any], target: tuple[str, Any, int]) -> Any:
+def _compiled(
+    kernel: Any, types: dict[str, str], constants: dict[str, Any], target: tuple[str, Any, int], warps: int = 4
+) -> Any:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -173,7 +175,7 @@ def _compiled(kernel: Any, types: dict[str, str], constants: dict[str, Any], tar
         constexprs={(names.index(name),): value for name, value in constants.items()},
         attrs={(names.index(name),): aligned[1] for name in aligned[0]},
     )
-    return triton.compile(source, target=GPUTarget(*target), options={"num_warps": 4})
+    return triton.compile(source, target=GPUTarget(*target), options={"num_warps": warps})
 
 
 HALF = "*bf16"

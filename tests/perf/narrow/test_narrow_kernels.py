@@ -128,7 +128,7 @@ def kernels(fp8: str) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
         types = {"x_ptr": half, "weight_ptr": bits, "scale_ptr": scale, "bias_ptr": half, "out_ptr": half}
         types |= dict.fromkeys(("rows", "columns"), "i32")
         constants = {"HAS_BIAS": True, "KIND": kind}
-        if kind != "plain" and fp8:
+        if kind != "plain" and bits:
             row = {"BLOCK_ROWS": launch.ONE_ROW, "BLOCK": launch.ONE_ROW_BYTES}
             found.append((one_row_times_narrow, types, {**constants, **row}))
         if bits:

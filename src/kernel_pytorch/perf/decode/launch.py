@@ -274,7 +274,7 @@ def attend_and_store(
     whole = max(16, triton.next_power_of_2(length))
     if whole * width <= HELD_KEYS and batch * heads <= _compute_units(q.device):
         grid = (heads, batch)
-        one_head_attention[grid](*pointers, *sizes, BLOCK=whole, num_warps=HOLDING_WARPS, **options)
+        one_head_attention[grid](*pointers, *sizes, BLOCK=whole, num_warps=_waves(HOLDING_WARPS, q.device), **options)
         return out
     block = min(KEYS, whole)
     group_block = max(16, triton.next_power_of_2(group))
@@ -294,10 +294,20 @@ def attend_and_store(
         GROUP_BLOCK=group_block,
         BLOCK=block,
         PARTS=parts,
-        num_warps=ATTENTION_WARPS,
+        num_warps=_waves(ATTENTION_WARPS, q.device),
         **options,
     )
     return out
+
+
+def _waves(usual: int, device: torch.device) -> int:
+    """Twice as many on RDNA, whose waves have 32 lanes and 256 registers: what a program holds would be spilled."""
+    import torch
+
+    if torch.version.hip is None:
+        return usual
+    lanes = int(torch.cuda.get_device_properties(device.index or 0).warp_size)
+    return 2 * usual if lanes == 32 else usual
 
 
 @lru_cache(maxsize=8)

@@ -14,23 +14,41 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from dataclasses import replace
+from typing import Any
 
 from kernel_pytorch.core.hardware import target
 from kernel_pytorch.perf.decode.cdna import decoder_launch
 from kernel_pytorch.perf.decode.cdna.decoder_shape import THREADS, WAVE, WAVES, DecoderShape
+from kernel_pytorch.perf.decode.form import Form
 from kernel_pytorch.toolchain.occupancy import occupancy
 
 UNITS = {"gfx90a": 110, "gfx942": 304, "gfx950": 256}
 LOAD_BYTES = 16 * WAVE
-# layers, hidden, MLP, words, heads, key-value heads, size of a head, cache
-MODELS: dict[str, tuple[int, ...]] = {
-    "TinyLlama-1.1B": (22, 2048, 5632, 32000, 32, 4, 64, 2048),
-    "Qwen3-0.6B's sizes": (28, 1024, 3072, 151936, 16, 8, 128, 2048),
-    "Llama-3.2-1B": (16, 2048, 8192, 128256, 32, 8, 64, 2048),
-    "Llama-3.2-3B": (28, 3072, 8192, 128256, 24, 8, 128, 2048),
-    "Llama-3-8B": (32, 4096, 14336, 128256, 32, 8, 128, 8192),
-    "heads of 80": (32, 2560, 10240, 51200, 32, 32, 80, 2048),
-    "heads of 256": (26, 2304, 9216, 256000, 8, 4, 256, 4096),
+GEMMA = Form("gelu_tanh", norm_plus=1.0)
+# layers, hidden, MLP, words, heads, key-value heads, size of a head, cache; and what else the decoder has
+MODELS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "TinyLlama-1.1B": ((22, 2048, 5632, 32000, 32, 4, 64, 2048), {}),
+    "Llama-3.2-1B": ((16, 2048, 8192, 128256, 32, 8, 64, 2048), {}),
+    "Llama-3.2-3B": ((28, 3072, 8192, 128256, 24, 8, 128, 2048), {}),
+    "Llama-3-8B": ((32, 4096, 14336, 128256, 32, 8, 128, 8192), {}),
+    "Mistral-7B, 32k keys": ((32, 4096, 14336, 32768, 32, 8, 128, 32768), {}),
+    "Qwen2-0.5B": ((24, 896, 4864, 151936, 14, 2, 64, 2048), {"has_qkv_biases": True}),
+    "Qwen3-0.6B": ((28, 1024, 3072, 151936, 16, 8, 128, 2048), {"has_head_norms": True}),
+    "Gemma-2-2B": (
+        (26, 2304, 9216, 256000, 8, 4, 256, 4096),
+        {"has_after_norms": True, "kinds": 2, "form": replace(GEMMA, cap=50.0)},
+    ),
+    "Gemma-3-1B": (
+        (26, 1152, 6912, 262144, 4, 1, 256, 4096),
+        {"has_after_norms": True, "has_head_norms": True, "kinds": 2, "form": GEMMA},
+    ),
+    "GLM-4-9B": (
+        (40, 4096, 13696, 151552, 32, 2, 128, 8192),
+        {"has_qkv_biases": True, "turned": 64, "form": Form(neighbours=True)},
+    ),
+    "heads of 80": ((32, 2560, 10240, 51200, 32, 32, 80, 2048), {}),
+    "heads of 256": ((26, 2304, 9216, 256000, 8, 4, 256, 4096), {}),
 }
 
 
@@ -59,7 +77,8 @@ def _weights(body: list[str]) -> list[str]:
 
 
 def row(name: str, arch: str) -> str:
-    shape = DecoderShape(*MODELS[name], programs=UNITS[arch], has_bias=True)
+    sizes, more = MODELS[name]
+    shape = DecoderShape(*sizes, programs=UNITS[arch], has_bias=True, **more)
     built = decoder_launch.built(shape, arch, keep_assembly=True)
     (resources,) = built.kernel.resources
     held = occupancy(resources, target(arch), THREADS)
@@ -85,7 +104,7 @@ def emulate() -> int:
                 "-p",
                 "no:cacheprovider",
                 "-k",
-                "emulated or sizes or mi355x or five",
+                "emulated or sizes or forms or mask or mi355x or five",
                 "tests/perf/decode/test_cdna_decoder.py",
             ]
         )

@@ -45,7 +45,7 @@ FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
     "models": (("clock", "kernels"), ("check",), ("fx",), ("rewrites",)),
     "perf": (
         ("trace", "bench", "decode"),
-        ("classify", "roofline", "aiter", "fp8"),
+        ("classify", "roofline", "aiter", "fp8", "narrow"),
         ("advice", "inspect"),
         ("ladder",),
     ),
@@ -62,6 +62,7 @@ HEAVY = {"torch", "triton", "numpy", "rich", "jinja2", "yaml"}
 MADE_OF_TORCH = {
     "perf/aiter/linear.py",
     "perf/decode/attention_kernel.py",
+    "perf/decode/attention_parts.py",
     "perf/decode/hopper/decoder_attention.py",
     "perf/decode/hopper/decoder_kernel.py",
     "perf/decode/hopper/decoder_products.py",
@@ -69,6 +70,9 @@ MADE_OF_TORCH = {
     "perf/decode/hopper/decoder_words.py",
     "perf/decode/row_kernels.py",
     "perf/fp8/linear.py",
+    "perf/narrow/formats.py",
+    "perf/narrow/kernels.py",
+    "perf/narrow/linear.py",
     "models/rewrites/joint_linear.py",
     "models/rewrites/static_decoder.py",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from kernel_pytorch.perf.decode import launch
 from kernel_pytorch.perf.decode.cdna import decoder_launch
 from kernel_pytorch.perf.decode.cdna.decoder_shape import DecoderShape
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+from kernel_pytorch.perf.decode.form import Form
 from kernel_pytorch.perf.decode.ops import register
-from tests.perf.decode.given_decoder import GivenDecoder, Token, given_decoder, plainly, token
+from tests.perf.decode.given_decoder import GivenDecoder, Token, given_decoder, plainly, seen_with, token
 
 pytestmark = [
     pytest.mark.amd,
@@ -32,20 +34,44 @@ SIZES: dict[str, tuple[int, ...]] = {
 }
 
 
+GEMMA = Form("gelu_tanh", norm_plus=1.0)
+FORMS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "Qwen2-0.5B, 2 layers": ((2, 896, 4864, 151936, 14, 2, 64, 2048), {"has_qkv_biases": True}),
+    "Qwen3-0.6B, 2 layers": ((2, 1024, 3072, 151936, 16, 8, 128, 2048), {"has_head_norms": True}),
+    "Gemma-2-2B, 3 layers": (
+        (3, 2304, 9216, 32000, 8, 4, 256, 4096),
+        {"has_after_norms": True, "kinds": 2, "form": replace(GEMMA, cap=50.0)},
+    ),
+    "Gemma-3-1B, 3 layers": (
+        (3, 1152, 6912, 32000, 4, 1, 256, 4096),
+        {"has_after_norms": True, "has_head_norms": True, "kinds": 2, "form": GEMMA},
+    ),
+    "GLM-4-9B, 1 layer": (
+        (1, 4096, 13696, 32000, 32, 2, 128, 1024),
+        {"has_qkv_biases": True, "turned": 64, "form": Form(neighbours=True)},
+    ),
+    "Mistral-7B, 1 layer, 32k keys": ((1, 4096, 14336, 32768, 32, 8, 128, 32768), {}),
+}
+
+
 def shape(name: str, is_half: bool = False) -> DecoderShape:
     units = int(torch.cuda.get_device_properties(0).multi_processor_count)
-    return DecoderShape(*SIZES[name], programs=units, has_bias=True, is_half=is_half)
+    sizes, more = (SIZES[name], {}) if name in SIZES else FORMS[name]
+    return DecoderShape(*sizes, programs=units, has_bias=True, is_half=is_half, **more)
 
 
 def five_kernels(given: GivenDecoder, caches: list[Any], one: Token) -> Any:
     steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
-    return in_steps(steps, one.row, given.weights, given.norms, caches, given.head, *one.rest)
+    extras = seen_with(given, one)
+    return in_steps(steps, one.row, given.weights, given.norms, caches, given.head, *one.rest, extras=extras)
 
 
 def one_kernel(given: GivenDecoder, caches: list[Any], one: Token) -> Any:
-    kept = decoder_launch.kept_for(one.row, given.weights, given.norms, caches, given.head, one.rest[1])
+    extras = seen_with(given, one)
+    tensors = (given.weights, given.norms, caches, given.head)
+    kept = decoder_launch.kept_for(one.row, *tensors, one.rest[1], one.rest[2], extras)
     assert not isinstance(kept, str), kept  # the five kernels would be compared with themselves
-    return decoder_launch.decoder(one.row, given.weights, given.norms, caches, given.head, *one.rest)
+    return decoder_launch.decoder(one.row, *tensors, *one.rest, extras)
 
 
 def copies(given: GivenDecoder) -> list[Any]:
@@ -58,7 +84,7 @@ def away(found: Any, expected: Any) -> float:
 
 
 @pytest.mark.parametrize("is_half", [False, True], ids=["bf16", "fp16"])
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", [*SIZES, *FORMS])
 def test_as_near_to_plain_torch_as_the_five_kernels(name: str, is_half: bool) -> None:
     size = shape(name, is_half)
     given = given_decoder(size, "cuda")
@@ -74,6 +100,22 @@ def test_as_near_to_plain_torch_as_the_five_kernels(name: str, is_half: bool) ->
             assert away(mine, other) <= 0.05
             mine[:, :, at] = other[:, :, at]
             assert torch.equal(mine, other), "written where nothing was to be written"
+
+
+def test_keys_that_the_mask_hides_are_not_read() -> None:
+    """What they hold would be seen: not a number times zero is none either."""
+    size = shape("Mistral-7B, 1 layer, 32k keys")
+    results = []
+    for hidden in (0.5, float("nan")):
+        given = given_decoder(size, "cuda")
+        one = token(size, 9000, "cuda")
+        one.rest[1][..., :5000] = float("-inf")
+        for cache in given.caches:
+            cache[:, :, :5000] = hidden
+            cache[:, :, 9001:] = hidden
+        results.append((one_kernel(given, copies(given), one), five_kernels(given, copies(given), one)))
+    for first, second in zip(*results, strict=True):
+        assert not first.isnan().any() and torch.equal(first, second)
 
 
 def test_many_tokens_one_after_another() -> None:
@@ -144,7 +186,7 @@ def test_weights_that_are_not_aligned_take_the_five_kernels() -> None:
     moved = flat[4:].view(given.weights[0].shape).copy_(given.weights[0])
     other = GivenDecoder(size, [moved, *given.weights[1:]], given.norms, given.caches, given.head)
     one = token(size, 40, "cuda")
-    reason = decoder_launch.kept_for(one.row, other.weights, other.norms, other.caches, other.head, one.rest[1])
+    reason = decoder_launch.kept_for(one.row, other.weights, other.norms, other.caches, other.head, *one.rest[1:3])
     assert "16 bytes" in str(reason)
     found = decoder_launch.decoder(one.row, other.weights, other.norms, copies(given), other.head, *one.rest)
     assert torch.equal(found, five_kernels(given, copies(given), one))

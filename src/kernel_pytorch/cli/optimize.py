@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="permit what some rungs need: tf32, freezing, reduce-overhead, fp8",
+        help="permit what some rungs need: tf32, freezing, reduce-overhead, fp8, {int8,fp8,int4}-weights",
     )
     long = parser.add_argument_group("how long")
     long.add_argument("--budget", type=float, default=BUDGET_S, metavar="S", help="seconds at most (default 1800)")

@@ -16,12 +16,17 @@ WIDTH, HEADS, SHARED, SIZE, LENGTH = 64, 4, 2, 16, 24
 
 
 class Norm(nn.Module):
-    def __init__(self, size: int = WIDTH) -> None:
+    """As Llama has it, or with `plus` as Gemma has it."""
+
+    def __init__(self, size: int = WIDTH, plus: float = 0.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.rand(size) + 0.5)
+        self.weight, self.plus = nn.Parameter(torch.rand(size) + 0.5 - plus), plus
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         wide = x.float()
+        if self.plus:
+            normal = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
+            return (normal * (self.plus + self.weight.float())).type_as(x)
         return self.weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)).to(x.dtype)
 
 
@@ -30,14 +35,39 @@ def turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tenso
     return x * cos + torch.cat((-x[..., half:], x[..., :half]), -1) * sin
 
 
+ACTIVE = {
+    "silu": functional.silu,
+    "gelu_erf": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "nearly gelu": lambda x: x * torch.sigmoid(1.702 * x),
+}
+
+
+def neighbours_turned(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
+    """As GLM and GPT-J have it: every layer repeats the angles for itself."""
+    cos, sin = (one[..., : one.shape[-1] // 2].repeat_interleave(2, dim=-1) for one in (cos, sin))
+    return x * cos + torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2) * sin
+
+
 class Layer(nn.Module):
     def __init__(
-        self, joined: bool = False, bias: bool = False, head_norms: bool = False, cap: float = 0.0, part: int = SIZE
+        self,
+        joined: bool = False,
+        bias: bool = False,
+        head_norms: bool = False,
+        cap: float = 0.0,
+        part: int = SIZE,
+        gate: str = "silu",
+        plus: float = 0.0,
+        after_norms: bool = False,
+        neighbours: bool = False,
+        window: int = LENGTH,
     ) -> None:
         super().__init__()
-        self.cap, self.part = cap, part
-        self.q_norm, self.k_norm = (Norm(SIZE) if head_norms else nn.Identity() for _ in range(2))
-        self.before, self.after = Norm(), Norm()
+        self.cap, self.part, self.active, self.neighbours, self.window = cap, part, ACTIVE[gate], neighbours, window
+        self.q_norm, self.k_norm = (Norm(SIZE, plus) if head_norms else nn.Identity() for _ in range(2))
+        self.before, self.after = Norm(plus=plus), Norm(plus=plus)
+        self.seen_norm, self.mlp_norm = (Norm(plus=plus) if after_norms else nn.Identity() for _ in range(2))
         self.q = nn.Linear(WIDTH, HEADS * SIZE, bias=bias)
         self.k, self.v = (nn.Linear(WIDTH, SHARED * SIZE, bias=bias) for _ in range(2))
         self.o = nn.Linear(HEADS * SIZE, WIDTH, bias=False)
@@ -59,23 +89,25 @@ class Layer(nn.Module):
         q, k = (self.rotated(one, cos, sin) for one in (q, k))
         self.keys.index_copy_(2, at, k)
         self.values.index_copy_(2, at, v)
-        seen = (torch.arange(LENGTH) <= at).view(1, 1, 1, LENGTH)
+        places = torch.arange(LENGTH)
+        seen = ((places <= at) & (places > at - self.window)).view(1, 1, 1, LENGTH)
         keys, values = (self.repeated(one) for one in (self.keys, self.values))
         attended = (
             self.capped(q, keys, values, seen)
             if self.cap
             else functional.scaled_dot_product_attention(q, keys, values, attn_mask=seen)
         )
-        x = x + self.o(attended.transpose(1, 2).reshape(x.shape[0], -1, HEADS * SIZE))
+        x = x + self.seen_norm(self.o(attended.transpose(1, 2).reshape(x.shape[0], -1, HEADS * SIZE)))
         h = self.after(x)
         gate, up = self.both(h).chunk(2, dim=-1) if self.joined else (self.gate(h), self.up(h))
-        return x + self.down(functional.silu(gate) * up)
+        return x + self.mlp_norm(self.down(self.active(gate) * up))
 
     def rotated(self, x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
         """All of a head, or as GPT-NeoX and Phi do, the first of it."""
+        turn = neighbours_turned if self.neighbours else turned
         if self.part == SIZE:
-            return turned(x, cos, sin)
-        return torch.cat((turned(x[..., : self.part], cos, sin), x[..., self.part :]), -1)
+            return turn(x, cos, sin)
+        return torch.cat((turn(x[..., : self.part], cos, sin), x[..., self.part :]), -1)
 
     def capped(self, q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
         """As Gemma 2 writes it out."""
@@ -93,19 +125,25 @@ class Layer(nn.Module):
 
 
 class Decoder(nn.Module):
-    def __init__(self, **options: Any) -> None:
+    """With a window in every layer but the last where `local` is one, and angles of their own for those."""
+
+    def __init__(self, layers: int = 2, local: int = 0, **options: Any) -> None:
         super().__init__()
         self.embed = nn.Embedding(50, WIDTH)
-        self.layers = nn.ModuleList(Layer(**options) for _ in range(2))
-        self.norm, self.head = Norm(), nn.Linear(WIDTH, 50, bias=False)
+        own = [{"window": local} if local and number < layers - 1 else {} for number in range(layers)]
+        self.layers = nn.ModuleList(Layer(**{**options, **one}) for one in own)
+        self.norm, self.head = Norm(plus=options.get("plus", 0.0)), nn.Linear(WIDTH, 50, bias=False)
+
+    def angles(self, at: torch.Tensor, base: float) -> tuple[torch.Tensor, torch.Tensor]:
+        angles = at.float()[:, None] * base ** (-torch.arange(SIZE // 2) / (SIZE // 2))
+        angles = torch.cat((angles, angles), -1)
+        return angles.cos(), angles.sin()
 
     def forward(self, token: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
-        angles = at.float()[:, None] * 1e4 ** (-torch.arange(SIZE // 2) / (SIZE // 2))
-        angles = torch.cat((angles, angles), -1)
-        cos, sin = angles.cos(), angles.sin()
+        usual, others = self.angles(at, 1e4), self.angles(at, 1e6)
         x = self.embed(token)
         for layer in self.layers:
-            x = layer(x, at, cos, sin)
+            x = layer(x, at, *(usual if layer.window == LENGTH else others))
         return self.head(self.norm(x))
 
 

@@ -16,8 +16,9 @@ from kernel_pytorch.core.hardware import gpu_by_alias, target
 from kernel_pytorch.emulate.device import EmulatedDevice, TensorMemory
 from kernel_pytorch.perf.decode.cdna import decoder_launch
 from kernel_pytorch.perf.decode.cdna.decoder_shape import FLAGS, THREADS, WAVE, WAVES, DecoderShape, why_not
+from kernel_pytorch.perf.decode.form import Form
 from kernel_pytorch.perf.decode.ops import register
-from tests.perf.decode.given_decoder import GivenDecoder, Token, element_type, given_decoder, plainly, token
+from tests.perf.decode.given_decoder import GivenDecoder, Token, element_type, given_decoder, plainly, seen_with, token
 
 LDS = target("gfx942").max_lds_bytes_per_workgroup
 LLAMA_1B = DecoderShape(16, 2048, 8192, 128256, 32, 8, 64, 2048, 304, has_bias=True)
@@ -38,6 +39,16 @@ WIDER = [
     DecoderShape(1, 512, 640, 64, 2, 1, 256, 70, 5, has_bias=True),
     DecoderShape(3, 128, 256, 32, 8, 2, 64, 700, 24),
 ]
+
+
+QWEN3 = replace(SMALL, has_head_norms=True)
+QWEN2 = replace(UNEVEN, has_qkv_biases=True, has_bias=True)
+GLM = replace(SMALL, has_qkv_biases=True, turned=8, form=Form(neighbours=True))
+PHI = replace(SMALL, size=24, turned=8)
+GEMMA = Form("gelu_tanh", cap=2.0, norm_plus=1.0)
+GEMMA_2 = replace(SMALL, layers=3, length=700, programs=9, has_after_norms=True, kinds=2, form=GEMMA)
+GEMMA_3 = replace(GEMMA_2, has_head_norms=True, size=80, hidden=72, form=replace(GEMMA, cap=0.0, gate="gelu_erf"))
+FORMS = {"Qwen3": QWEN3, "Qwen2": QWEN2, "GLM": GLM, "Phi": PHI, "Gemma 2": GEMMA_2, "Gemma 3": GEMMA_3}
 
 
 # -- how it is cut
@@ -69,6 +80,7 @@ def test_every_row_and_key_has_one_program(shape: DecoderShape) -> None:
         ({"words": 32001}, "odd"),
         ({"size": 20}, "heads of 20"),
         ({"size": 264}, "heads of 264"),
+        ({"turned": 7}, "7 rotated elements"),
         ({"heads": 30}, "30 query heads"),
         ({"programs": 30}, "more than the 30 programs"),
         ({"words": 524288, "hidden": 4096}, "bytes"),
@@ -145,7 +157,7 @@ def test_more_programs_than_run_at_once_are_refused(monkeypatch: pytest.MonkeyPa
     decoder_launch.why_not_here.cache_clear()
     one = token(SMALL, 3)
     try:
-        reason = decoder_launch.kept_for(one.row, *given.tensors, one.rest[1])
+        reason = decoder_launch.kept_for(one.row, *given.tensors, one.rest[1], one.rest[2])
     finally:
         decoder_launch.why_not_here.cache_clear()
     assert reason == "6 programs are more than the 5 that run at the same time"
@@ -163,7 +175,7 @@ def mi300x() -> Iterator[EmulatedDevice]:
 def emulated(device: EmulatedDevice, given: GivenDecoder, kept: decoder_launch.Kept, one: Token) -> Any:
     """All programs at once: each waits for the others, so one after another they would never end."""
     out = torch.zeros(1, given.shape.words, dtype=element_type(given.shape))
-    arguments = decoder_launch.arguments(kept, one.row, out, given.caches[0], *one.rest)
+    arguments = decoder_launch.arguments(kept, one.row, out, given.caches[0], *one.rest, seen_with(given, one))
     there = [TensorMemory(value) if isinstance(value, torch.Tensor) else value for value in arguments]
     kept.built.kernel.launch(given.shape.programs, THREADS, there, on=device)
     return out
@@ -178,7 +190,7 @@ def compared(device: EmulatedDevice, shape: DecoderShape, places: tuple[int, ...
     """As near to float32 as the steps with the same roundings are, and the caches as they leave them."""
     given = given_decoder(shape)
     built = decoder_launch.built(shape, device.gpu.target.name, keep_assembly=True)
-    kept = decoder_launch.keep(built, *given.tensors)
+    kept = decoder_launch.keep(built, *given.tensors, given.extras)
     for at in places:
         one = token(shape, at)
         exact, _ = plainly(given, one, torch.float32)
@@ -231,10 +243,48 @@ def test_other_sizes_too(mi300x: EmulatedDevice, shape: DecoderShape) -> None:
 
 
 @pytest.mark.slow
+def test_keys_that_the_mask_hides_are_not_read(mi300x: EmulatedDevice) -> None:
+    """What they hold would be seen: not a number times zero is none either."""
+    shape = replace(SMALL, layers=1, length=1300)  # several parts, and several rounds of loads in each
+    built = decoder_launch.built(shape, "gfx942", keep_assembly=True)
+    results = []
+    for hidden in (0.5, float("nan")):
+        given = given_decoder(shape)
+        one = token(shape, 900)
+        one.rest[1][..., :640] = float("-inf")
+        for cache in given.caches:
+            cache[:, :, :640] = hidden
+            cache[:, :, 901:] = hidden
+        results.append(emulated(mi300x, given, decoder_launch.keep(built, *given.tensors), one))
+    assert not results[0].isnan().any() and torch.equal(*results)
+
+
+@pytest.mark.slow
+def test_a_mask_that_hides_all_keys_alike_hides_none(mi300x: EmulatedDevice) -> None:
+    shape = replace(SMALL, layers=1)
+    given = given_decoder(shape)
+    one = token(shape, 12)
+    one.rest[1][:] = torch.finfo(torch.bfloat16).min
+    exact, _ = plainly(given, one, torch.float32)
+    kept = decoder_launch.keep(decoder_launch.built(shape, "gfx942", keep_assembly=True), *given.tensors)
+    assert away(emulated(mi300x, given, kept, one), exact) <= 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORMS)
+def test_forms_of_decoders(mi300x: EmulatedDevice, name: str) -> None:
+    shape = FORMS[name]
+    places = (shape.length - 1, 3, shape.length // 2)
+    compared(mi300x, shape, places)
+
+
+@pytest.mark.slow
 def test_on_mi355x() -> None:
     with EmulatedDevice("mi355x") as device:
         compared(device, SMALL, (5, 23))
         compared(device, UNEVEN, (399,))
+        compared(device, GEMMA_3, (500,))
+        compared(device, GLM, (9,))
 
 
 @pytest.mark.slow

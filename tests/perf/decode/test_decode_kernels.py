@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -106,7 +107,47 @@ print("all close")
 """
 
 
-@pytest.mark.parametrize("checks", [CHECKS, pytest.param(MORE_CHECKS, marks=pytest.mark.slow)], ids=["usual", "more"])
+# Gemma's norms, GELU, rotation of neighbours, and keys that a mask hides: nobody reads what is there.
+FORM_CHECKS = """
+x, norm = torch.randn(1, 200), torch.rand(200) - 0.5
+weights = [torch.randn(count, 200) / 14 for count in (12, 5, 9)]
+args = (x, weights, norm, 1e-5, [], None, False, 1.0)
+close(launch.row_products(*args), operators.row_products(*args))
+for active in ("gelu_tanh", "gelu_erf"):
+    args = (x, weights[0], weights[0].flip(1).contiguous(), norm, 1e-5, False, 1.0, active)
+    close(launch.row_gated(*args), operators.row_gated(*args))
+for length, turned, held in ((40, 16, 1 << 15), (300, 8, 0), (700, 16, 0)):
+    launch.HELD_KEYS, launch.MOST_PARTS = held, 2
+    q = torch.randn(2, 1, 6, 16).transpose(1, 2)
+    k, v = (torch.randn(2, 1, 2, 16).transpose(1, 2) for _ in range(2))
+    keys, values = torch.randn(2, 2, length, 16), torch.randn(2, 2, length, 16)
+    cos, sin = torch.randn(turned), torch.randn(turned)
+    at = torch.tensor([length - 9])
+    seen = (torch.arange(length) <= at) & (torch.arange(length) > at - 30)
+    for hidden in (float("-inf"), torch.finfo(torch.float32).min):
+        bias = torch.where(seen, 0.0, hidden).view(1, 1, 1, length)
+        rest = (at, bias, cos, sin, 0.25, torch.rand(16) - 0.5, torch.rand(16) - 0.5, 1e-6, 0.0, False, 1.0, True)
+        own, theirs = (keys.clone(), values.clone()), (keys.clone(), values.clone())
+        expected = operators.attend_and_store(q, k, v, *theirs, *rest)
+        close(launch.attend_and_store(q, k, v, *own, *rest), expected)
+        torch.testing.assert_close(own[0], theirs[0])
+        if held == 0:
+            for cache in own:
+                cache[:, :, ~seen] = float("nan")
+            close(launch.attend_and_store(q, k, v, *own, *rest), expected)
+    # A mask that hides all keys by the same number hides none.
+    rest = (at, torch.full_like(bias, hidden), *rest[2:])
+    own = keys.clone(), values.clone()
+    close(launch.attend_and_store(q, k, v, *own, *rest), operators.attend_and_store(q, k, v, *theirs, *rest))
+print("all close")
+"""
+
+
+@pytest.mark.parametrize(
+    "checks",
+    [CHECKS, FORM_CHECKS, pytest.param(MORE_CHECKS, marks=pytest.mark.slow)],
+    ids=["usual", "forms", "more"],
+)
 def test_numbers_are_those_of_torch_through_the_interpreter(checks: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", BEGIN + checks],
@@ -119,7 +160,9 @@ def test_numbers_are_those_of_torch_through_the_interpreter(checks: str) -> None
     assert done.stdout.strip() == "all close", done.stderr[-2000:]
 
 
-def _compiled(kernel: Any, types: dict[str, str], constants: dict[str, Any], target: tuple[str, Any, int]) -> Any:
+def _compiled(
+    kernel: Any, types: dict[str, str], constants: dict[str, Any], target: tuple[str, Any, int], warps: int = 4
+) -> Any:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -132,7 +175,7 @@ def _compiled(kernel: Any, types: dict[str, str], constants: dict[str, Any], tar
         constexprs={(names.index(name),): value for name, value in constants.items()},
         attrs={(names.index(name),): aligned[1] for name in aligned[0]},
     )
-    return triton.compile(source, target=GPUTarget(*target), options={"num_warps": 4})
+    return triton.compile(source, target=GPUTarget(*target), options={"num_warps": warps})
 
 
 HALF = "*bf16"
@@ -183,6 +226,7 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
         "EARLY": 2,
         "EVEN": True,
         "HAS_NORM": True,
+        "NORM_PLUS": 0.0,
     }
     shape = {
         "GROUP": 8,
@@ -195,13 +239,13 @@ def kernels(overlaps: bool) -> list[tuple[Any, dict[str, str], dict[str, Any]]]:
         "WRITES": True,
         "HAS_BIAS": True,
     }
-    shape["NORMS"] = True
-    parts = {"SHARED": 4, "GROUP_BLOCK": 16, "BLOCK": 128, "PARTS": 4}
+    shape |= {"NORMS": True, "NORM_PLUS": 0.0, "NEIGHBOURS": False}
+    parts = {"SKIPS": not overlaps, "SHARED": 4, "GROUP_BLOCK": 16, "BLOCK": 128, "PARTS": 4}
     apart = ("totals_ptr", "weights_ptr", "arrived_ptr")
     whole = {name: kind for name, kind in ATTENTION.items() if name not in apart}
     return [
         (row_times_matrices, MATRICES, {**block, "HAS_BIAS": False, "HAS_RESIDUAL": True, "MATRICES": 3}),
-        (row_times_gated, GATED, block),
+        (row_times_gated, GATED, {**block, "GATE": "silu"}),
         (one_query_attention, ATTENTION, {**shape, **parts}),
         (one_head_attention, whole, {**shape, "BLOCK": 512}),
     ]
@@ -224,6 +268,38 @@ def test_weights_are_asked_for_before_the_wait_and_in_wide_loads() -> None:
         assert behind, "no wait"
         wide = [line for line in ahead.splitlines() if "ld.global" in line and "evict_first" in line]
         assert wide and all(".v4" in line for line in wide)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("gpu", ["mi300x", "mi355x", "rx7900xtx"])
+def test_machine_code_of_the_forms_gives_what_torch_gives(gpu: str) -> None:
+    """Gemma's norms and gate, rotation of neighbours; what hidden keys hold is not read."""
+    import torch
+
+    from kernel_pytorch.emulate.triton_session import emulated_triton
+    from kernel_pytorch.perf.decode import launch, ops
+
+    operators = ops.register()
+    torch.manual_seed(0)
+    x, norm = torch.randn(1, 96), torch.rand(96) - 0.5
+    gate, up = torch.randn(20, 96) / 10, torch.randn(20, 96) / 10
+    gated = (x, gate, up, norm, 1e-5, False, 1.0, "gelu_tanh")
+    q, k, v = torch.randn(1, 4, 1, 16), torch.randn(1, 2, 1, 16), torch.randn(1, 2, 1, 16)
+    keys, values = torch.randn(1, 2, 600, 16), torch.randn(1, 2, 600, 16)
+    at, place = torch.tensor([560]), torch.arange(600)
+    seen = (place <= at) & (place > at - 40)
+    bias = torch.where(seen, 0.0, float("-inf")).view(1, 1, 1, 600)
+    norms = (torch.rand(16) - 0.5, torch.rand(16) - 0.5, 1e-6)
+    rest = (at, bias, torch.randn(8), torch.randn(8), 0.25, *norms, 0.0, False, 1.0, True)
+    own, theirs = (keys.clone(), values.clone()), (keys.clone(), values.clone())
+    for cache in own:
+        cache[:, :, ~seen] = float("nan")
+    with mock.patch.object(launch, "HELD_KEYS", 0), emulated_triton(gpu) as session:
+        found = launch.row_gated(*gated), launch.attend_and_store(q, k, v, *own, *rest)
+    assert len(session.launches) == 2
+    torch.testing.assert_close(found[0], operators.row_gated(*gated), rtol=1e-4, atol=1e-5)
+    expected = operators.attend_and_store(q, k, v, *theirs, *rest)
+    torch.testing.assert_close(found[1], expected, rtol=1e-2, atol=2e-3)  # products of fp32 may have xf32's 10 bits
 
 
 @pytest.mark.slow

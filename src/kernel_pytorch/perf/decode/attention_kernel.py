@@ -12,88 +12,15 @@ import triton
 import triton.language as tl
 from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
-
-@triton.jit
-def _rotated(
-    ptr,
-    stride_head,
-    head,
-    inside,
-    cos_ptr,
-    sin_ptr,
-    norm_ptr,
-    epsilon,
-    SIZE: tl.constexpr,
-    WIDTH: tl.constexpr,
-    ROTATES: tl.constexpr,
-    TURNED: tl.constexpr,
-    NORMS: tl.constexpr,
-):
-    """Rows of SIZE at the given heads, as fp32, with zeros up to WIDTH; each divided by its root mean square and times
-    a weight (NORMS), then the first TURNED of it rotated: x * cos + (-x[half:], x[:half]) * sin."""
-    column = tl.arange(0, WIDTH)
-    start = ptr + head[:, None] * stride_head
-    here = inside[:, None]
-    if WIDTH != SIZE:
-        here = here & (column < SIZE)[None, :]
-    x = tl.load(start + column[None, :], mask=here, other=0.0).to(tl.float32)
-    if NORMS:
-        factor = tl.rsqrt(tl.sum(x * x, axis=1) / SIZE + epsilon)[:, None]
-        x = x * factor * _vector(norm_ptr, column, SIZE, WIDTH, 0.0)[None, :]
-    if ROTATES:
-        half: tl.constexpr = TURNED // 2
-        partner = tl.where(column < half, column + half, column - half)
-        if TURNED != WIDTH:
-            partner = tl.where(column < TURNED, partner, column)
-        turned = tl.load(start + partner[None, :], mask=here, other=0.0).to(tl.float32)
-        if NORMS:
-            turned = turned * factor * _vector(norm_ptr, partner, SIZE, WIDTH, 0.0)[None, :]
-        turned = tl.where((column < half)[None, :], -turned, turned)
-        # What is not turned: times one, and nothing added.
-        cos = _vector(cos_ptr, column, TURNED, WIDTH, 1.0)
-        sin = _vector(sin_ptr, column, TURNED, WIDTH, 0.0)
-        x = x * cos[None, :] + turned * sin[None, :]
-    return x
-
-
-@triton.jit
-def _vector(ptr, column, SIZE: tl.constexpr, WIDTH: tl.constexpr, BEYOND: tl.constexpr):
-    if WIDTH == SIZE:
-        return tl.load(ptr + column).to(tl.float32)
-    return tl.load(ptr + column, mask=column < SIZE, other=BEYOND).to(tl.float32)
-
-
-@triton.jit
-def _rows(place, there, column, SIZE: tl.constexpr, WIDTH: tl.constexpr):
-    """Keys or values; columns beyond SIZE are zeros, which add nothing to a score."""
-    if WIDTH != SIZE:
-        there = there & (column < SIZE)
-    return tl.load(place, mask=there, other=0.0)
-
-
-@triton.jit
-def _row(place, column, SIZE: tl.constexpr, WIDTH: tl.constexpr):
-    if WIDTH == SIZE:
-        return tl.load(place)
-    return tl.load(place, mask=column < SIZE, other=0.0)
-
-
-@triton.jit
-def _capped(scores, CAP: tl.constexpr):
-    """CAP * tanh(scores / CAP); as they are where there is no cap."""
-    if CAP > 0:
-        doubled = tl.exp(-2.0 * tl.abs(scores) / CAP)  # not more than 1: no score is too large
-        size = CAP * (1.0 - doubled) / (1.0 + doubled)
-        return tl.where(scores < 0, -size, size)
-    return scores
-
-
-@triton.jit
-def _store_row(ptr, column, row, SIZE: tl.constexpr, WIDTH: tl.constexpr):
-    if WIDTH == SIZE:
-        tl.store(ptr + column, row)
-    else:
-        tl.store(ptr + column, row, mask=column < SIZE)
+from kernel_pytorch.perf.decode.attention_parts import (
+    are_shown,
+    capped,
+    rotated,
+    row,
+    rows,
+    sees_itself,
+    store_row,
+)
 
 
 @triton.jit
@@ -131,12 +58,15 @@ def one_query_attention(
     NORMS: tl.constexpr,
     WRITES: tl.constexpr,
     HAS_BIAS: tl.constexpr,
+    SKIPS: tl.constexpr,
     SHARED: tl.constexpr,
     GROUP: tl.constexpr,
     GROUP_BLOCK: tl.constexpr,
     SIZE: tl.constexpr,
     WIDTH: tl.constexpr,
     TURNED: tl.constexpr,
+    NEIGHBOURS: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
     CAP: tl.constexpr,
     BLOCK: tl.constexpr,
     PARTS: tl.constexpr,
@@ -145,8 +75,9 @@ def one_query_attention(
     """out[b, h] = softmax(cap(scale * q[b, h] . keys[b, h // GROUP]) + bias) values; with WRITES k and v enter the
     cache. A head has SIZE columns in blocks of WIDTH, a power of two.
 
-    The keys are cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so
-    that nobody has to set it to zero."""
+    With SKIPS keys that the mask hides are not read: those outside a window, and places that are still empty. The keys
+    are cut into PARTS; whoever comes last puts the parts together. `arrived` counts on from call to call, so that
+    nobody has to set it to zero."""
     shared = tl.program_id(0)
     number = tl.program_id(1)
     batch = tl.program_id(2).to(tl.int64)
@@ -158,16 +89,37 @@ def one_query_attention(
     base = batch * cache_batch + shared * cache_head
     if OVERLAPS:
         gdc_launch_dependents()
-    # The cache as earlier calls left it; this call's own entry replaces the stale one below.
+    # The cache as earlier calls left it; this call's own entry replaces the stale one below. While kernels overlap,
+    # the mask may still be on its way: then the first block is read whether it is shown or not.
     at = number * BLOCK + lane
     there = (at < length)[:, None]
-    keys = _rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
-    values = _rows(values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
+    shifts = bias_ptr + batch * bias_batch + head * bias_head
+    if SKIPS and not OVERLAPS:
+        skips = sees_itself(shifts, in_group, position_ptr, bias_key, length)
+        there = there & are_shown(shifts, in_group, at, bias_key, length, skips)[:, None]
+    keys = rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
+    values = rows(values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
     if OVERLAPS:
         gdc_wait()
+    if SKIPS and OVERLAPS:
+        skips = sees_itself(shifts, in_group, position_ptr, bias_key, length)
     q_start = q_ptr + batch * q_batch
-    q = _rotated(
-        q_start, q_head, head, in_group, cos_ptr, sin_ptr, q_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+    q = rotated(
+        q_start,
+        q_head,
+        head,
+        in_group,
+        cos_ptr,
+        sin_ptr,
+        q_norm_ptr,
+        epsilon,
+        SIZE,
+        WIDTH,
+        ROTATES,
+        TURNED,
+        NEIGHBOURS,
+        NORMS,
+        NORM_PLUS,
     )
     q = q.to(keys.dtype)
     if WRITES:
@@ -175,16 +127,30 @@ def one_query_attention(
         alone = shared + tl.arange(0, 1)
         always = tl.full((1,), 1, tl.int1)
         k_start = k_ptr + batch * k_batch
-        k_new = _rotated(
-            k_start, k_head, alone, always, cos_ptr, sin_ptr, k_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+        k_new = rotated(
+            k_start,
+            k_head,
+            alone,
+            always,
+            cos_ptr,
+            sin_ptr,
+            k_norm_ptr,
+            epsilon,
+            SIZE,
+            WIDTH,
+            ROTATES,
+            TURNED,
+            NEIGHBOURS,
+            NORMS,
+            NORM_PLUS,
         )
         k_new = k_new.to(keys.dtype)
         v_place = v_ptr + batch * v_batch + alone[:, None] * v_head + column[None, :]
-        v_new = _row(v_place, column[None, :], SIZE, WIDTH)
+        v_new = row(v_place, column[None, :], SIZE, WIDTH)
         in_cache = (position >= 0) & (position < length)
         if in_cache & ((position // BLOCK) % PARTS == number):  # the part that reads this place writes it
-            _store_row(keys_ptr + base + position * SIZE, column[None, :], k_new, SIZE, WIDTH)
-            _store_row(values_ptr + base + position * SIZE, column[None, :], v_new, SIZE, WIDTH)
+            store_row(keys_ptr + base + position * SIZE, column[None, :], k_new, SIZE, WIDTH)
+            store_row(values_ptr + base + position * SIZE, column[None, :], v_new, SIZE, WIDTH)
     highest = tl.full((GROUP_BLOCK,), float("-inf"), tl.float32)
     weight = tl.zeros((GROUP_BLOCK,), tl.float32)
     total = tl.zeros((GROUP_BLOCK, WIDTH), tl.float32)
@@ -192,15 +158,15 @@ def one_query_attention(
         at = start + lane
         if start > number * BLOCK:
             there = (at < length)[:, None]
-            keys = _rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
-            values = _rows(
-                values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH
-            )
+            if SKIPS:
+                there = there & are_shown(shifts, in_group, at, bias_key, length, skips)[:, None]
+            keys = rows(keys_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
+            values = rows(values_ptr + base + at[:, None] * SIZE + column[None, :], there, column[None, :], SIZE, WIDTH)
         if WRITES:
             own = (at == position)[:, None]
             keys = tl.where(own, k_new, keys)
             values = tl.where(own, v_new, values)
-        scores = _capped(tl.dot(q, tl.trans(keys)) * scale, CAP)
+        scores = capped(tl.dot(q, tl.trans(keys)) * scale, CAP)
         if HAS_BIAS:
             shift = bias_ptr + batch * bias_batch + head[:, None] * bias_head + at[None, :] * bias_key
             inside = in_group[:, None] & (at < length)[None, :]
@@ -222,8 +188,8 @@ def one_query_attention(
         tl.store(place, (total / weight[:, None]).to(out_ptr.dtype.element_ty), mask=in_out)
     else:
         slot = (batch * SHARED + shared) * PARTS
-        rows = group[:, None] * WIDTH + column[None, :]
-        tl.store(totals_ptr + (slot + number) * GROUP_BLOCK * WIDTH + rows, total)
+        spots = group[:, None] * WIDTH + column[None, :]
+        tl.store(totals_ptr + (slot + number) * GROUP_BLOCK * WIDTH + spots, total)
         # The highest score and the weight as one number would lose digits: two halves of one line.
         tl.store(weights_ptr + (slot + number) * 2 * GROUP_BLOCK + group, highest)
         tl.store(weights_ptr + (slot + number) * 2 * GROUP_BLOCK + GROUP_BLOCK + group, weight)
@@ -241,7 +207,7 @@ def one_query_attention(
             for other in tl.static_range(PARTS):
                 line = weights_ptr + (slot + other) * 2 * GROUP_BLOCK + group
                 share = tl.exp(tl.load(line, cache_modifier=".cg") - safe)
-                piece = tl.load(totals_ptr + (slot + other) * GROUP_BLOCK * WIDTH + rows, cache_modifier=".cg")
+                piece = tl.load(totals_ptr + (slot + other) * GROUP_BLOCK * WIDTH + spots, cache_modifier=".cg")
                 result += piece * share[:, None]
             tl.store(place, (result / below[:, None]).to(out_ptr.dtype.element_ty), mask=in_out)
 
@@ -282,6 +248,8 @@ def one_head_attention(
     SIZE: tl.constexpr,
     WIDTH: tl.constexpr,
     TURNED: tl.constexpr,
+    NEIGHBOURS: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
     CAP: tl.constexpr,
     BLOCK: tl.constexpr,
     OVERLAPS: tl.constexpr,
@@ -299,14 +267,14 @@ def one_head_attention(
     if OVERLAPS:
         gdc_launch_dependents()
     there = (at < length)[:, None]
-    keys = _rows(keys_ptr + place, there, column, SIZE, WIDTH)
-    values = _rows(values_ptr + place, there, column, SIZE, WIDTH)
+    keys = rows(keys_ptr + place, there, column, SIZE, WIDTH)
+    values = rows(values_ptr + place, there, column, SIZE, WIDTH)
     if OVERLAPS:
         gdc_wait()
     alone = tl.arange(0, 1)
     always = tl.full((1,), 1, tl.int1)
     q_start = q_ptr + batch * q_batch
-    q = _rotated(
+    q = rotated(
         q_start,
         q_head,
         head + alone,
@@ -319,25 +287,41 @@ def one_head_attention(
         WIDTH,
         ROTATES,
         TURNED,
+        NEIGHBOURS,
         NORMS,
+        NORM_PLUS,
     )
     q = q.to(keys.dtype).to(tl.float32) * scale
     scores = tl.sum(keys.to(tl.float32) * q, axis=1)
     if WRITES:
         position = tl.load(position_ptr)
         k_start, its = k_ptr + batch * k_batch, shared + alone
-        k_new = _rotated(
-            k_start, k_head, its, always, cos_ptr, sin_ptr, k_norm_ptr, epsilon, SIZE, WIDTH, ROTATES, TURNED, NORMS
+        k_new = rotated(
+            k_start,
+            k_head,
+            its,
+            always,
+            cos_ptr,
+            sin_ptr,
+            k_norm_ptr,
+            epsilon,
+            SIZE,
+            WIDTH,
+            ROTATES,
+            TURNED,
+            NEIGHBOURS,
+            NORMS,
+            NORM_PLUS,
         )
         k_new = k_new.to(keys.dtype)
-        v_new = _row(v_ptr + batch * v_batch + shared * v_head + column, column, SIZE, WIDTH)
+        v_new = row(v_ptr + batch * v_batch + shared * v_head + column, column, SIZE, WIDTH)
         if (head % GROUP == 0) & (position >= 0) & (position < length):
-            _store_row(keys_ptr + base + position * SIZE, column, k_new, SIZE, WIDTH)
-            _store_row(values_ptr + base + position * SIZE, column, v_new, SIZE, WIDTH)
+            store_row(keys_ptr + base + position * SIZE, column, k_new, SIZE, WIDTH)
+            store_row(values_ptr + base + position * SIZE, column, v_new, SIZE, WIDTH)
         # What was read there may be the entry of before or of now: it counts for nothing.
         own = at == position
         scores = tl.where(own, tl.sum(tl.sum(k_new.to(tl.float32) * q, axis=1), axis=0), scores)
-    scores = _capped(scores, CAP)
+    scores = capped(scores, CAP)
     if HAS_BIAS:
         shift = bias_ptr + batch * bias_batch + head * bias_head + at * bias_key
         scores += tl.load(shift, mask=at < length, other=0.0).to(tl.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode.capped_attention import capped_attention
@@ -33,6 +33,8 @@ FUSED = (
     "_scaled_dot_product_flash_attention_for_cpu",
 )
 
+
+Known = dict[Hashable, "Node"]
 
 # Without side effects or chance: computed in the same way, they are the same.
 MAKES_MASKS = (
@@ -65,14 +67,19 @@ class Stored:
 
 def attention(graph: Graph, operators: OpNamespace) -> int:
     """Replace what can be; gives how many."""
-    masks: dict[Hashable, Node] = {}
-    placed = sum(_replaced(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, *FUSED))
-    return placed + sum(_capped(graph, node, operators, masks) for node in list(graph.nodes) if is_call(node, "bmm"))
+    known: Known = {}
+    placed = sum(_replaced(graph, node, operators, known) for node in list(graph.nodes) if is_call(node, *FUSED))
+    return placed + sum(_capped(graph, node, operators, known) for node in list(graph.nodes) if is_call(node, "bmm"))
 
 
-def _one_of(masks: dict[Hashable, Node], node: Node | None) -> Node | None:
-    """The first mask that is computed in the same way: every layer makes its own, in a kernel of its own."""
-    return node if node is None else masks.setdefault(_way(node), node)
+def _one_of(known: Known, node: Node) -> Node:
+    """The first mask or angle that is computed in the same way: every layer makes its own, in a kernel of its own."""
+    return known.setdefault(_way(node), node)
+
+
+def _rotation(known: Known, node: Argument) -> Rotation | None:
+    found = rotation(node)
+    return found and replace(found, cos=_one_of(known, found.cos), sin=_one_of(known, found.sin))
 
 
 def _way(node: Argument) -> Hashable:
@@ -97,15 +104,16 @@ def arguments(node: Node) -> dict[str, Argument]:
     return {**dict(zip(names, node.args, strict=False)), **node.kwargs}
 
 
-def _replaced(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hashable, Node]) -> bool:
+def _replaced(graph: Graph, node: Node, operators: OpNamespace, known: Known) -> bool:
     given = arguments(node)
     q, k, v = given["query"], given["key"], given["value"]
-    bias = _one_of(masks, given.get("attn_bias", given.get("attn_mask")))
+    bias = given.get("attn_bias", given.get("attn_mask"))
+    bias = bias if bias is None else _one_of(known, bias)
     if given.get("is_causal") or given.get("dropout_p") or not _gives_one(node) or not _fits(q, k, bias):
         return False
     scale = given.get("scale")
     scale = 1 / math.sqrt(value(q).shape[-1]) if scale is None else float(scale)
-    made = _made(graph, node, operators, Query(q, rotation(q), bias, scale), k, v)
+    made = _made(graph, node, operators, Query(q, _rotation(known, q), bias, scale), k, v, known)
     if made is None:
         return False
     for user in list(node.users):
@@ -113,18 +121,18 @@ def _replaced(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hash
     return True
 
 
-def _capped(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hashable, Node]) -> bool:
+def _capped(graph: Graph, node: Node, operators: OpNamespace, known: Known) -> bool:
     """The same for attention that is written out because its scores are capped."""
     import torch
 
     found = capped_attention(node)
     if found is None:
         return False
-    bias = _one_of(masks, found.bias)
+    bias = found.bias if found.bias is None else _one_of(known, found.bias)
     if not _fits(found.query, found.key, bias):
         return False
-    query = Query(found.query, rotation(found.query), bias, found.scale, found.cap)
-    made = _made(graph, node, operators, query, found.key, found.value)
+    query = Query(found.query, _rotation(known, found.query), bias, found.scale, found.cap)
+    made = _made(graph, node, operators, query, found.key, found.value, known)
     if made is None:
         return False
     with graph.inserting_after(made):
@@ -134,7 +142,9 @@ def _capped(graph: Graph, node: Node, operators: OpNamespace, masks: dict[Hashab
     return True
 
 
-def _made(graph: Graph, node: Node, operators: OpNamespace, query: Query, k: Node, v: Node) -> Node | None:
+def _made(
+    graph: Graph, node: Node, operators: OpNamespace, query: Query, k: Node, v: Node, known: Known
+) -> Node | None:
     """Our operator before `node`; None where keys and values are not as it takes them."""
     q = query.q
     (keys, _), (values, _) = unrepeated(k), unrepeated(v)
@@ -142,7 +152,7 @@ def _made(graph: Graph, node: Node, operators: OpNamespace, query: Query, k: Nod
         return None
     new_keys, new_values = _stored(keys), _stored(values)
     if new_keys is not None and new_values is not None and new_keys.position is new_values.position:
-        made = _with_store(graph, node, operators, query, new_keys, new_values)
+        made = _with_store(graph, node, operators, query, new_keys, new_values, known)
     else:
         if not all(_rows_are_dense(value(one)) for one in (keys, values)):
             return None
@@ -190,27 +200,40 @@ def _stored(node: Argument) -> Stored | None:
     return Stored(cache, places[2], new, copies[0])
 
 
-def _with_store(graph: Graph, node: Node, operators: OpNamespace, query: Query, keys: Stored, values: Stored) -> Node:
+def _with_store(
+    graph: Graph, node: Node, operators: OpNamespace, query: Query, keys: Stored, values: Stored, known: Known
+) -> Node:
     q, turned, k_new = query.q, query.turned, keys.written
-    k_turned = rotation(k_new)
+    k_turned = _rotation(known, k_new)
     cos = sin = None
-    same = turned is not None and k_turned is not None and (turned.cos, turned.sin) == (k_turned.cos, k_turned.sin)
+    more: dict[str, Argument] = {}
+    same = turned is not None and k_turned is not None and _angles(turned) == _angles(k_turned)
     if turned is not None and k_turned is not None and same and _dense(turned.x) and _dense(k_turned.x):
         q, k_new, cos, sin = turned.x, k_turned.x, turned.cos, turned.sin
+        more |= {"neighbours": True} if turned.neighbours else {}
     norms = head_norm(q), head_norm(k_new)
     with graph.inserting_before(node):
         weights: tuple[Node | None, Node | None] = (None, None)
         epsilon = 0.0
-        if norms[0] is not None and norms[1] is not None and norms[0].epsilon == norms[1].epsilon:
+        if norms[0] is not None and norms[1] is not None and _kind(norms[0]) == _kind(norms[1]):
             q, k_new = _before_norm(graph, q, norms[0]), _before_norm(graph, k_new, norms[1])
             weights, epsilon = (norms[0].weight, norms[1].weight), norms[0].epsilon
+            more |= {"plus": norms[0].plus} if norms[0].plus else {}
         new = [_last_axis_dense(graph, one) for one in (k_new, values.written)]
         args = (q, *new, keys.cache, values.cache, keys.position, query.bias, cos, sin, query.scale)
         args += (*weights, epsilon, query.cap, True)
-        made = graph.call_function(operators.attend_and_store.default, args)
+        made = graph.call_function(operators.attend_and_store.default, args, more)
     for copy in (keys.copy, values.copy):
         graph.erase_node(copy)
     return made
+
+
+def _angles(found: Rotation) -> tuple[Node, Node, bool]:
+    return found.cos, found.sin, found.neighbours
+
+
+def _kind(norm: Norm) -> tuple[float, float]:
+    return norm.epsilon, norm.plus
 
 
 def _before_norm(graph: Graph, node: Node, norm: Norm) -> Node:
@@ -241,7 +264,9 @@ def _last_axis_dense(graph: Graph, node: Node) -> Node:
 def _query_call(graph: Graph, operators: OpNamespace, query: Query, keys: Node, values: Node, overlaps: bool) -> Node:
     q, turned = query.q, query.turned
     cos = sin = None
+    more: dict[str, Argument] = {}
     if turned is not None and _dense(turned.x):
         q, cos, sin = turned.x, turned.cos, turned.sin
+        more = {"neighbours": True} if turned.neighbours else {}
     args = (q, keys, values, query.bias, cos, sin, query.scale, None, 0.0, query.cap, overlaps)
-    return graph.call_function(operators.attend.default, args)
+    return graph.call_function(operators.attend.default, args, more)

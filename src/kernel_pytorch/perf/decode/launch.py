@@ -6,7 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kernel_pytorch.perf.decode.form import SILU
 
 if TYPE_CHECKING:
     import torch
@@ -83,6 +85,7 @@ def row_products(
     biases: list[Tensor],
     residual: Tensor | None,
     overlaps: bool,
+    plus: float = 0.0,
 ) -> Tensor:
     """See `ops`: the Triton form."""
     import triton
@@ -108,6 +111,7 @@ def row_products(
         columns,
         epsilon,
         HAS_NORM=norm is not None,
+        NORM_PLUS=plus,
         HAS_BIAS=bool(biases),
         HAS_RESIDUAL=residual is not None,
         MATRICES=len(weights),
@@ -129,7 +133,16 @@ def _distances(tensors: list[Tensor]) -> list[int]:
     return [*found, *[0] * (2 - len(found))]
 
 
-def row_gated(x: Tensor, gate: Tensor, up: Tensor, norm: Tensor | None, epsilon: float, overlaps: bool) -> Tensor:
+def row_gated(
+    x: Tensor,
+    gate: Tensor,
+    up: Tensor,
+    norm: Tensor | None,
+    epsilon: float,
+    overlaps: bool,
+    plus: float = 0.0,
+    active: str = SILU,
+) -> Tensor:
     """See `ops`: the Triton form."""
     import triton
 
@@ -149,6 +162,8 @@ def row_gated(x: Tensor, gate: Tensor, up: Tensor, norm: Tensor | None, epsilon:
         columns,
         epsilon,
         HAS_NORM=norm is not None,
+        NORM_PLUS=plus,
+        GATE=active,
         OVERLAPS=overlaps,
         BLOCK_ROWS=plan.rows,
         BLOCK=plan.block,
@@ -173,10 +188,12 @@ def attend(
     epsilon: float,
     cap: float,
     overlaps: bool,
+    plus: float = 0.0,
+    neighbours: bool = False,
 ) -> Tensor:
     """See `ops`: the Triton form."""
     return attend_and_store(
-        q, None, None, keys, values, None, bias, cos, sin, scale, norm, norm, epsilon, cap, overlaps
+        q, None, None, keys, values, None, bias, cos, sin, scale, norm, norm, epsilon, cap, overlaps, plus, neighbours
     )
 
 
@@ -196,6 +213,8 @@ def attend_and_store(
     epsilon: float,
     cap: float,
     overlaps: bool,
+    plus: float = 0.0,
+    neighbours: bool = False,
 ) -> Tensor:
     """See `ops`: the Triton form. Without `k`, `v` and a `position` nothing is stored."""
     import torch
@@ -240,9 +259,11 @@ def attend_and_store(
         scale,
         epsilon,
     )
-    options: dict[str, int | float] = {
+    options: dict[str, Any] = {
         "ROTATES": cos is not None,
         "NORMS": q_norm is not None,
+        "NORM_PLUS": plus,
+        "NEIGHBOURS": neighbours,
         "WRITES": writes,
         "HAS_BIAS": shift is not None,
         "OVERLAPS": overlaps,
@@ -253,7 +274,7 @@ def attend_and_store(
     whole = max(16, triton.next_power_of_2(length))
     if whole * width <= HELD_KEYS and batch * heads <= _compute_units(q.device):
         grid = (heads, batch)
-        one_head_attention[grid](*pointers, *sizes, BLOCK=whole, num_warps=HOLDING_WARPS, **options)
+        one_head_attention[grid](*pointers, *sizes, BLOCK=whole, num_warps=_waves(HOLDING_WARPS, q.device), **options)
         return out
     block = min(KEYS, whole)
     group_block = max(16, triton.next_power_of_2(group))
@@ -267,14 +288,26 @@ def attend_and_store(
         tops,
         _arrived(keys, parts),
         *sizes,
+        # While kernels overlap, the first block of a part is read before the mask is there.
+        SKIPS=writes and shift is not None and (not overlaps or length > block * parts),
         SHARED=shared,
         GROUP_BLOCK=group_block,
         BLOCK=block,
         PARTS=parts,
-        num_warps=ATTENTION_WARPS,
+        num_warps=_waves(ATTENTION_WARPS, q.device),
         **options,
     )
     return out
+
+
+def _waves(usual: int, device: torch.device) -> int:
+    """Twice as many on RDNA, whose waves have 32 lanes and 256 registers: what a program holds would be spilled."""
+    import torch
+
+    if torch.version.hip is None:
+        return usual
+    lanes = int(torch.cuda.get_device_properties(device.index or 0).warp_size)
+    return 2 * usual if lanes == 32 else usual
 
 
 @lru_cache(maxsize=8)

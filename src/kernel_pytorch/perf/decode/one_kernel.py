@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from kernel_pytorch.perf.decode.form import Extras, extras_of
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 
-def decoder(x: Tensor, *rest: object) -> Tensor:
+def decoder(x: Tensor, *rest: Any, **more: Any) -> Tensor:
     """See `ops`: the kernel of this torch's vendor."""
     import torch
 
+    extras = extras_of(*rest[10:], **more)
     if torch.version.hip is not None:
         from kernel_pytorch.perf.decode.cdna import decoder_launch as cdna
 
-        return cdna.decoder(x, *rest)  # type: ignore[arg-type]
+        given = (*rest[:10], extras)
+        return cdna.decoder(x, *given)
     from kernel_pytorch.perf.decode.hopper import decoder_launch as hopper
 
-    return hopper.decoder(x, *rest)  # type: ignore[arg-type]
+    assert extras.is_plain, "Hopper's kernel is only put into graphs of plain decoders"
+    return hopper.decoder(x, *rest[:10])
 
 
 def why_not_here(device: torch.device) -> str | None:
@@ -50,6 +55,13 @@ def why_not_sizes(head_sizes: frozenset[int]) -> str | None:
     return None if head_sizes == {HEAD_SIZE} else f"the kernel takes heads of {HEAD_SIZE}; here: {listed}"
 
 
+def adds_biases() -> bool:
+    """Whether this vendor's kernel adds biases to query, key and value."""
+    import torch
+
+    return torch.version.hip is not None
+
+
 def element_types() -> tuple[torch.dtype, ...]:
     """Types of weights that this vendor's kernel multiplies."""
     import torch
@@ -61,7 +73,15 @@ def element_types() -> tuple[torch.dtype, ...]:
     return (torch.bfloat16,)
 
 
-def takes(weights: list[Tensor], caches: list[Tensor], head: Tensor, bias: Tensor | None, device: torch.device) -> bool:
+def takes(
+    weights: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    bias: Tensor | None,
+    cos: Tensor,
+    extras: Extras,
+    device: torch.device,
+) -> bool:
     """Whether the kernel suits these tensors, real or fake, which are contiguous and of one of its types."""
     import torch
 
@@ -71,7 +91,9 @@ def takes(weights: list[Tensor], caches: list[Tensor], head: Tensor, bias: Tenso
         from kernel_pytorch.perf.decode.cdna import decoder_launch as cdna
 
         lds_bytes = cdna.target_of(device).max_lds_bytes_per_workgroup
-        return not isinstance(cdna.shape_of(weights, caches, head, bias, programs, lds_bytes), str)
+        return not isinstance(cdna.shape_of(weights, caches, head, bias, cos, extras, programs, lds_bytes), str)
     from kernel_pytorch.perf.decode.hopper import decoder_launch as hopper
 
+    if not extras.is_plain or cos.numel() != caches[0].shape[-1]:
+        return False
     return hopper.shape_of(weights, caches, head, bias is not None, programs) is not None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernel_pytorch.perf.decode.form import SILU
+from kernel_pytorch.perf.decode.gates import activation
 from kernel_pytorch.perf.decode.ops import MOST_MATRICES, register
 from kernel_pytorch.perf.decode.patterns import (
     aten,
     is_call,
     is_input,
     rms_norm,
-    silu,
     through_converts,
     through_views,
     value,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from torch.fx import Graph, Node
 
 # Part of the key of Inductor's cache of compiled graphs: to be raised with every change of what the pass does.
-VERSION = 5
+VERSION = 6
 ONE_ROW = "one row"
 
 
@@ -34,6 +36,12 @@ class Source(NamedTuple):
     row: Node
     norm: Node | None
     epsilon: float
+    plus: float = 0.0  # added to the norm's weight
+
+    @property
+    def more(self) -> dict[str, float]:
+        """For the operators, which take most norms as they are."""
+        return {"plus": self.plus} if self.plus else {}
 
 
 def one_row(graph: Graph) -> int:
@@ -82,12 +90,12 @@ def products(graph: Graph) -> list[Node]:
                 continue
             if len(node.args) == 3 and (value(node.args[0]).dim() != 1 or node.kwargs):
                 continue
-            if _weight(node) is not None and value(row).dtype == value(matrix).dtype == result.dtype:
+            if weight_of(node) is not None and value(row).dtype == value(matrix).dtype == result.dtype:
                 found.append(node)
     return found
 
 
-def _weight(node: Node) -> Node | None:
+def weight_of(node: Node) -> Node | None:
     """The (rows, columns) weight of a product; None where it is laid out otherwise or written to."""
     matrix = node.args[-1]
     if not is_call(matrix, "permute", "t") or (len(matrix.args) > 1 and list(matrix.args[1]) != [1, 0]):
@@ -111,7 +119,7 @@ def _source(node: Node) -> Source:
     whole = norm is not None and value(norm.weight).shape[0] == value(row).shape[-1]
     if norm is None or not whole or value(norm.x).dtype != value(row).dtype:
         return Source(through_views(row), None, 0.0)
-    return Source(through_views(norm.x), norm.weight, norm.epsilon)
+    return Source(through_views(norm.x), norm.weight, norm.epsilon, norm.plus)
 
 
 def _row_of(graph: Graph, source: Node) -> Node:
@@ -122,8 +130,10 @@ def _row_of(graph: Graph, source: Node) -> Node:
     return _call(graph, torch.ops.aten.reshape.default, (source, shape), value(source).new_empty(shape))
 
 
-def _call(graph: Graph, target: OpOverload, args: tuple[object, ...], result: Tensor) -> Node:
-    node = graph.call_function(target, args)
+def _call(
+    graph: Graph, target: OpOverload, args: tuple[object, ...], result: Tensor, more: Mapping[str, object] | None = None
+) -> Node:
+    node = graph.call_function(target, args, dict(more or {}))
     node.meta["val"] = result
     return node
 
@@ -150,25 +160,27 @@ def _only_user(node: Node) -> Node | None:
 
 
 def _gated(graph: Graph, operators: OpNamespace) -> int:
-    """silu(x @ gate) * (x @ up), from two products or from the halves of one."""
+    """active(x @ gate) * (x @ up) with SiLU or GELU, from two products or from the halves of one."""
     known = set(products(graph))
     placed = 0
     for node in list(graph.nodes):
         if not is_call(node, "mul.Tensor") or value(node) is None:
             continue
         for active, other in (node.args, node.args[::-1]):
-            inner = silu(active) if hasattr(active, "op") else None
-            if inner is None or not hasattr(other, "op"):
+            found = activation(active) if hasattr(active, "op") and hasattr(other, "op") else None
+            if found is None:
                 continue
+            inner, kind = found
             weights = _gate_weights(graph, through_converts(inner), through_converts(other), known, node)
             if weights is None:
                 continue
-            gate, up, (source, norm, epsilon) = weights
+            gate, up, source = weights
             with graph.inserting_before(node):
-                row = _row_of(graph, source)
+                row = _row_of(graph, source.row)
                 result = value(node).new_empty((1, value(gate).shape[0]))
-                args = (row, gate, up, norm, epsilon, True)
-                made = _call(graph, operators.row_gated.default, args, result)
+                args = (row, gate, up, source.norm, source.epsilon, True)
+                more = {**source.more, **({} if kind == SILU else {"active": kind})}
+                made = _call(graph, operators.row_gated.default, args, result, more)
             _like(graph, made, node)
             placed += 1
             break
@@ -183,14 +195,14 @@ def _gate_weights(
     if gate in known and up in known and gate is not up:
         if _bias(gate) is not None or _bias(up) is not None or _source(gate) != _source(up):
             return None
-        same = value(_weight(gate)).shape == value(_weight(up)).shape
-        return (_weight(gate), _weight(up), _source(gate)) if same else None
+        same = value(weight_of(gate)).shape == value(weight_of(up)).shape
+        return (weight_of(gate), weight_of(up), _source(gate)) if same else None
     first, second = _half(gate), _half(up)
     if first is None or second is None or first[0] is not second[0] or first[0] not in known:
         return None
     halves = (first, second)
     product = halves[0][0]
-    weight = _weight(product)
+    weight = weight_of(product)
     rows = value(weight).shape[0]
     if _bias(product) is not None or {one[1:] for one in halves} != {(0, rows // 2), (rows // 2, rows)}:
         return None
@@ -237,18 +249,19 @@ def _with_residual(graph: Graph, operators: OpNamespace) -> int:
         same = value(residual).dtype == value(node).dtype and value(residual).numel() == value(node).numel()
         if not same or value(residual).numel() != value(total).numel():
             continue
-        source, norm, epsilon = _source(node)
+        source = _source(node)
         with graph.inserting_before(total):
             args = (
-                _row_of(graph, source),
-                [_weight(node)],
-                norm,
-                epsilon,
+                _row_of(graph, source.row),
+                [weight_of(node)],
+                source.norm,
+                source.epsilon,
                 _biases([node]),
                 _row_of(graph, residual),
                 True,
             )
-            made = _call(graph, operators.row_products.default, args, value(node).new_empty(value(node).shape))
+            result = value(node).new_empty(value(node).shape)
+            made = _call(graph, operators.row_products.default, args, result, source.more)
         _like(graph, made, total)
         placed += 1
     return placed
@@ -258,20 +271,22 @@ def _joined(graph: Graph, operators: OpNamespace) -> int:
     """All other products; those of the same row in one kernel."""
     import torch
 
-    groups: dict[Node, list[Node]] = defaultdict(list)
+    groups: dict[Source, list[Node]] = defaultdict(list)
     for node in products(graph):
         if node.users:
             groups[_source(node)].append(node)
     placed = 0
-    for (source, norm, epsilon), nodes in groups.items():
+    for source, nodes in groups.items():
         alike = [[node for node in nodes if (_bias(node) is None) is plain] for plain in (True, False)]
         bunches = [some[at : at + MOST_MATRICES] for some in alike for at in range(0, len(some), MOST_MATRICES)]
         for bunch in bunches:
             with graph.inserting_before(bunch[0]):
-                row = _row_of(graph, source)
+                row = _row_of(graph, source.row)
                 total = sum(value(node).shape[1] for node in bunch)
-                args = (row, [_weight(node) for node in bunch], norm, epsilon, _biases(bunch), None, True)
-                made = _call(graph, operators.row_products.default, args, value(bunch[0]).new_empty((1, total)))
+                weights = [weight_of(node) for node in bunch]
+                args = (row, weights, source.norm, source.epsilon, _biases(bunch), None, True)
+                result = value(bunch[0]).new_empty((1, total))
+                made = _call(graph, operators.row_products.default, args, result, source.more)
                 start = 0
                 for node in bunch:
                     end = start + value(node).shape[1]

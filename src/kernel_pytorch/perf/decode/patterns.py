@@ -16,20 +16,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Norm:
-    """x / sqrt(mean(x^2) + epsilon) * weight."""
+    """x / sqrt(mean(x^2) + epsilon) * (weight + plus)."""
 
     x: Node
     weight: Node
     epsilon: float
+    plus: float = 0.0
 
 
 @dataclass(frozen=True)
 class Rotation:
-    """x * cos + (-x[half:], x[:half]) * sin, for the first of x where cos has fewer values; the rest as it was."""
+    """x * cos + (-x[half:], x[:half]) * sin, for the first of x where cos has fewer values; the rest as it was. With
+    neighbours it is (-x[1], x[0], -x[3], x[2], ...) that is multiplied by sin."""
 
     x: Node
     cos: Node
     sin: Node
+    neighbours: bool = False
 
 
 def aten(name: str) -> OpNamespace:
@@ -86,13 +89,23 @@ def rms_norm(node: Argument) -> Norm | None:
     if not is_call(node, "mul.Tensor"):
         return None
     for weight, rest in (node.args, node.args[::-1]):
-        vector = through_converts(weight)
-        if not is_input(vector) or value(vector) is None or value(vector).dim() != 1:
+        vector, plus = _norm_weight(weight)
+        if vector is None:
             continue
         found = _scaled_to_one(through_converts(rest))
         if found is not None and value(found[0]).shape[-1] == value(vector).shape[0]:
-            return Norm(found[0], vector, found[1])
+            return Norm(found[0], vector, found[1], plus)
     return None
+
+
+def _norm_weight(node: Argument) -> tuple[Node | None, float]:
+    """A vector that comes into the graph, and the number that is added to it (Gemma: 1)."""
+    plus = 0.0
+    vector = through_converts(node)
+    if is_call(vector, "add.Tensor") and isinstance(vector.args[1], (int, float)) and not vector.kwargs:
+        plus, vector = float(vector.args[1]), through_converts(vector.args[0])
+    fits = is_input(vector) and value(vector) is not None and value(vector).dim() == 1
+    return (vector, plus) if fits else (None, 0.0)
 
 
 def head_norm(node: Argument) -> Norm | None:
@@ -105,14 +118,14 @@ def head_norm(node: Argument) -> Norm | None:
     if not is_call(inner, "mul.Tensor"):
         return None
     for weight, rest in (inner.args, inner.args[::-1]):
-        vector = through_converts(weight)
-        if not is_input(vector) or value(vector) is None or value(vector).dim() != 1:
+        vector, plus = _norm_weight(weight)
+        if vector is None:
             continue
         while is_convert(rest):
             rest = rest.args[0]
         found = _scaled_to_one(rest, behind_views=False)
         if found is not None and value(found[0]).dim() == 4 and value(found[0]).shape[-1] == value(vector).shape[0]:
-            return Norm(found[0], vector, found[1])
+            return Norm(found[0], vector, found[1], plus)
     return None
 
 
@@ -145,23 +158,6 @@ def _scaled_to_one(node: Argument, behind_views: bool = True) -> tuple[Node, flo
     return None
 
 
-def silu(node: Argument) -> Node | None:
-    """What silu is taken of, as the graph has it (x / (1 + exp(-x)) or x * sigmoid(x)); None where it is not that."""
-    node = through_converts(node)
-    if is_call(node, "silu"):
-        return node.args[0]
-    if is_call(node, "div.Tensor"):
-        x, below = node.args
-        one_more = is_call(below, "add.Tensor") and below.args[1] == 1 and is_call(below.args[0], "exp")
-        if one_more and is_call(below.args[0].args[0], "neg") and below.args[0].args[0].args[0] is x:
-            return x
-    if is_call(node, "mul.Tensor"):
-        for x, other in (node.args, node.args[::-1]):
-            if is_call(other, "sigmoid") and other.args[0] is x:
-                return x
-    return None
-
-
 def rotation(node: Argument) -> Rotation | None:
     """A rotary embedding by halves, of all values or of the first of them."""
     if is_call(node, "cat") and len(node.args[0]) == 2 and node.args[1:] in ((-1,), (value(node).dim() - 1,)):
@@ -172,7 +168,9 @@ def rotation(node: Argument) -> Rotation | None:
             return None
         whole, size, turned = found.x.args[0], value(node).shape[-1], value(found.cos).numel()
         fits = _is_slice(found.x, whole, 0, turned) and _is_slice(rest, whole, turned, size)
-        return Rotation(whole, found.cos, found.sin) if fits and value(whole).shape[-1] == size else None
+        return (
+            Rotation(whole, found.cos, found.sin, found.neighbours) if fits and value(whole).shape[-1] == size else None
+        )
     return _whole_rotation(node)
 
 
@@ -180,20 +178,47 @@ def _whole_rotation(node: Argument) -> Rotation | None:
     if not is_call(node, "add.Tensor") or len(node.args) != 2:
         return None
     for plain, turned in (node.args, node.args[::-1]):
-        if not (is_call(plain, "mul.Tensor") and is_call(turned, "mul.Tensor") and is_call(turned.args[0], "cat")):
+        if not (is_call(plain, "mul.Tensor") and is_call(turned, "mul.Tensor")):
             continue
         x, cos = plain.args
-        halves = turned.args[0].args[0]
         size = value(x).shape[-1]
-        if len(halves) != 2 or not is_call(halves[0], "neg"):
-            continue
-        upper, lower = halves[0].args[0], halves[1]
-        if not (_is_slice(upper, x, size // 2, size) and _is_slice(lower, x, 0, size // 2)):
+        neighbours = _are_neighbours(turned.args[0], x)
+        if not neighbours and not _are_halves(turned.args[0], x):
             continue
         cos, sin = through_views(cos), through_views(turned.args[1])
         if value(cos).numel() == size == value(sin).numel():
-            return Rotation(x, cos, sin)
+            return Rotation(x, cos, sin, neighbours)
     return None
+
+
+def _are_halves(node: Argument, x: Node) -> bool:
+    """(-x[half:], x[:half])."""
+    size = value(x).shape[-1]
+    if not is_call(node, "cat") or len(node.args[0]) != 2 or not is_call(node.args[0][0], "neg"):
+        return False
+    upper, lower = node.args[0][0].args[0], node.args[0][1]
+    return _is_slice(upper, x, size // 2, size) and _is_slice(lower, x, 0, size // 2)
+
+
+def _are_neighbours(node: Argument, x: Node) -> bool:
+    """(-x[1], x[0], -x[3], x[2], ...), as two slices of every second value, stacked."""
+    if not is_call(node, "reshape", "view", "_unsafe_view") or value(node).shape != value(x).shape:
+        return False
+    stacked = node.args[0]
+    if not is_call(stacked, "cat") or len(stacked.args[0]) != 2 or value(stacked).shape[-1] != 2:
+        return False
+    if stacked.args[1:] not in ((-1,), (value(stacked).dim() - 1,)):
+        return False
+    odd, even = (one.args[0] if is_call(one, "unsqueeze") else None for one in stacked.args[0])
+    return is_call(odd, "neg") and _is_every_second(odd.args[0], x, 1) and _is_every_second(even, x, 0)
+
+
+def _is_every_second(node: Argument, x: Node, start: int) -> bool:
+    if not is_call(node, "slice.Tensor") or node.args[0] is not x or len(node.args) != 5:
+        return False
+    axis, first, last, step = node.args[1:]
+    size = value(x).shape[-1]
+    return axis in (-1, value(x).dim() - 1) and first == start and last >= size and step == 2
 
 
 def _is_slice(node: Argument, x: Node, start: int, end: int) -> bool:

@@ -34,12 +34,27 @@ def _values(ptr, column, columns, EVEN: tl.constexpr):
 
 
 @triton.jit
-def _normed(x_ptr, norm_ptr, column, columns, squares, HAS_NORM: tl.constexpr, EVEN: tl.constexpr):
+def _active(gate, GATE: tl.constexpr):
+    if GATE == "silu":
+        return gate / (1.0 + tl.exp(-gate))
+    if GATE == "gelu_erf":
+        return gate * 0.5 * (1.0 + tl.erf(gate * 0.7071067811865476))
+    # (1 + tanh(u)) / 2 is the logistic function of 2u.
+    return gate / (1.0 + tl.exp(-1.5957691216057308 * (gate + 0.044715 * gate * gate * gate)))
+
+
+@triton.jit
+def _normed(
+    x_ptr, norm_ptr, column, columns, squares, HAS_NORM: tl.constexpr, NORM_PLUS: tl.constexpr, EVEN: tl.constexpr
+):
     """A piece of the row times the norm's weight, and its squares added to those before it."""
     x = _values(x_ptr, column, columns, EVEN)
     squares += x * x
     if HAS_NORM:
-        x = x * _values(norm_ptr, column, columns, EVEN)
+        if NORM_PLUS == 0.0:
+            x = x * _values(norm_ptr, column, columns, EVEN)
+        else:
+            x = x * (_values(norm_ptr, column, columns, EVEN) + NORM_PLUS)
     return x, squares
 
 
@@ -61,6 +76,7 @@ def row_times_matrices(
     columns,
     epsilon,
     HAS_NORM: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
     HAS_BIAS: tl.constexpr,
     HAS_RESIDUAL: tl.constexpr,
     MATRICES: tl.constexpr,
@@ -71,7 +87,9 @@ def row_times_matrices(
     EARLY: tl.constexpr,
     EVEN: tl.constexpr,
 ):
-    """out[n] = residual[n] + bias[n] + weight[n] . rms_norm(x), for the rows of up to three matrices."""
+    """out[n] = residual[n] + bias[n] + weight[n] . rms_norm(x), for the rows of up to three matrices.
+
+    The weights of the norm are those in memory plus NORM_PLUS."""
     block = tl.program_id(0)
     rows = first_rows
     offset = 0
@@ -102,11 +120,11 @@ def row_times_matrices(
     total = tl.zeros((BLOCK_ROWS, BLOCK), tl.float32)
     squares = tl.zeros((BLOCK,), tl.float32)
     for number in tl.static_range(EARLY):
-        x, squares = _normed(x_ptr, norm_ptr, number * BLOCK + column, columns, squares, HAS_NORM, EVEN)
+        x, squares = _normed(x_ptr, norm_ptr, number * BLOCK + column, columns, squares, HAS_NORM, NORM_PLUS, EVEN)
         total += parts[number].to(tl.float32) * x[None, :]
     for number in range(EARLY, BLOCKS):
         there = number * BLOCK + column
-        x, squares = _normed(x_ptr, norm_ptr, there, columns, squares, HAS_NORM, EVEN)
+        x, squares = _normed(x_ptr, norm_ptr, there, columns, squares, HAS_NORM, NORM_PLUS, EVEN)
         total += _part(place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
     result = tl.sum(total, axis=1)
     if HAS_NORM:  # a factor of the whole row: it can wait until after the sum
@@ -129,6 +147,8 @@ def row_times_gated(
     columns,
     epsilon,
     HAS_NORM: tl.constexpr,
+    NORM_PLUS: tl.constexpr,
+    GATE: tl.constexpr,
     OVERLAPS: tl.constexpr,
     BLOCK_ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
@@ -136,7 +156,7 @@ def row_times_gated(
     EARLY: tl.constexpr,
     EVEN: tl.constexpr,
 ):
-    """out[n] = silu(gate[n] . rms_norm(x)) * (up[n] . rms_norm(x))."""
+    """out[n] = active(gate[n] . rms_norm(x)) * (up[n] . rms_norm(x)), `active` being SiLU or GELU."""
     row = tl.program_id(0) * BLOCK_ROWS + tl.arange(0, BLOCK_ROWS)
     in_rows = row < rows
     place = row.to(tl.int64)[:, None] * columns
@@ -155,12 +175,12 @@ def row_times_gated(
     ups = tl.zeros((BLOCK_ROWS, BLOCK), tl.float32)
     squares = tl.zeros((BLOCK,), tl.float32)
     for number in tl.static_range(EARLY):
-        x, squares = _normed(x_ptr, norm_ptr, number * BLOCK + column, columns, squares, HAS_NORM, EVEN)
+        x, squares = _normed(x_ptr, norm_ptr, number * BLOCK + column, columns, squares, HAS_NORM, NORM_PLUS, EVEN)
         gates += gate_parts[number].to(tl.float32) * x[None, :]
         ups += up_parts[number].to(tl.float32) * x[None, :]
     for number in range(EARLY, BLOCKS):
         there = number * BLOCK + column
-        x, squares = _normed(x_ptr, norm_ptr, there, columns, squares, HAS_NORM, EVEN)
+        x, squares = _normed(x_ptr, norm_ptr, there, columns, squares, HAS_NORM, NORM_PLUS, EVEN)
         gates += _part(gate_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
         ups += _part(up_ptr + place, in_rows, there, columns, EVEN).to(tl.float32) * x[None, :]
     gate = tl.sum(gates, axis=1)
@@ -169,5 +189,5 @@ def row_times_gated(
         factor = tl.rsqrt(tl.sum(squares, axis=0) / columns + epsilon)
         gate = gate * factor
         up = up * factor
-    result = gate / (1.0 + tl.exp(-gate)) * up
+    result = _active(gate, GATE) * up
     tl.store(out_ptr + row, result.to(out_ptr.dtype.element_ty), mask=in_rows)

@@ -11,6 +11,8 @@ from kernel_pytorch.perf.aiter.attention_pass import aiter_attention
 from kernel_pytorch.perf.decode.decoder_pass import ONE_KERNEL, one_kernel
 from kernel_pytorch.perf.decode.ops import register
 from kernel_pytorch.perf.decode.passes import ONE_ROW, VERSION, one_row
+from kernel_pytorch.perf.narrow.few_rows_pass import FEW_ROWS, few_rows
+from kernel_pytorch.perf.narrow.launch import register as register_narrow
 
 if TYPE_CHECKING:
     from torch import fx
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 KNOWN: dict[str, Callable[[Any], int]] = {
     ONE_ROW: one_row,
     ONE_KERNEL: one_kernel,
+    FEW_ROWS: few_rows,
     AITER_ATTENTION: aiter_attention,
 }
 
@@ -31,6 +34,7 @@ def pass_named(names: tuple[str, ...]) -> Any:
     if unknown:
         raise ValueError(f"no pass {unknown[0]!r}; there are {', '.join(KNOWN)}")
     register()  # a graph from Inductor's cache calls the operators without the pass having run
+    register_narrow()
 
     class Ours(CustomGraphPass):  # type: ignore[misc]
         def __call__(self, graph: fx.Graph) -> None:

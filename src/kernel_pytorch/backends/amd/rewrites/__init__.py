@@ -6,6 +6,7 @@ from kernel_pytorch.backends.amd.rewrites import channels_last, checkpointing, c
 from kernel_pytorch.models.fx.rewrite import Change, Job, NotApplicable, Rewrite
 from kernel_pytorch.models.rewrites import (
     attention,
+    chunked_loss,
     dropout_removal,
     gated,
     norm_folding,
@@ -22,6 +23,7 @@ ALL_REWRITES: tuple[Rewrite, ...] = (
     attention.REWRITE,
     norms.REWRITE,
     gated.REWRITE,
+    chunked_loss.REWRITE,
     channels_last.REWRITE,
     checkpointing.REWRITE,
     compiled.REWRITE,

@@ -19,6 +19,7 @@ from kernel_pytorch.perf.decode.cdna.decoder_shape import (
 )
 from kernel_pytorch.perf.decode.cdna.decoder_source import NAME, decoder_source
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+from kernel_pytorch.perf.decode.form import GATES, NO_EXTRAS, Extras
 
 if TYPE_CHECKING:
     import torch
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 ALIGNED_BYTES = 16
 WEIGHTS = 7  # a layer's matrices: q, k, v, o, gate, up, down
 # Loads under way, most first: what a decoder's sizes and a compiler leave room for.
-HELD_CHOICES = (HELD, 12, 8, 6, 4)
+HELD_CHOICES = (HELD, 14, 12, 10, 8, 6, 4)
 
 
 class CannotBuild(Exception):
@@ -72,7 +73,14 @@ def element_types() -> tuple[torch.dtype, ...]:
 
 
 def shape_of(
-    weights: list[Tensor], caches: list[Tensor], head: Tensor, bias: Tensor | None, programs: int, lds_bytes: int
+    weights: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    bias: Tensor | None,
+    cos: Tensor,
+    extras: Extras,
+    programs: int,
+    lds_bytes: int,
 ) -> DecoderShape | str:
     """The decoder that these tensors, real or fake, are; a reason where the kernel does not take it."""
     import torch
@@ -97,6 +105,9 @@ def shape_of(
         return f"the kernel multiplies bfloat16 or float16, one of them throughout; there is {kind}"
     if bias is not None and bias.dtype not in (kind, torch.float32):
         return f"the mask is {bias.dtype}: the kernel adds {kind} or float32"
+    reason = _why_not_extras(extras, bias, cos, (layers, heads, shared, size, hidden), kind)
+    if reason is not None:
+        return reason
     shape = DecoderShape(
         layers,
         hidden,
@@ -110,8 +121,40 @@ def shape_of(
         has_bias=bias is not None,
         bias_is_float=bias is not None and bias.dtype == torch.float32,
         is_half=kind == torch.float16,
+        turned=cos.numel(),
+        has_qkv_biases=bool(extras.biases),
+        has_head_norms=bool(extras.head_norms),
+        has_after_norms=bool(extras.after_norms),
+        kinds=2 if extras.local else 1,
+        form=extras.form,
     )
     return why_not(shape, lds_bytes) or shape
+
+
+def _why_not_extras(
+    extras: Extras, bias: Tensor | None, cos: Tensor, sizes: tuple[int, ...], kind: torch.dtype
+) -> str | None:
+    layers, heads, shared, size, hidden = sizes
+    wanted = (
+        (extras.biases, [heads * size, shared * size, shared * size]),
+        (extras.head_norms, [size, size]),
+        (extras.after_norms, [hidden, hidden]),
+    )
+    for found, lengths in wanted:
+        if found and [tuple(one.shape) for one in found] != [(length,) for length in lengths] * layers:
+            return "biases or norms do not fit the layers"
+    if any(one.dtype != kind for one in (*extras.tensors, *extras.other[:2])):
+        return f"biases, norms and angles have to be {kind}, as the weights are"
+    if extras.form.gate not in GATES:
+        return f"the kernel does not know {extras.form.gate}"
+    if not extras.local:
+        return None
+    masks = extras.other[2:]
+    if len(extras.other) < 2 or bool(masks) != (bias is not None) or extras.other[0].numel() != cos.numel():
+        return "the layers' angles or masks do not fit together"
+    if bias is not None and masks[0].dtype != bias.dtype:
+        return f"one mask is {bias.dtype}, the other {masks[0].dtype}"
+    return None
 
 
 def built(shape: DecoderShape, name: str, compiler: ROCmCompiler | None = None, keep_assembly: bool = False) -> Built:
@@ -179,14 +222,16 @@ def decoder(
     sin: Tensor,
     scale: float,
     epsilon: float,
+    extras: Extras = NO_EXTRAS,
 ) -> Tensor:
     """See `ops`: the HIP form; five kernels a layer where the one cannot take these tensors."""
-    kept = kept_for(x, weights, norms, caches, head, bias)
+    kept = kept_for(x, weights, norms, caches, head, bias, cos, extras)
     if isinstance(kept, str):
         steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
-        return in_steps(steps, x, weights, norms, caches, head, position, bias, cos, sin, scale, epsilon)
+        rest = (position, bias, cos, sin, scale, epsilon)
+        return in_steps(steps, x, weights, norms, caches, head, *rest, extras=extras)
     out = x.new_empty((1, kept.built.shape.words))
-    given = arguments(kept, x, out, caches[0], position, bias, cos, sin, scale, epsilon)
+    given = arguments(kept, x, out, caches[0], position, bias, cos, sin, scale, epsilon, extras)
     kept.built.kernel.launch(kept.built.shape.programs, THREADS, given, cooperative=True)
     return out
 
@@ -202,10 +247,13 @@ def arguments(
     sin: Tensor,
     scale: float,
     epsilon: float,
+    extras: Extras = NO_EXTRAS,
 ) -> list[Tensor | int | float]:
     """What the kernel is called with, in its order."""
     shape = kept.built.shape
-    shift = None if bias is None else bias.expand(1, shape.heads, 1, shape.length)
+    usual = _seeing(shape, bias, cos, sin, x)
+    own = extras.other
+    other = _seeing(shape, own[2] if len(own) > 2 else None, own[0], own[1], x) if extras.local else usual
     return [
         kept.base,
         x.reshape(-1),
@@ -213,26 +261,41 @@ def arguments(
         kept.table,
         kept.words,
         position,
-        cos.reshape(-1),
-        sin.reshape(-1),
-        x if shift is None else shift,
-        0 if shift is None else shift.stride(1),
-        0 if shift is None else shift.stride(3),
+        *usual,
+        *other,
         cache.stride(1),
         scale,
         epsilon,
     ]
 
 
+def _seeing(
+    shape: DecoderShape, bias: Tensor | None, cos: Tensor, sin: Tensor, instead: Tensor
+) -> tuple[Tensor | int, ...]:
+    """Cosine, sine and mask, with the distance from head to head and from key to key."""
+    if bias is None:
+        return cos.reshape(-1), sin.reshape(-1), instead, 0, 0
+    shift = bias.expand(1, shape.heads, 1, shape.length)
+    return cos.reshape(-1), sin.reshape(-1), shift, shift.stride(1), shift.stride(3)
+
+
 def kept_for(
-    x: Tensor, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor, bias: Tensor | None
+    x: Tensor,
+    weights: list[Tensor],
+    norms: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    bias: Tensor | None,
+    cos: Tensor,
+    extras: Extras = NO_EXTRAS,
 ) -> Kept | str:
     """What is kept for a decoder, made at its first call; a reason where the kernel cannot take it."""
     shapes = tuple(tuple(one.shape) for one in (weights[0], weights[WEIGHTS - 1], caches[0], head))
-    addresses = tuple(int(one.data_ptr()) for one in (*weights, *norms, *caches, head))
-    key = (x.device, x.dtype, None if bias is None else bias.dtype, shapes, *addresses)
+    addresses = tuple(int(one.data_ptr()) for one in (*weights, *norms, *caches, head, *extras.tensors))
+    looks = (extras.form, tuple(extras.local), cos.numel(), None if bias is None else bias.dtype)
+    key = (x.device, x.dtype, looks, shapes, *addresses)
     if key not in _kept:
-        made = launch.outside_pools(x.device, lambda: _prepared(x, weights, norms, caches, head, bias))
+        made = launch.outside_pools(x.device, lambda: _prepared(x, weights, norms, caches, head, bias, cos, extras))
         if isinstance(made, str):
             logging.getLogger(__name__).warning("five kernels a layer instead of one for all: %s", made)
         _kept[key] = made
@@ -240,7 +303,14 @@ def kept_for(
 
 
 def _prepared(
-    x: Tensor, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor, bias: Tensor | None
+    x: Tensor,
+    weights: list[Tensor],
+    norms: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    bias: Tensor | None,
+    cos: Tensor,
+    extras: Extras,
 ) -> Kept | str:
     import torch
 
@@ -249,10 +319,10 @@ def _prepared(
         return reason
     units = int(torch.cuda.get_device_properties(x.device).multi_processor_count)
     row = target_of(x.device)
-    shape = shape_of(weights, caches, head, bias, units, row.max_lds_bytes_per_workgroup)
+    shape = shape_of(weights, caches, head, bias, cos, extras, units, row.max_lds_bytes_per_workgroup)
     if isinstance(shape, str):
         return shape
-    everything = (*weights, *norms, *caches, head)
+    everything = (*weights, *norms, *caches, head, *extras.tensors)
     if any(one.data_ptr() % ALIGNED_BYTES or not one.is_contiguous() for one in everything):
         return f"a tensor is not contiguous, or not at a multiple of {ALIGNED_BYTES} bytes"
     try:
@@ -261,15 +331,22 @@ def _prepared(
         return str(error)
     if made.resident(units) < shape.programs:
         return f"{shape.programs} programs are more than the {made.resident(units)} that run at the same time"
-    return keep(made, weights, norms, caches, head)
+    return keep(made, weights, norms, caches, head, extras)
 
 
-def keep(made: Built, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor) -> Kept:
+def keep(
+    made: Built,
+    weights: list[Tensor],
+    norms: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    extras: Extras = NO_EXTRAS,
+) -> Kept:
     """Where everything is, and zeros for what programs tell each other."""
     import torch
 
     shape = made.shape
-    everything = (*weights, *norms, *caches, head)
+    everything = (*weights, *norms, *caches, head, *extras.tensors)
     base = min(everything, key=lambda one: int(one.data_ptr()))
     low = base.data_ptr()
 
@@ -279,9 +356,11 @@ def keep(made: Built, weights: list[Tensor], norms: list[Tensor], caches: list[T
     rows = []
     for layer in range(shape.layers):
         own = weights[WEIGHTS * layer : WEIGHTS * (layer + 1)]
-        rows.append(
-            [place(one) for one in (*own, *norms[2 * layer : 2 * layer + 2], *caches[2 * layer : 2 * layer + 2])]
-        )
+        places = [place(one) for one in (*own, *norms[2 * layer : 2 * layer + 2], *caches[2 * layer : 2 * layer + 2])]
+        for some, count in ((extras.biases, 3), (extras.head_norms, 2), (extras.after_norms, 2)):
+            mine = some[count * layer : count * (layer + 1)]
+            places += [place(one) for one in mine] or [0] * count
+        rows.append([*places, int(layer in extras.local)])
     # After the last layer: the words' matrix and the final norm.
     rows.append([place(head)] * WEIGHTS + [place(norms[-1])] * 2)
     filled = [[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows]

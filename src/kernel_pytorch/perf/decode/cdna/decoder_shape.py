@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import lcm
 
+from kernel_pytorch.perf.decode.form import GATES, PLAIN, Form
+
 WAVES = 8  # that multiply; a ninth talks to the other programs
 WAVE = 64
 THREADS = (WAVES + 1) * WAVE
-TABLE_COLUMNS = 16  # of each layer's tensors: q, k, v, o, gate, up, down, two norms, keys, values; the rest is room
+TABLE_COLUMNS = 24  # of each layer: 11 tensors that all have, 7 that some have, what it sees; the rest is room
 FLAGS = 4
 HELD = 16  # loads of 16 bytes a lane that a wave has under way: 128 KB of a compute unit's 512 KB of registers
 MOST_STEPS, FEW_STEPS = 8, 4  # of a row in a lane's registers, 8 values each: at most, and where it can be had
@@ -61,6 +63,12 @@ class DecoderShape:
     bias_is_float: bool = False
     is_half: bool = False
     held: int = HELD
+    turned: int = 0  # rotated elements of a head; 0: all of them
+    has_qkv_biases: bool = False
+    has_head_norms: bool = False
+    has_after_norms: bool = False
+    kinds: int = 1  # sets of mask and angles, of which each layer has one
+    form: Form = PLAIN
 
     @property
     def group(self) -> int:
@@ -147,7 +155,8 @@ class DecoderShape:
 
     @property
     def lds_bytes(self) -> int:
-        return 4 * (WAVES * self.most_rows + self.hidden_each + (3 + WAVES) * self.size) + RESERVED_LDS
+        row = self.hidden // 2 if self.has_after_norms else 0
+        return 4 * (WAVES * self.most_rows + self.hidden_each + (3 + WAVES) * self.size + row) + RESERVED_LDS
 
     @property
     def weight_bytes(self) -> int:
@@ -180,10 +189,22 @@ class DecoderShape:
             "WIDE_EACH": self.wide_each,
             "WORDS_EACH": self.words_each,
             "MOST_ROWS": self.most_rows,
+            "TURNED": self.turned or self.size,
+            "KINDS": self.kinds,
+            "ACTIVATION": GATES.index(self.form.gate),
         }
         macros = {"IS_HALF": self.is_half, "BIAS_IS_FLOAT": self.bias_is_float}
         lines = [f"#define {name} {int(value)}" for name, value in macros.items()]
-        lines.append(f"constexpr bool HAS_BIAS = {'true' if self.has_bias else 'false'};")
+        known = {
+            "HAS_BIAS": self.has_bias,
+            "HAS_QKV_BIASES": self.has_qkv_biases,
+            "HAS_HEAD_NORMS": self.has_head_norms,
+            "HAS_AFTER_NORMS": self.has_after_norms,
+            "ARE_NEIGHBOURS": self.form.neighbours,
+        }
+        numbers = {"CAP": self.form.cap, "NORM_PLUS": self.form.norm_plus}
+        lines += [f"constexpr bool {name} = {str(value).lower()};" for name, value in known.items()]
+        lines += [f"constexpr float {name} = {float(value)!r}f;" for name, value in numbers.items()]
         return "\n".join([*lines, *(f"constexpr int {name} = {value};" for name, value in whole.items())]) + "\n"
 
 
@@ -197,6 +218,8 @@ def why_not(shape: DecoderShape, lds_bytes: int) -> str | None:
             return f"the {name} ({size}) is more than {WAVES * WAVE * 8 * MOST_STEPS}"
     if not takes_heads(shape.size):
         return f"heads of {shape.size}: multiples of 8 from 16 to 256 are taken"
+    if shape.turned % 2 or shape.turned > shape.size:
+        return f"{shape.turned} rotated elements of heads of {shape.size}: an even number of them can be"
     if shape.words % 2:
         return f"{shape.words} words are an odd number"
     if shape.shared < 1 or shape.heads % shape.shared:

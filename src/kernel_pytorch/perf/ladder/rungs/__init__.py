@@ -20,11 +20,13 @@ ORDER: tuple[str, ...] = (
     "capture",
     "surgery",
     "one_row",
+    "few_rows",
     "triton_kernels",
     "inductor_tuning",
     "hipblaslt",
     "aiter",
     "fp8",
+    "narrow_weights",
 )
 """Modules of this folder. Rungs go up by level; within a level, in this order."""
 

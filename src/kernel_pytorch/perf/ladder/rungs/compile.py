@@ -252,7 +252,15 @@ def kept_compile(kept: Recipe) -> Options | None:
 
 # Names of the rungs that add Inductor settings; inductor_tuning.py checks that they are these.
 TUNED = frozenset(
-    {"coordinate_descent", "gemm_search", "kernel_search", "freezing", "one_row_kernels", "one_kernel_decoder"}
+    {
+        "coordinate_descent",
+        "gemm_search",
+        "kernel_search",
+        "freezing",
+        "one_row_kernels",
+        "one_kernel_decoder",
+        "few_row_kernels",
+    }
 )
 
 

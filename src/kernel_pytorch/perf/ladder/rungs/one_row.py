@@ -69,6 +69,28 @@ def one_row_work(model: nn.Module, inputs: Inputs) -> OneRowWork:
     return OneRowWork(counts["products"], counts["queries"], counts["biases"], frozenset(sizes))
 
 
+def few_rows(model: nn.Module, inputs: Inputs, least: int = 1, most: int = 16) -> int:
+    """Products of linear layers that have so many rows in one call."""
+    import torch
+
+    from kernel_pytorch.models.undisturbed import undisturbed
+
+    found = 0
+
+    def watch(module: nn.Module, args: tuple[Any, ...], out: Any) -> None:
+        nonlocal found
+        found += least <= args[0].numel() // module.in_features <= most
+
+    hooks = [one.register_forward_hook(watch) for one in model.modules() if isinstance(one, torch.nn.Linear)]
+    try:
+        with undisturbed(model), torch.no_grad():
+            inputs.call(model)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found
+
+
 def _work(model: nn.Module, inputs: Inputs) -> OneRowWork:
     """Raises NotApplicable where the model does not decode on a GPU."""
     why_not_compiled(model)
@@ -92,7 +114,7 @@ def _find(model: nn.Module, inputs: Inputs) -> str:
     return _found(_work(model, inputs))
 
 
-def _with_passes(kept: Recipe, *passes: str) -> Options:
+def with_passes(kept: Recipe, *passes: str) -> Options:
     """The kept compile with these passes; a compile of its own where there is none: no other has to come first."""
     options = kept_compile(kept) or {}
     if WHOLE in options.get("passes", ()):
@@ -106,7 +128,7 @@ def _with_passes(kept: Recipe, *passes: str) -> Options:
 
 
 def _choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
-    return (_with_passes(kept, PASS),)
+    return (with_passes(kept, PASS),)
 
 
 def why_settled(kept: Recipe) -> str:
@@ -116,11 +138,11 @@ def why_settled(kept: Recipe) -> str:
     return ""
 
 
-def _wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Callable[..., Any]:
+def wrap(function: Callable[..., Any], inputs: Inputs, options: Options) -> Callable[..., Any]:
     return compiled(function, options)
 
 
-def _predict(profile: Profile, inputs: Inputs) -> Prediction:
+def predict(profile: Profile, inputs: Inputs) -> Prediction:
     """What stands above the time to read the weights, and what the compile around it fuses."""
     lost = sum(row.most_to_gain_ms for row in profile.categories if row.category in ("gemm", "attention"))
     compiled_too = predict_compile(profile, inputs)
@@ -136,8 +158,8 @@ ONE_ROW = WrapRung(
     "decoding kernels: five a layer, weights read ahead",
     SLOT,
     _find,
-    _wrap,
-    _predict,
+    wrap,
+    predict,
     _choices,
     usual_share=0.5,
 )
@@ -151,7 +173,7 @@ def _find_whole(model: nn.Module, inputs: Inputs) -> str:
     reason = one_kernel.why_not_here(device) or one_kernel.why_not_sizes(work.head_sizes)
     if reason is not None:
         raise NotApplicable(reason)
-    if work.biases:
+    if work.biases and not one_kernel.adds_biases():
         raise NotApplicable(f"{work.biases} products have a bias, which the kernel does not add")
     kinds = {item.dtype for item in model.parameters()}
     if len(kinds) != 1 or not kinds <= set(one_kernel.element_types()):
@@ -164,7 +186,7 @@ def _find_whole(model: nn.Module, inputs: Inputs) -> str:
 
 
 def _whole_choices(model: nn.Module, inputs: Inputs, kept: Recipe) -> tuple[Options, ...]:
-    return (_with_passes(kept, PASS, WHOLE),)
+    return (with_passes(kept, PASS, WHOLE),)
 
 
 ONE_KERNEL = WrapRung(
@@ -173,8 +195,8 @@ ONE_KERNEL = WrapRung(
     "the whole decoder as one kernel: weights arrive while programs wait for each other",
     SLOT,
     _find_whole,
-    _wrap,
-    _predict,
+    wrap,
+    predict,
     _whole_choices,
     usual_share=0.6,
 )

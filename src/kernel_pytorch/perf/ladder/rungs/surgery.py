@@ -11,6 +11,7 @@ from kernel_pytorch.models.rewrites import (
     attention,
     cached_calls,
     causal_mask,
+    chunked_loss,
     dtype_copies,
     padding,
     projections,
@@ -122,6 +123,12 @@ RUNGS: tuple[ModelRung, ...] = (
         "no casts there and back, twice, or of weights in every call",
         dtype_copies.REWRITE,
         predict=_by_advice("dtype copies", "copies that change the dtype"),
+    ),
+    _forwards(
+        "chunked_loss",
+        "Last product and cross entropy in chunks: all scores are never there at once",
+        "no cross entropy of the scores that a linear layer gives",
+        chunked_loss.REWRITE,
     ),
     ModelRung(
         "skipped_padding",

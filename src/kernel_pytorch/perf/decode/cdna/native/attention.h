@@ -1,11 +1,12 @@
-/* Attention of one query over a cache: a program has one head and CHUNK of its keys, of which each wave has some.
+/* Attention of one query over a cache: a program has one head and a part of its keys, of which each wave has some.
  *
- * Keys and values are asked for a layer ahead of the query. What a program finds goes out as three things in fp32: the
+ * The parts divide only the keys that the mask shows: those of a window, or those that there are yet. The others would
+ * have a weight of exactly zero, so they are not read. Keys and values are asked for a layer ahead of the query. What a program finds goes out as three things in fp32: the
  * highest score, the weight and the mixture of values; the program with a head's first keys puts the parts together. */
 
 constexpr int KEYS_AT_ONCE = WAVES * WAVE / LANES_KEY;
-constexpr int PASSES = CHUNK / KEYS_AT_ONCE;
-constexpr int KEYS_HELD = PASSES < 4 ? PASSES : 4;
+constexpr int MOST_PASSES = CHUNK / KEYS_AT_ONCE;
+constexpr int KEYS_HELD = MOST_PASSES < 4 ? MOST_PASSES : 4;
 constexpr u32 HEAD_BYTES = u32(LENGTH) * SIZE * 2;
 constexpr int PIECE = SIZE + 2; /* words: the mixture, the highest score, the weight */
 
@@ -30,42 +31,107 @@ struct Exchange {
     __device__ u32 *calls() const { return flag(4); }
 };
 
+/* Keys that a mask shows, and how many of them a program has. */
+struct Shown {
+    int first, end, chunk;
+};
+
 /* What the talking wave and the others of a program share in LDS. */
 struct Shared {
     float sums[MOST_ROWS * WAVES];
-    float squares[WAVES];
+    float squares[WAVES], squares_after[WAVES];
+    alignas(
+        16) u32 row[HAS_AFTER_NORMS ? HIDDEN / 2 : 1]; /* the whole residual, in pairs: a lane has what it multiplies */
+    int shown_first[KINDS][WAVES], shown_last[KINDS][WAVES];
+    Shown shown[KINDS];
     float residual[HIDDEN_EACH];
     float query[SIZE], key[SIZE], value[SIZE];
     float mixed[WAVES][SIZE], top[WAVES], weight[WAVES];
 };
+
+/* What layers differ in: some have a window and other angles. */
+struct Seeing {
+    const Bias *bias;
+    int bias_head, bias_key; /* elements from one to the next */
+    const u32 *cos, *sin;
+};
+
+/* A mask hides a key with minus infinity, or with the most negative number of its type. */
+constexpr float HIDDEN_BELOW = -1e30f, SURELY_SHOWN = -1e29f;
+
+/* The eight waves: where the keys begin and end that the mask shows to a head. */
+__device__ inline void look(Shared &shared, int kind, const Bias *bias, int bias_key, int wave, int lane) {
+    int first = LENGTH, last = -1;
+    for (int at = wave * WAVE + lane; at < LENGTH; at += WAVES * WAVE) {
+        const bool is_shown = float_of(bias[(long long)at * bias_key]) > HIDDEN_BELOW;
+        if (is_shown && first == LENGTH) first = at;
+        if (is_shown) last = at;
+    }
+#pragma unroll
+    for (int apart = 1; apart < WAVE; apart *= 2) {
+        first = min(first, __shfl_xor(first, apart));
+        last = max(last, __shfl_xor(last, apart));
+    }
+    if (lane == 0) shared.shown_first[kind][wave] = first, shared.shown_last[kind][wave] = last;
+}
+
+/* The talking wave: what they found, together. Where the query does not see its own key, nobody may be left out: if a mask hides all of
+ * them with the same number, none is hidden. */
+__device__ inline Shown shown_of(const Shared &shared, int kind, const Bias *bias, int bias_key, long long position) {
+    Shown shown = {0, LENGTH, CHUNK};
+    if (!HAS_BIAS || position < 0 || position >= LENGTH) return shown;
+    if (!(float_of(bias[position * bias_key]) > SURELY_SHOWN)) return shown;
+    int first = LENGTH, last = -1;
+#pragma unroll
+    for (int wave = 0; wave < WAVES; wave++) {
+        first = min(first, shared.shown_first[kind][wave]);
+        last = max(last, shared.shown_last[kind][wave]);
+    }
+    shown.first = first, shown.end = last + 1;
+    const int each = (shown.end - shown.first + PARTS - 1) / PARTS;
+    shown.chunk = (each + KEYS_AT_ONCE - 1) / KEYS_AT_ONCE * KEYS_AT_ONCE;
+    return shown;
+}
 
 struct Attention {
     const char *keys, *values; /* of this head, in this layer */
     u32 mine;                  /* a lane's part of an offset, as for weights */
     Four held_keys[KEYS_HELD], held_values[KEYS_HELD];
 
-    __device__ static int key(int part, int pass, int wave, int lane) {
-        return part * CHUNK + pass * KEYS_AT_ONCE + (wave * WAVE + lane) / LANES_KEY;
+    int start, stop; /* this program's keys */
+
+    __device__ int key(int pass, int wave, int lane) const {
+        return start + pass * KEYS_AT_ONCE + (wave * WAVE + lane) / LANES_KEY;
     }
     __device__ static int element(int lane) { return lane % LANES_KEY * 8; }
 
-    __device__ void ask(int slot, int pass, int lane) {
-        const u32 offset = element(lane) < SIZE ? mine + u32(pass) * (KEYS_AT_ONCE * SIZE * 2) : OUTSIDE;
+    __device__ void ask(int slot, int pass, int wave, int lane) {
+        const bool inside = element(lane) < SIZE && key(pass, wave, lane) < stop;
+        const u32 offset = inside ? mine + u32(pass) * (KEYS_AT_ONCE * SIZE * 2) : OUTSIDE;
         held_keys[slot] = load_16(keys, HEAD_BYTES, offset);
         held_values[slot] = load_16(values, HEAD_BYTES, offset);
     }
-    __device__ void ask_first(int part, int wave, int lane) {
-        mine = anew((u32(key(part, 0, wave, lane)) * SIZE + element(lane)) * 2);
+    __device__ void ask_first(const Shown &shown, int part, int wave, int lane) {
+        start = __builtin_amdgcn_readfirstlane(shown.first + part * shown.chunk);
+        stop = __builtin_amdgcn_readfirstlane(min(start + shown.chunk, shown.end));
+        mine = anew((u32(key(0, wave, lane)) * SIZE + element(lane)) * 2);
 #pragma unroll
-        for (int slot = 0; slot < KEYS_HELD; slot++) ask(slot, slot, lane);
+        for (int slot = 0; slot < KEYS_HELD; slot++) ask(slot, slot, wave, lane);
     }
 };
+
+/* CAP * tanh(score / CAP), without a number that is too large. */
+__device__ inline float capped(float score) {
+    if (CAP == 0) return score;
+    const float doubled = __expf(-2.0f / CAP * __builtin_fabsf(score));
+    return __builtin_copysignf(CAP * (1.0f - doubled) / (1.0f + doubled), score);
+}
 
 __device__ inline float finite(float top) { return top == NOTHING ? 0.0f : top; }
 
 /* The eight waves' part. */
-__device__ inline void attend(Attention &a, Shared &shared, const Bias *bias, int bias_key, int part,
-                              long long position, float scale, int wave, int lane) {
+__device__ inline void attend(Attention &a, Shared &shared, const Bias *bias, int bias_key, long long position,
+                              float scale, int wave, int lane) {
     const int first = Attention::element(lane);
     float query[8], new_value[8], mixed[8], own = 0, top = NOTHING, weight = 0;
 #pragma unroll
@@ -77,14 +143,16 @@ __device__ inline void attend(Attention &a, Shared &shared, const Bias *bias, in
         mixed[i] = 0;
     }
 #pragma unroll 1
-    for (int pass = 0; pass < PASSES; pass += KEYS_HELD)
+    for (int pass = 0; a.start + pass * KEYS_AT_ONCE < a.stop; pass += KEYS_HELD)
 #pragma unroll
         for (int slot = 0; slot < KEYS_HELD; slot++) {
-            const int at = Attention::key(part, pass + slot, wave, lane);
+            const int at = a.key(pass + slot, wave, lane);
+            const bool counts = at < a.stop;
             const bool is_own = at == position; /* what the cache has there is of another time */
-            float score = across_for_all<LANES_KEY>(is_own ? own : dot_8(a.held_keys[slot], query, 0)) * scale;
-            if (HAS_BIAS && at < LENGTH) score += float_of(bias[(long long)at * bias_key]);
-            if (at >= LENGTH || pass + slot >= PASSES) score = NOTHING;
+            const float dot = across_for_all<LANES_KEY>(is_own ? own : dot_8(a.held_keys[slot], query, 0));
+            float score = capped(dot * scale);
+            if (HAS_BIAS && counts) score += float_of(bias[(long long)at * bias_key]);
+            if (!counts) score = NOTHING;
             const float both = __builtin_fmaxf(top, score), safe = finite(both);
             const float fading = __expf(top - safe), share = __expf(score - safe);
             top = both;
@@ -94,7 +162,7 @@ __device__ inline void attend(Attention &a, Shared &shared, const Bias *bias, in
                 const float value = is_own ? new_value[i] : half_of(a.held_values[slot][i / 2], i % 2);
                 mixed[i] = mixed[i] * fading + share * value;
             }
-            if (PASSES > KEYS_HELD) a.ask(slot, pass + slot + KEYS_HELD, lane);
+            if (MOST_PASSES > KEYS_HELD) a.ask(slot, pass + slot + KEYS_HELD, wave, lane);
         }
 #pragma unroll
     for (int apart = LANES_KEY; apart < WAVE; apart *= 2) {
@@ -111,20 +179,51 @@ __device__ inline void attend(Attention &a, Shared &shared, const Bias *bias, in
     if (lane == 0) shared.top[wave] = top, shared.weight[wave] = weight;
 }
 
-__device__ inline float turned(const u32 *values, int element, float cos, float sin) {
-    const bool is_first = element < SIZE / 2;
-    const float other = half_of(values[1], (is_first ? element + SIZE / 2 : element - SIZE / 2) % 2);
-    return rounded(half_of(values[0], element % 2) * cos + (is_first ? -other : other) * sin);
+/* The element that an element of a head is rotated with: half of the rotated ones away, or its neighbour. */
+__device__ inline int partner(int element) {
+    if (element >= TURNED) return element;
+    if (ARE_NEIGHBOURS) return element ^ 1;
+    return element < TURNED / 2 ? element + TURNED / 2 : element - TURNED / 2;
 }
 
-/* The talking wave: this head's new query, key and value, rotated, from those who made them. */
-__device__ inline void hear_query(const Exchange &exchange, Shared &shared, const u32 *cos, const u32 *sin, int head,
-                                  u32 round, int lane) {
+/* A value that may be rotated with another. */
+struct Pair {
+    float own, other;
+
+    __device__ void weigh(const u32 *norm, float factor, int element) {
+        const int there = partner(element);
+        own *= factor * (half_of(norm[element / 2], element % 2) + NORM_PLUS);
+        other *= factor * (half_of(norm[there / 2], there % 2) + NORM_PLUS);
+    }
+    __device__ float turned(const u32 *cos, const u32 *sin, int element) const {
+        if (element >= TURNED) return rounded(own);
+        const bool is_first = ARE_NEIGHBOURS ? element % 2 == 0 : element < TURNED / 2;
+        const float c = half_of(cos[element / 2], element % 2), s = half_of(sin[element / 2], element % 2);
+        return rounded(own * c + (is_first ? -other : other) * s);
+    }
+};
+
+__device__ inline float over_head(const Pair *values, float epsilon) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < (SIZE + WAVE - 1) / WAVE; i++) sum = __builtin_fmaf(values[i].own, values[i].own, sum);
+    return __frsqrt_rn(across_for_all<WAVE>(sum) / SIZE + epsilon);
+}
+
+/* The talking wave: this head's new query, key and value, normed and rotated, from those who made them. */
+__device__ inline void hear_query(const Exchange &exchange, Shared &shared, const Seeing &seeing, const u32 *query_norm,
+                                  const u32 *key_norm, float epsilon, int head, u32 round, int lane) {
     const u64 *query = exchange.qkv() + head * SIZE / 2;
     const u64 *key = exchange.qkv() + (HEADS + head / GROUP) * SIZE / 2;
     const u64 *value = exchange.qkv() + (HEADS + SHARED_HEADS + head / GROUP) * SIZE / 2;
-    for (int element = lane; element < SIZE; element += WAVE) {
-        const int other = element < SIZE / 2 ? element + SIZE / 2 : element - SIZE / 2;
+    constexpr int EACH = (SIZE + WAVE - 1) / WAVE;
+    Pair queries[EACH], keys[EACH];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const int element = i * WAVE + lane;
+        queries[i] = keys[i] = {0, 0};
+        if (element >= SIZE) continue;
+        const int other = partner(element);
         const u64 *places[5] = {query + element / 2, query + other / 2, key + element / 2, key + other / 2,
                                 value + element / 2};
         u32 found[5];
@@ -132,16 +231,28 @@ __device__ inline void hear_query(const Exchange &exchange, Shared &shared, cons
         do {
             late = false;
 #pragma unroll
-            for (int i = 0; i < 5; i++) {
-                const u64 word = load_word(places[i]);
-                found[i] = u32(word);
+            for (int j = 0; j < 5; j++) {
+                const u64 word = load_word(places[j]);
+                found[j] = u32(word);
                 late |= u32(word >> 32) != round;
             }
         } while (late);
-        const float c = half_of(cos[element / 2], element % 2), s = half_of(sin[element / 2], element % 2);
-        shared.query[element] = turned(found, element, c, s);
-        shared.key[element] = turned(found + 2, element, c, s);
+        queries[i] = {half_of(found[0], element % 2), half_of(found[1], other % 2)};
+        keys[i] = {half_of(found[2], element % 2), half_of(found[3], other % 2)};
         shared.value[element] = half_of(found[4], element % 2);
+    }
+    const float query_factor = HAS_HEAD_NORMS ? over_head(queries, epsilon) : 1.0f;
+    const float key_factor = HAS_HEAD_NORMS ? over_head(keys, epsilon) : 1.0f;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        const int element = i * WAVE + lane;
+        if (element >= SIZE) continue;
+        if (HAS_HEAD_NORMS) {
+            queries[i].weigh(query_norm, query_factor, element);
+            keys[i].weigh(key_norm, key_factor, element);
+        }
+        shared.query[element] = queries[i].turned(seeing.cos, seeing.sin, element);
+        shared.key[element] = keys[i].turned(seeing.cos, seeing.sin, element);
     }
 }
 
@@ -203,9 +314,9 @@ __device__ inline void join_pieces(const Exchange &exchange, int head, u32 round
 }
 
 /* The new key and value into the cache; past its end there is nothing of ours. */
-__device__ inline void store_new(const Shared &shared, char *keys, char *values, long long position, int part,
-                                 int lane) {
-    if (position < 0 || position >= LENGTH || position / CHUNK != part) return;
+__device__ inline void store_new(const Shared &shared, char *keys, char *values, const Shown &shown, long long position,
+                                 int part, int lane) {
+    if (position < 0 || position >= LENGTH || (position - shown.first) / shown.chunk != part) return;
     for (int element = lane * 2; element < SIZE; element += 2 * WAVE) {
         const u64 at = (u64(position) * SIZE + element) * 2;
         *(u32 *)(keys + at) = packed(shared.key[element], shared.key[element + 1]);

@@ -189,8 +189,52 @@ __device__ inline void weigh(float *x, const Four *norm, float *squares, int wav
         for (int i = 0; i < 8; i++) {
             float &value = x[8 * step + i];
             sum = __builtin_fmaf(value, value, sum);
-            value *= half_of(norm[step][i / 2], i % 2);
+            value *= half_of(norm[step][i / 2], i % 2) + NORM_PLUS;
         }
     sum = across<Cut::LANES>(sum);
     if (lane == Cut::LANES - 1) squares[wave] = sum;
+}
+
+/* A wave's part of a row as it is written, from pairs. */
+template <int STEPS> __device__ inline void unpack(const Four *parts, float *x) {
+#pragma unroll
+    for (int i = 0; i < 8 * STEPS; i++) x[i] = half_of(parts[i / 8][i % 8 / 2], i % 2);
+}
+
+/* Its squares, for the factor of a norm that comes before the residual. */
+template <class Cut> __device__ inline void square(const float *x, float *squares, int wave, int lane) {
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 8 * Cut::STEPS; i++) sum = __builtin_fmaf(x[i], x[i], sum);
+    sum = across<Cut::LANES>(sum);
+    if (lane == Cut::LANES - 1) squares[wave] = sum;
+}
+
+/* The residual in LDS, where every lane reads only what it wrote: lanes with the same columns write the same. */
+template <class Cut> __device__ inline void keep_row(const Four *parts, u32 *row, int wave, int lane) {
+#pragma unroll
+    for (int step = 0; step < Cut::STEPS; step++) {
+        const int at = Cut::column(wave, lane, step);
+        if (Cut::EVEN || at < Cut::COLUMNS) *(Four *)(row + at / 2) = parts[step];
+    }
+}
+
+/* x = residual + norm(x), rounded as the row is; the residual of the next time. */
+template <class Cut>
+__device__ inline void settle(float *x, u32 *row, const Four *norm, float factor, int wave, int lane) {
+#pragma unroll
+    for (int step = 0; step < Cut::STEPS; step++) {
+        const int at = Cut::column(wave, lane, step);
+        Four residual = {0, 0, 0, 0};
+        if (Cut::EVEN || at < Cut::COLUMNS) residual = *(Four *)(row + at / 2);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            float &value = x[8 * step + i];
+            const float added = rounded(value * factor * (half_of(norm[step][i / 2], i % 2) + NORM_PLUS));
+            value = rounded(half_of(residual[i / 2], i % 2) + added);
+        }
+#pragma unroll
+        for (int i = 0; i < 4; i++) residual[i] = packed(x[8 * step + 2 * i], x[8 * step + 2 * i + 1]);
+        if (Cut::EVEN || at < Cut::COLUMNS) *(Four *)(row + at / 2) = residual;
+    }
 }

@@ -112,3 +112,13 @@ template <int LANES> __device__ inline float across_for_all(float value) {
     if (LANES >= 64) value += __shfl_xor(value, 32);
     return value;
 }
+
+enum { SILU, GELU_TANH, GELU_ERF }; /* what ACTIVATION is */
+
+/* The error function, off by less than 2e-7 (Abramowitz and Stegun, 7.1.26): a library's needs a library. */
+__device__ inline float erf_of(float x) {
+    const float size = __builtin_fabsf(x), t = 1.0f / (1.0f + 0.3275911f * size);
+    const float sum =
+        ((((1.061405429f * t - 1.453152027f) * t + 1.421413741f) * t - 0.284496736f) * t + 0.254829592f) * t;
+    return __builtin_copysignf(1.0f - sum * __expf(-size * size), x);
+}

@@ -96,6 +96,8 @@ def _both_questions(old: bytes, new: bytes, newline: bytes) -> bytes | None:
         return None
     head = b"elif" if before.group(2).startswith(b"el") else b"if"
     elsewhere, rocm = _as_expression(before), _as_expression(after)
+    if NOT_ROCM in elsewhere:  # it asks both questions already
+        return old
     if b"?" in elsewhere or _NO_CONDITION.search(elsewhere + rocm):
         return None
     if _NEVER_NVIDIA.fullmatch(rocm) and _NEVER_ROCM.fullmatch(elsewhere):

@@ -20,7 +20,8 @@ GATE = b"#if " + ON_ROCM
 
 _IMPLIES_ROCM = re.compile(rb"defined\((?:__HIPCC__|__HIP_DEVICE_COMPILE__|__HIPCC_RTC__|__HIP_PLATFORM_AMD__)\)")
 _NVIDIA_ONLY = rb"(?:defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?|__CUDA_ARCH__\s*>=?\s*[1-9]\d*)"
-_FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&[^|]*)?")
+# With a version that is 0 on AMD the rest may hold there, where torch renames __CUDACC__.
+_FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&(?![^|]*_VER)[^|]*)?")
 
 _NO_CONDITION = re.compile(rb'[;{}"]')  # a statement that broken code has on the line of an #if
 _NEVER_NVIDIA = re.compile(rb"!\s*" + _IMPLIES_ROCM.pattern)

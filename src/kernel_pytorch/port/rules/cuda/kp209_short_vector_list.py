@@ -127,6 +127,7 @@ def _of_declaration(src: CxxFile, name: int, vector: bytes) -> Iterator[tuple[in
     inner = at + 1
     while end is not None and inner < end:
         if text_at(src, inner) == b"{":
-            yield inner, vector, True
+            if text_at(src, inner - 1) in (b"{", b","):  # no type stands before it
+                yield inner, vector, True
             inner = closing(src, inner) or end
         inner += 1

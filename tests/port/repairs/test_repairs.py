@@ -109,6 +109,20 @@ def test_a_function_that_somebody_calls_is_not_left_out() -> None:
     assert not repair_round(said, (), lambda path: exported, set(), is_proven).made
 
 
+@pytest.mark.parametrize(("around", "is_left_out"), [("", True), ("namespace tools", True), ("struct Tools", False)])
+def test_a_plain_function_of_a_header_is_left_out_too(around: str, is_left_out: bool) -> None:
+    """Every source that includes the header has it. A member of a class is another matter."""
+    lines = [
+        "int clusters(cudaClusterSchedulingPolicy policy) {",
+        "  return policy == cudaClusterSchedulingPolicyDefault;",
+    ]
+    text = "\n".join([f"{around} {{" if around else "", *lines, "}", "};" if around else "", ""]).encode()
+    said = Complaint("unknown type name 'cudaClusterSchedulingPolicy'", (Spot("a.cuh", 2, 14),))
+    done = repair_round([said], (), lambda path: text, set(), is_proven)
+    left_out = [one for one in done.patches if "KP214" in one.codes]
+    assert bool(left_out) is is_left_out
+
+
 def test_two_lines_that_read_alike_are_two_places() -> None:
     text = b"int v() { return CUDART_VERSION; }\nint w();\nint v() { return CUDART_VERSION; }\n"
     said = [Complaint("use of undeclared identifier 'CUDART_VERSION'", (Spot("a.cu", line, 18),)) for line in (1, 3)]

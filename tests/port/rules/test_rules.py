@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Safety
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.hipify.file import HipifyOptions, hipify_file
 from kernel_pytorch.toolchain.compile import CompileOptions, check_unit
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.verify.isolation import Isolation, compare_file
@@ -17,6 +19,7 @@ from tests.port.rules.fixture_files import Fixture
 
 FIXTURES = fixture_files.fixtures()
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")
+LAYOUTS = ("copy", "single-source", "torch-extension")
 GATE = b"#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)"
 
 each_fixture = pytest.mark.parametrize("fixture", FIXTURES, ids=lambda fixture: fixture.folder.name)
@@ -52,6 +55,17 @@ def test_a_second_run_changes_nothing(fixture: Fixture) -> None:
     findings = fixture_files.findings_of(fixture, out)
     assert not [finding for finding in findings if finding.edits and finding.safety is Safety.SAFE]
     assert fixture_files.result_of(fixture, out) == out.data
+
+
+@each_compiled
+def test_a_second_port_changes_nothing(fixture: Fixture) -> None:
+    """With all rules, in every layout: what one rule writes must not be news to another, or to itself."""
+    for path in (fixture.source, fixture.ok):
+        for layout in LAYOUTS:
+            options = HipifyOptions(layout)
+            once = hipify_file(cxx_file(f"in{path.suffix}", path.read_bytes()), None, options).after
+            name = "in.hip" if layout == "copy" and path.suffix == ".cu" else f"in{path.suffix}"
+            assert hipify_file(cxx_file(name, once), None, options).after == once, f"{path.name} in layout {layout}"
 
 
 @pytest.mark.parametrize(

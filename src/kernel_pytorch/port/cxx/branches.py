@@ -52,12 +52,21 @@ def is_without_work(body: bytes) -> bool:
     return True
 
 
-_END_OF_COPIES = re.compile(rb'asm\s*(?:volatile)?\s*\(\s*"cp\.async\.(?:commit|wait)_\w+[^;]*;[^;]*\)\s*;')
+_END_OF_COPIES = re.compile(
+    rb'asm\s*(?:volatile)?\s*\(\s*"cp\.async\.(?:commit|wait)_\w+[^;]*;[^;]*\)\s*;'
+    rb"|\(void\)0;|kpt_(?:own_)?copies_done\(\);"  # what KP232 writes for it
+)
+# Lines that a port has put behind a gate: AMD's and NVIDIA's.
+_GATED = re.compile(
+    rb"^#if defined\(USE_ROCM\) \|\| defined\(__HIP_PLATFORM_AMD__\)\r?\n(.*?)^#else\r?\n.*?^#endif",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def ends_copies(body: bytes) -> bool:
     """Whether a branch only ends a group of cp.async or waits for one. Where the copies have another form, there is no
     such group."""
+    body = _GATED.sub(rb"\1", body) if b"USE_ROCM" in body else body
     rest, count = _END_OF_COPIES.subn(b"", body)
     return count > 0 and is_without_work(rest)
 

@@ -42,7 +42,7 @@ from kernel_pytorch.port.names.shims import (
     shims,
     with_needed,
 )
-from kernel_pytorch.port.names.table import Name, project_names
+from kernel_pytorch.port.names.table import Name, names_used, project_names
 from kernel_pytorch.port.ptx.ops_matrix import FUNCTIONS as MATRIX_FUNCTIONS
 from kernel_pytorch.port.rules import rules_for, run_rules
 from kernel_pytorch.port.suppress import apply_suppressions
@@ -200,6 +200,8 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
         found = tuple(one for one in found if not _is_done_by_torch(src, one))
     applied, held = _apply(found, edits, own, options)
     _add_called_by_edits(src, unit, naming, edits)
+    if layout.has_one_header:
+        _add_named_by_edits(naming, edits, own)
     replaced = [(src.line_col(start), src.line_col(end)) for start, end, _ in edits if start < end]
     done = layout.lay_out(Draft(src, unit, naming, edits, is_local, options.shims_beside))
     # A name that a rule has replaced needs no counterpart, and a rule's own words about a name are enough.
@@ -256,6 +258,14 @@ def _add_called_by_edits(src: CxxFile, unit: Unit, naming: Naming, edits: EditSe
     for shim in with_needed(shims()[name] for name in sorted(called)):
         if shim not in naming.needed_shims and shim.guard not in src.data and shim.guard not in given:
             naming.needed_shims.append(shim)
+
+
+def _add_named_by_edits(naming: Naming, edits: EditSet, own: frozenset[bytes]) -> None:
+    """CUDA's names that edits write: the one header has to give them too."""
+    for _, _, text in edits:
+        for use in names_used(CxxFile("", text, "cuda"), own)[0] if text else ():
+            if use.name.hip:
+                naming.used.setdefault(use.name.cuda, use.name)
 
 
 def _apply(

@@ -18,6 +18,7 @@ from kernel_pytorch.port.cxx.includes import (
     search_folders,
 )
 from kernel_pytorch.port.cxx.reached_files import reached_files
+from kernel_pytorch.port.cxx.run_time_sources import kernel_files_of
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.unit import Unit
 from kernel_pytorch.port.file_failure import not_looked_at
@@ -137,9 +138,11 @@ def tasks_of(
     wanted = set(known.values()) if chosen is None else set(chosen)
     sizes: dict[str, int] = {}
     includes: dict[Path, list[Include]] = {}
+    read_later: dict[Path, list[Include]] = {}
     for path, name in known.items():
         data = read_bytes(path)
         sizes[name], includes[path] = len(data), includes_of(data)
+        read_later[path] = kernel_files_of(data)
     search = (*search, *inferred_folders(root, known, search, includes.__getitem__))
     _search.cache_clear()  # files may have come and gone since the last run
     folders = _search(root.resolve(), search)
@@ -147,7 +150,7 @@ def tasks_of(
     reaches: dict[str, list[str]] = {}
     for path, name in known.items():
         reaches[name] = []
-        for include in includes[path]:
+        for include in (*includes[path], *read_later[path]):
             found = folders.resolved(include, path)
             if found in known:
                 reaches[name].append(known[found])

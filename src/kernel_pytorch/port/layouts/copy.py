@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.includes import Include, includes_in
+from kernel_pytorch.port.cxx.run_time_sources import CUDA_FILE
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.layouts.layout import Draft, LaidOut
 from kernel_pytorch.port.names.headers import RELY_ON_RUNTIME, RUNTIME_HEADER
 from kernel_pytorch.port.names.implicit import half_blas, implicit_headers, includes_header
 from kernel_pytorch.port.names.rename import needs_runtime_header, newline_of, top_of_file
-
-_CUDA_FILE = re.compile(rb'"([\w./-]{1,200}\.cu)"')
 
 
 def copy(draft: Draft) -> LaidOut:
@@ -50,7 +47,7 @@ def _files_read_at_run_time(draft: Draft) -> list[Edit]:
         for token in src.code
         if token.kind == "string"
         and token.start not in included
-        and (name := _CUDA_FILE.fullmatch(src.text(token))) is not None
+        and (name := CUDA_FILE.fullmatch(src.text(token))) is not None
         and draft.is_local(Include(name.group(1).decode(), True, token.start, token.end))
     ]
 

@@ -20,7 +20,8 @@ GATE = b"#if " + ON_ROCM
 
 _IMPLIES_ROCM = re.compile(rb"defined\((?:__HIPCC__|__HIP_DEVICE_COMPILE__|__HIPCC_RTC__|__HIP_PLATFORM_AMD__)\)")
 _NVIDIA_ONLY = rb"(?:defined\s*\(?\s*__(?:CUDACC|NVCC|CUDACC_RTC|CUDA_ARCH)__\s*\)?|__CUDA_ARCH__\s*>=?\s*[1-9]\d*)"
-_FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&[^|]*)?")
+# With a version that is 0 on AMD the rest may hold there, where torch renames __CUDACC__.
+_FALSE_ON_ROCM = re.compile(_NVIDIA_ONLY + rb"(?:\s*&&(?![^|]*_VER)[^|]*)?")
 
 _NO_CONDITION = re.compile(rb'[;{}"]')  # a statement that broken code has on the line of an #if
 _NEVER_NVIDIA = re.compile(rb"!\s*" + _IMPLIES_ROCM.pattern)
@@ -96,6 +97,8 @@ def _both_questions(old: bytes, new: bytes, newline: bytes) -> bytes | None:
         return None
     head = b"elif" if before.group(2).startswith(b"el") else b"if"
     elsewhere, rocm = _as_expression(before), _as_expression(after)
+    if NOT_ROCM in elsewhere:  # it asks both questions already
+        return old
     if b"?" in elsewhere or _NO_CONDITION.search(elsewhere + rocm):
         return None
     if _NEVER_NVIDIA.fullmatch(rocm) and _NEVER_ROCM.fullmatch(elsewhere):

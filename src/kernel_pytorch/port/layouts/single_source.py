@@ -34,4 +34,8 @@ def _needs_compat_line(draft: Draft) -> bool:
     """Whether the compatibility header must come first: nvcc includes CUDA's runtime header by itself."""
     if not draft.src.path.endswith(".cu") or COMPAT_HEADER.encode() in draft.src.data:
         return False
-    return needs_runtime_header(draft.src, draft.naming, draft.is_local)
+    if needs_runtime_header(draft.src, draft.naming, draft.is_local):
+        return True
+    # A file of preprocessor lines alone has code once a rule has put a function on top of it.
+    place = top_of_file(draft.src)
+    return not draft.naming.headers and any(start == end == place for start, end, _ in draft.edits)

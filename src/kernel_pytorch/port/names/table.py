@@ -68,6 +68,13 @@ def find_name(cuda: bytes) -> Name | None:
     return Name(cuda.decode("ascii"), hip, kind, library, status, since, note)
 
 
+@lru_cache(maxsize=1)
+def _hip_types() -> frozenset[bytes]:
+    """HIP's names of types: what a declaration has after a port, where CUDA's name was."""
+    rests = (rest.split(b",", 2) for rest in _rows().values())
+    return frozenset(hip for hip, kind, _ in rests if hip and kind == b"type")
+
+
 def all_names() -> Iterator[Name]:
     """Every row that is no header."""
     return (name for name in map(find_name, _rows()) if name is not None)
@@ -327,7 +334,9 @@ def _follows_type(data: bytes, code: Sequence[Token], index: int, *, on_its_line
             back -= 1
             before = _text(data, code, back)
         name = find_name(before)
-        return before in _BASIC_TYPES or (name is not None and name.kind == "type")
+        if name is not None:
+            return name.kind == "type"
+        return before in _BASIC_TYPES or before in _hip_types()
     if back < 0 or code[back].kind != "identifier" or before in _NOT_TYPES:
         return False
     # `__global__ cudaFoo(...)`: a qualifier, not a type; a directive's words (#ifdef X cudaFoo) do not get here.

@@ -1,7 +1,7 @@
 """A function that nobody calls and that cannot be had on AMD
 
-What: A static, inline or template function of the project, often in a header that many sources share, that uses a name
-    without counterpart in HIP, and that no file of the project mentions besides its own definition.
+What: A static, inline or template function of the project, or any function in a header, that uses a name without
+    counterpart in HIP, and that no file of the project mentions besides its own definition.
 Why: The compiler reads the whole function, so that one name stops every source that includes the header.
 Fix: kpt leaves the function out on ROCm. The finding about the name stays where it is.
 Source: https://github.com/ROCm/HIPIFY/tree/amd-staging/docs/tables (the names without a counterpart); clang's "unknown
@@ -27,6 +27,8 @@ REPAIR = Repair(
 )
 # What makes a function the file's own: others may be called from libraries, or by their names.
 _OWN = frozenset((b"static", b"inline", b"__inline__", b"__forceinline__", b"template", b"constexpr"))
+# A plain function in a header is part of every source that includes it.
+_HEADERS = (".h", ".hh", ".hpp", ".cuh", ".inl")
 _NOT_PLAIN = frozenset((b"virtual", b"operator", b"friend", b"__global__", b"extern"))
 
 
@@ -59,10 +61,21 @@ def _functions_around(src: CxxFile, offset: int) -> list[tuple[bytes, Span]]:
         if src.code[first].start > offset:
             return []
         before = {text_at(src, at) for at in range(first, index)}
-        if before & _OWN and not before & _NOT_PLAIN:
+        is_own = before & _OWN or (src.path.endswith(_HEADERS) and _is_outside_classes(src, first))
+        if is_own and not before & _NOT_PLAIN:
             return [(src.text(token), Span(src.code[first].start, src.code[last].end))]
         return []
     return []
+
+
+def _is_outside_classes(src: CxxFile, index: int) -> bool:
+    """Whether no bracket encloses a token but those of namespaces and of `extern "C"`."""
+    for at in range(index):
+        if text_at(src, at) == b"{" and (closing(src, at) or 0) > index:
+            head = {text_at(src, one) for one in range(max(0, at - 3), at)}
+            if not head & {b"namespace", b'"C"'}:
+                return False
+    return True
 
 
 def _ends_before(src: CxxFile, index: int) -> bool:

@@ -13,6 +13,7 @@ ROCM_MACROS = frozenset(
         "USE_AMD",
         "__HIP__",
         "__HIPCC__",
+        "__HIPCC_RTC__",
         "__HIP_PLATFORM_AMD__",
         "__HIP_PLATFORM_HCC__",
         "__HIP_DEVICE_COMPILE__",

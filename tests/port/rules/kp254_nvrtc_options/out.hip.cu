@@ -61,6 +61,7 @@ static inline hiprtcResult kpt_compile_program(hiprtcProgram program, int count,
     else if (!is_done) kept.push_back(one);
   }
   if (looks_beside) kept.push_back("-I" + kpt_folder_of(program));
+  kept.push_back("-DKPT_AT_RUN_TIME=1");  // static variables that the program asks for by name are not static then
   std::vector<const char*> given;
   for (const std::string& one : kept) given.push_back(one.c_str());
   return hiprtcCompileProgram(program, (int)given.size(), given.data());

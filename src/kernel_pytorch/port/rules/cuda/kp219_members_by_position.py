@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.calls import split_arguments
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_within, left_out_on_cuda
 from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 from kernel_pytorch.port.rule import Rule
 
@@ -43,6 +44,9 @@ def check(src: CxxFile) -> Iterator[Finding]:
             opening = _list_after(src, index)
             close = closing(src, opening) if opening is not None else None
             if opening is None or close is None:
+                continue
+            # What only AMD compiles has HIP's order already: an earlier port's, or somebody's own.
+            if is_within(src.code[opening].start, left_out_on_cuda(src)):
                 continue
             values = [src.data[one.start : one.end].strip() for one in split_arguments(src, opening, close)]
             # One value is the way to write zeros; the members are then assigned by name.

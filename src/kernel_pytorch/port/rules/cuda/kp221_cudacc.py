@@ -48,7 +48,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
             yield RULE.finding(src, directive.span, message)
         if directive.name not in (b"if", b"elif", b"ifdef", b"ifndef"):
             continue
-        if any(is_rocm_macro(text) or text in _ELSEWHERE for text in texts):
+        if any(is_rocm_macro(text) or text in _ELSEWHERE or text == b"__HIPCC_RTC__" for text in texts):
             continue
         if directive.span.start in without_effect:
             continue

@@ -72,7 +72,8 @@ def _last_token(src: CxxFile, case: int) -> int | None:
         if text in _LABELS or text == b"}":
             return None  # runs on into the next case, or out of the switch without a jump
         if text in _JUMPS:
-            return _end_of_statement(src, at)
+            begins = text_at(src, at - 1) in (b":", b";", b"}")
+            return _end_of_statement(src, at) if begins else None
         if text == b"{" and at == after:
             return _end_of_block(src, at)
         at = closing(src, at) or at if text in (b"(", b"{", b"[") else at

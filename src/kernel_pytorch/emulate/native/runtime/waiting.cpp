@@ -32,6 +32,7 @@ bool new_state(Launch &launch, WaveSlot &slot) {
         launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
     bool seen = false;
     for (uint64_t one : slot.digests) seen = seen || one == digest;
+    if (!seen) launch.fresh_states.fetch_add(1, std::memory_order_relaxed);
     slot.digests[slot.yields++ % kept] = digest;
     slot.budget = seen ? std::max(LEAST_BUDGET, slot.budget / 2) : BUDGET;
     return !seen;

@@ -78,16 +78,18 @@ void *call_back(void *argument) {
     return nullptr;
 }
 
-enum class Step { ended, moved, waits, elsewhere };
+/* `ahead`: a wave ended or a barrier was passed; `moved`: something changed. */
+enum class Step { ended, ahead, moved, waits, elsewhere };
 
 Step step_of_launch(Item &item) {
     if (!item.launch) {
         stick_if(begin_launch(item.operation.launch, true, item.launch));
-        return item.launch ? Step::moved : Step::ended;
+        return item.launch ? Step::ahead : Step::ended;
     }
-    const uint64_t before = item.launch->progress();
+    const uint64_t hard = item.launch->hard_progress, all = item.launch->progress();
     if (go_on(*item.launch)) return Step::ended;
-    return item.launch->progress() == before ? Step::waits : Step::moved;
+    if (item.launch->hard_progress != hard) return Step::ahead;
+    return item.launch->progress() == all ? Step::waits : Step::moved;
 }
 
 Step step(const ItemRef &item) {
@@ -128,8 +130,9 @@ void *serve_pending(void *) {
             idle = 0;
             continue;
         }
+        p.hard += result == Step::ahead;
         p.soft += result == Step::moved;
-        idle = result == Step::moved ? 0 : idle + 1;
+        idle = result == Step::waits ? idle + 1 : 0;
         p.ready.push_back(std::move(item));
         if (idle < p.ready.size()) continue;
         p.arrived.wait_for(lock, PAUSE);

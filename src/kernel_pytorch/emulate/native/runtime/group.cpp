@@ -75,7 +75,7 @@ bool start_wave(Worker &worker, Group &group, WaveSlot &slot, uint32_t index, co
     slot.storage = take_storage(worker, sizes);
     if (!slot.storage) return false;
     KptWave &w = slot.wave;
-    memcpy(&w, &launch.start, sizeof w);
+    memcpy(&w, &launch.start, launch.start_bytes);
     w.v = reinterpret_cast<uint32_t *>(slot.storage);
     w.a = reinterpret_cast<uint32_t *>(slot.storage + sizes.vgprs);
     w.scratch = slot.storage + sizes.vgprs + sizes.agprs;
@@ -96,7 +96,6 @@ bool start_wave(Worker &worker, Group &group, WaveSlot &slot, uint32_t index, co
     w.counters = &worker.counters;
     w.owner = &slot;
     slot.group = &group;
-    memset(slot.digests, 0, sizeof slot.digests);
     slot.yields = 0;
     slot.budget = BUDGET;
     slot.state = WaveState::ready;
@@ -124,9 +123,14 @@ void start_group(Worker &worker, Group &group, uint64_t block) {
     const dim3 &grid = launch.request->grid;
     if (config().shuffle_blocks) block = shuffled(block, launch.blocks, launch.shuffle_seed);
     group.block = block;
-    group.id[0] = uint32_t(block % grid.x);
-    group.id[1] = uint32_t(block / grid.x % grid.y);
-    group.id[2] = uint32_t(block / grid.x / grid.y);
+    if (grid.y == 1 && grid.z == 1) {
+        group.id[0] = uint32_t(block);
+        group.id[1] = group.id[2] = 0;
+    } else {
+        group.id[0] = uint32_t(block % grid.x);
+        group.id[1] = uint32_t(block / grid.x % grid.y);
+        group.id[2] = uint32_t(block / grid.x / grid.y);
+    }
     group.live = launch.waves;
     group.epoch = 0;
     group.lds_loads.clear();
@@ -140,7 +144,7 @@ void start_group(Worker &worker, Group &group, uint64_t block) {
         group.lds_written.assign(launch.lds_bytes, 0);
     }
     if (config().races) races_group_started(group);
-    launch.hard_progress.fetch_add(1, std::memory_order_relaxed);
+    worker.progress++;
 }
 
 namespace {
@@ -150,7 +154,7 @@ void end_wave(Worker &worker, WaveSlot &slot) {
     slot.storage = nullptr;
     slot.state = WaveState::done;
     slot.group->live--;
-    worker.launch->hard_progress.fetch_add(1, std::memory_order_relaxed);
+    worker.progress++;
 }
 
 /* Runs one wave until it stops; false when it faulted and the launch is over. */
@@ -192,16 +196,11 @@ void release_barrier(Worker &worker, Group &group) {
         report_fault(fault);
     }
     group.epoch++;
-    launch.hard_progress.fetch_add(1, std::memory_order_relaxed);
+    worker.progress++;
 }
 
-} // namespace
-
-Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
+Outcome run_rounds(Worker &worker, Group &group, const Sizes &sizes) {
     Launch &launch = *worker.launch;
-    bool partial = launch.request->threads[0] % launch.request->block.x ||
-                   launch.request->threads[1] % launch.request->block.y ||
-                   launch.request->threads[2] % launch.request->block.z;
     for (unsigned round = 0; round < ROUNDS; round++) {
         bool moved = false;
         uint32_t at_barrier = 0;
@@ -223,7 +222,7 @@ Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
                     launch.stop = true;
                     return Outcome::stopped;
                 }
-                if (partial) slot.wave.exec = clipped(launch, group, i, slot.wave.exec);
+                if (launch.partial) slot.wave.exec = clipped(launch, group, i, slot.wave.exec);
                 if (!slot.wave.exec) {
                     end_wave(worker, slot);
                     continue;
@@ -253,6 +252,17 @@ Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
         if (!moved) return Outcome::waiting;
     }
     return Outcome::working;
+}
+
+} // namespace
+
+Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
+    const Outcome outcome = run_rounds(worker, group, sizes);
+    /* Shared between the workers, so it is touched once and not for every wave. A group that has ended is counted as one. */
+    if (worker.progress && outcome != Outcome::finished)
+        worker.launch->hard_progress.fetch_add(worker.progress, std::memory_order_relaxed);
+    worker.progress = 0;
+    return outcome;
 }
 
 } // namespace kpt

@@ -324,6 +324,7 @@ hipError_t begin_launch(const LaunchRequest &r, bool background, std::unique_ptr
     launch.wave_size = k.wave_size;
     launch.waves = uint32_t((r.block.count() + k.wave_size - 1) / k.wave_size);
     launch.blocks = r.grid.count();
+    launch.partial = r.threads[0] % r.block.x || r.threads[1] % r.block.y || r.threads[2] % r.block.z;
     launch.lds_bytes = k.lds_bytes + r.dynamic_lds;
     launch.scratch_lane_bytes = (k.scratch_lane_bytes + 15) / 16 * 16 + (k.uses_dynamic_stack ? dynamic_stack() : 0);
     uint64_t resident = uint64_t(blocks_per_unit(k, uint32_t(r.block.count()), r.dynamic_lds)) * units(k);

@@ -87,14 +87,17 @@ struct Launch {
     HiddenSpace *space = nullptr;
     uint32_t wave_size = 64, waves = 1, lds_bytes = 0, scratch_lane_bytes = 0, id_registers = 1;
     uint64_t blocks = 0;
-    KptWave start; /* every wave's first state, apart from what depends on block and wave */
+    bool partial = false; /* the last block of a row may have fewer threads */
+    size_t start_bytes =
+        sizeof(KptWave); /* not known when compiled: a call of memcpy is faster than the copy written out */
+    KptWave start;       /* every wave's first state, apart from what depends on block and wave */
     uint32_t id_sgpr[3] = {~0u, ~0u, ~0u};
     uint32_t info_sgpr = ~0u;           /* workgroup info, where the kernel asks for it */
     uint32_t scratch_buffer_sgpr = ~0u; /* private segment buffer descriptor, where the target has one */
     uint32_t flat_scratch_sgpr = ~0u;
     std::shared_ptr<const WorkItems> items;
     uint64_t resident_per_worker = 1;
-    /* hard: a wave ended or a barrier was passed; soft: a wave yielded in another state than the time before; fresh: in
+    /* hard: a wave ended or a barrier was passed, in groups that have not ended; soft: a wave yielded in another state than the time before; fresh: in
      * one that it was not seen in lately. */
     std::atomic<uint64_t> next{0}, finished{0}, hard_progress{0}, soft_progress{0}, fresh_states{0};
     std::atomic<bool> stop{false};
@@ -118,7 +121,11 @@ struct Launch {
     std::shared_ptr<void> race_history; /* the race detector's */
 
     ~Launch();
-    uint64_t progress() const { return hard_progress.load() + fresh_states.load(); }
+    /* Waves or groups ended, barriers passed; and that, or a state that is new. */
+    uint64_t steps() const {
+        return hard_progress.load(std::memory_order_relaxed) + finished.load(std::memory_order_relaxed);
+    }
+    uint64_t progress() const { return steps() + fresh_states.load(); }
 };
 
 /* Fills in registers and work-item ids from the kernel's descriptor. */

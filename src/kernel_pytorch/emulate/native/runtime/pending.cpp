@@ -86,9 +86,9 @@ Step step_of_launch(Item &item) {
         stick_if(begin_launch(item.operation.launch, true, item.launch));
         return item.launch ? Step::ahead : Step::ended;
     }
-    const uint64_t hard = item.launch->hard_progress, all = item.launch->progress();
+    const uint64_t steps = item.launch->steps(), all = item.launch->progress();
     if (go_on(*item.launch)) return Step::ended;
-    if (item.launch->hard_progress != hard) return Step::ahead;
+    if (item.launch->steps() != steps) return Step::ahead;
     return item.launch->progress() == all ? Step::waits : Step::moved;
 }
 

@@ -41,8 +41,7 @@ struct Watch {
 bool leaves(Launch &launch, const std::deque<Group *> &resident, Watch &watch) {
     if (launch.background) return false;
     const double limit = config().watchdog_s, time = seconds_now();
-    uint64_t hard = launch.hard_progress.load(std::memory_order_relaxed),
-             soft = launch.soft_progress.load(std::memory_order_relaxed);
+    uint64_t hard = launch.steps(), soft = launch.soft_progress.load(std::memory_order_relaxed);
     if (hard != watch.hard) watch.hard = hard, watch.hard_time = watch.soft_time = time;
     if (soft != watch.soft) watch.soft = soft, watch.soft_time = time;
     if (limit > 0) {

@@ -62,7 +62,7 @@ struct Worker {
     KptCounters counters{};
     std::vector<uint64_t> place_counts;
     std::vector<uint8_t *> storage; /* free blocks for waves */
-    size_t storage_bytes = 0;
+    uint64_t progress = 0;          /* waves begun and ended, barriers passed since the launch was told */
     std::vector<std::unique_ptr<Group>> spare;
 };
 

@@ -114,7 +114,7 @@ def _properties(gpu: GPU) -> dict[str, Any]:
         "clockInstructionRate": 100000,
         "canMapHostMemory": 1,
         "cooperativeLaunch": 1,
-        "cooperativeMultiDeviceLaunch": 0,
+        "cooperativeMultiDeviceLaunch": 1,
         "isLargeBar": 1,
         "managedMemory": 1,
         "directManagedMemAccessFromHost": 0,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import threading
 
 import pytest
 import torch
@@ -190,3 +192,21 @@ def test_nvtx_and_the_runtime_module() -> None:
     with torch.cuda.nvtx.range("part"):
         torch.cuda.nvtx.mark("here")
     assert torch.cuda.cudart().cudaMemGetInfo(0)[1] == torch.cuda.get_device_properties(0).total_memory
+
+
+def test_an_operator_waits_for_work_that_goes_on_in_its_stream() -> None:
+    hip = ctypes.CDLL("libamdhip64.so.7")
+    flag, values = torch.zeros(1, dtype=torch.int32).pin_memory(), torch.arange(4.0, device="cuda")
+    side = torch.cuda.Stream()
+    at = ctypes.c_void_p(flag.data_ptr())
+    assert hip.hipStreamWaitValue32(ctypes.c_void_p(side.cuda_stream), at, 1, 1, 0xFFFFFFFF) == 0
+    assert not side.query()
+    other = values + 1  # on another stream: not held up
+    later = threading.Timer(0.2, lambda: flag.fill_(1))
+    later.start()
+    with torch.cuda.stream(side):
+        values.mul_(2)
+        assert flag.item() == 1
+    later.join()
+    side.synchronize()
+    assert side.query() and other.tolist() == [1, 2, 3, 4] and values.tolist() == [0, 2, 4, 6]

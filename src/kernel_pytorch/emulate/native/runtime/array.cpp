@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "memory.h"
+#include "pending.h"
 #include "stream.h"
 
 namespace kpt {
@@ -141,6 +142,7 @@ KPT_API hipError_t hipArrayCreate(hipArray_t *array, const HIP_ARRAY_DESCRIPTOR 
 KPT_API hipError_t hipFreeArray(hipArray_t array) {
     KPT_ENTER();
     if (!array) return done(hipErrorInvalidValue);
+    finish_all("hipFreeArray");
     release(uint64_t(array->data));
     delete array;
     return done(hipSuccess);

@@ -15,13 +15,13 @@ const unsigned RECENT = 8;
 struct Recent {
     uint64_t base = 1, end = 0;
     Allocation *allocation = nullptr;
-    const void *launch = nullptr;
+    uint64_t launch = 0; /* its number: between launches memory may be freed */
 };
 thread_local Recent recent[RECENT];
 thread_local unsigned next_recent = 0;
 
 Allocation *holder(uint64_t address) {
-    const void *launch = this_worker ? this_worker->launch : nullptr;
+    const uint64_t launch = this_worker->launch->number;
     for (const Recent &one : recent)
         if (address >= one.base && address < one.end && one.launch == launch) return one.allocation;
     Allocation *found = find(address);

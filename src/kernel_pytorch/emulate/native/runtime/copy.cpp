@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "module.h"
 #include "operation.h"
+#include "pending.h"
 #include "stream.h"
 
 namespace kpt {
@@ -51,6 +52,8 @@ hipError_t run_copy(const Copy &c) {
         }
     return hipSuccess;
 }
+
+bool is_of_the_program(const Box &box) { return !find(box.at) && is_plain_host(box.at); }
 
 Operation copy_operation(void *to, const void *from, uint64_t bytes, hipMemcpyKind kind) {
     Operation operation;
@@ -106,8 +109,10 @@ using namespace kpt;
 /* The calls without a stream return when the copy has been made. */
 static hipError_t waited(hipError_t error, hipStream_t handle = nullptr) {
     ihipStream_t *stream = resolve(handle);
-    if (stream && !stream->capture) host_waits_for(stream, self().device);
-    return error;
+    if (!stream || stream->capture) return error;
+    finish(stream, self().device, "hipMemcpy");
+    host_waits_for(stream, self().device);
+    return error == hipSuccess ? done(stuck()) : error;
 }
 
 KPT_API hipError_t hipMemcpy(void *to, const void *from, size_t bytes, hipMemcpyKind kind) {

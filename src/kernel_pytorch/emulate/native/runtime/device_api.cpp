@@ -11,6 +11,7 @@
 #include "errors.h"
 #include "launch.h"
 #include "memory.h"
+#include "pending.h"
 #include "stream.h"
 
 struct ihipCtx_t {
@@ -91,11 +92,13 @@ KPT_API hipError_t hipSetValidDevices(int *, int) {
 }
 KPT_API hipError_t hipDeviceSynchronize() {
     KPT_ENTER();
+    finish_device(self().device, "hipDeviceSynchronize");
     host_waits_for_device(self().device);
-    return done(hipSuccess);
+    return done(stuck());
 }
 KPT_API hipError_t hipDeviceReset() {
     if (!config().usable) return done(hipErrorNoDevice);
+    finish_all("hipDeviceReset");
     release_all();
     unstick();
     return hipSuccess;
@@ -217,20 +220,24 @@ KPT_API hipError_t hipDevicePrimaryCtxSetFlags(hipDevice_t device, unsigned) {
 }
 
 /* Hints that change nothing here. */
-KPT_API hipError_t hipDeviceSetCacheConfig(int) { return hipDeviceSynchronize(); }
+static hipError_t accepted() {
+    KPT_ENTER();
+    return done(hipSuccess);
+}
+KPT_API hipError_t hipDeviceSetCacheConfig(int) { return accepted(); }
 KPT_API hipError_t hipDeviceGetCacheConfig(int *value) {
     if (!value) return done(hipErrorInvalidValue);
     *value = 0;
     return hipSuccess;
 }
-KPT_API hipError_t hipDeviceSetSharedMemConfig(int) { return hipDeviceSynchronize(); }
+KPT_API hipError_t hipDeviceSetSharedMemConfig(int) { return accepted(); }
 KPT_API hipError_t hipDeviceGetSharedMemConfig(int *value) { return hipDeviceGetCacheConfig(value); }
-KPT_API hipError_t hipCtxSetCacheConfig(int) { return hipDeviceSynchronize(); }
+KPT_API hipError_t hipCtxSetCacheConfig(int) { return accepted(); }
 KPT_API hipError_t hipCtxGetCacheConfig(int *value) { return hipDeviceGetCacheConfig(value); }
-KPT_API hipError_t hipCtxSetSharedMemConfig(int) { return hipDeviceSynchronize(); }
+KPT_API hipError_t hipCtxSetSharedMemConfig(int) { return accepted(); }
 KPT_API hipError_t hipCtxGetSharedMemConfig(int *value) { return hipDeviceGetCacheConfig(value); }
-KPT_API hipError_t hipProfilerStart() { return hipDeviceSynchronize(); }
-KPT_API hipError_t hipProfilerStop() { return hipDeviceSynchronize(); }
+KPT_API hipError_t hipProfilerStart() { return accepted(); }
+KPT_API hipError_t hipProfilerStop() { return accepted(); }
 
 KPT_API hipError_t hipGetProcAddress(const char *symbol, void **pointer, int version, uint64_t, int *status) {
     KPT_ENTER();

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "errors.h"
+#include "pending.h"
 #include "stream.h"
 
 namespace kpt {
@@ -34,6 +35,18 @@ void record_now(hipEvent_t event) {
     event->time = double(time.tv_sec) * 1e3 + double(time.tv_nsec) * 1e-6;
     event->recorded = true;
     event->capture = nullptr;
+}
+
+hipError_t record(hipEvent_t event, hipStream_t handle) {
+    ihipStream_t *stream = resolve(handle);
+    if (!stream) return hipErrorInvalidHandle;
+    if (!stream->capture) event_follows(event, stream, self().device);
+    Operation operation;
+    operation.type = hipGraphNodeTypeEventRecord;
+    operation.event = event;
+    const hipError_t error = submit(handle, std::move(operation));
+    event->work = stream->capture ? nullptr : last_of(stream, self().device);
+    return error;
 }
 
 } // namespace kpt
@@ -71,11 +84,7 @@ KPT_API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t handle,
         event->tips = stream->tips;
         return done(hipSuccess);
     }
-    if (!stream->capture) event_follows(event, stream, self().device);
-    Operation operation;
-    operation.type = hipGraphNodeTypeEventRecord;
-    operation.event = event;
-    return done(submit(handle, std::move(operation)));
+    return done(record(event, handle));
 }
 
 KPT_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
@@ -86,16 +95,25 @@ KPT_API hipError_t hipEventSynchronize(hipEvent_t event) {
     KPT_ENTER();
     if (!event || !is_event(event)) return done(hipErrorInvalidHandle);
     if (event->capture) return done(hipErrorCapturedEvent);
+    finish(event->work, "hipEventSynchronize");
     host_waits_for(event);
-    return done(hipSuccess);
+    return done(stuck());
 }
 
-KPT_API hipError_t hipEventQuery(hipEvent_t event) { return hipEventSynchronize(event); }
+KPT_API hipError_t hipEventQuery(hipEvent_t event) {
+    KPT_ENTER();
+    if (!event || !is_event(event)) return done(hipErrorInvalidHandle);
+    if (event->capture) return done(hipErrorCapturedEvent);
+    if (is_pending(event->work)) return done(hipErrorNotReady);
+    host_waits_for(event);
+    return done(stuck());
+}
 
 KPT_API hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t stop) {
     KPT_ENTER();
     if (!milliseconds) return done(hipErrorInvalidValue);
     if (!start || !stop || !is_event(start) || !is_event(stop)) return done(hipErrorInvalidHandle);
+    if (is_pending(start->work) || is_pending(stop->work)) return done(hipErrorNotReady);
     if (!start->recorded || !stop->recorded || ((start->flags | stop->flags) & DISABLE_TIMING))
         return done(hipErrorInvalidHandle);
     *milliseconds = float(stop->time - start->time);
@@ -107,7 +125,9 @@ KPT_API hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsi
     ihipStream_t *stream = resolve(handle);
     if (!event || !is_event(event) || !stream) return done(hipErrorInvalidHandle);
     if (!event->capture) {
-        if (!stream->capture) stream_waits_for(stream, self().device, event);
+        if (stream->capture) return done(hipSuccess);
+        stream_waits_for(stream, self().device, event);
+        follow(stream, self().device, event->work);
         return done(hipSuccess);
     }
     /* Waiting for an event of a capture makes a stream part of it. */

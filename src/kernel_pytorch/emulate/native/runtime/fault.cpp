@@ -202,16 +202,16 @@ void report_memory_fault(Worker &worker) {
     stick(hipErrorIllegalAddress);
 }
 
-void report_stuck(Launch &launch, Worker &worker, const std::vector<Group *> &resident, bool truly) {
+void report_stuck(Launch &launch, const std::vector<Group *> &resident, Stuck how, const std::string &waiting) {
     Fault fault;
     fault.kind = "watchdog";
     fault.kernel = launch.kernel->symbol;
-    unsigned waiting = 0, barrier = 0, running = 0;
+    unsigned at_grid = 0, barrier = 0, running = 0;
     const WaveSlot *shown = nullptr;
     for (Group *group : resident)
         for (WaveSlot &slot : group->waves) {
             if (slot.state == WaveState::barrier) barrier++;
-            if (slot.state == WaveState::gws) waiting++;
+            if (slot.state == WaveState::gws) at_grid++;
             if (slot.state == WaveState::ready) running++;
             if (slot.state == WaveState::ready && !shown) shown = &slot;
         }
@@ -223,21 +223,16 @@ void report_stuck(Launch &launch, Worker &worker, const std::vector<Group *> &re
             fault.instruction = place.text, fault.file = place.file, fault.line = place.line;
         }
     }
-    std::string done =
-        std::to_string(launch.finished.load()) + " of " + std::to_string(launch.blocks) + " blocks are done";
-    fault.detail =
-        (truly ? "deadlock: every wave on this worker repeats the same state"
-               : "no wave ended and no barrier was passed for the watchdog's time (KPT_EMULATE_WATCHDOG_S)") +
-        std::string("; ") + done + "; here " + std::to_string(running) + " waves spin, " + std::to_string(barrier) +
-        " wait at a barrier, " + std::to_string(waiting) + " at a grid barrier, in " + std::to_string(resident.size()) +
-        " resident blocks (the GPU holds " + std::to_string(launch.resident_per_worker * config().threads) + ")";
-    /* A wave that spins may wait for one that is not of this kernel. */
-    const char *hangs = running
-                            ? "the kernel hangs, unless it waits for the host, another stream or another GPU: here one "
-                              "kernel runs at a time, and the program waits for it"
-                            : "the kernel hangs";
-    fault.hardware = truly ? hangs : "it may run longer: raise the watchdog's time if it should";
-    (void)worker;
+    const bool truly = how == Stuck::deadlock;
+    fault.detail = truly ? "deadlock: every wave that runs repeats the same states"
+                         : "no wave ended and no barrier was passed for the watchdog's time (KPT_EMULATE_WATCHDOG_S)";
+    if (!waiting.empty()) fault.detail += "; " + waiting + ", and no other kernel, copy or thread goes on";
+    fault.detail += "; " + std::to_string(launch.finished.load()) + " of " + std::to_string(launch.blocks) +
+                    " blocks are done; here " + std::to_string(running) + " waves spin, " + std::to_string(barrier) +
+                    " wait at a barrier, " + std::to_string(at_grid) + " at a grid barrier, in " +
+                    std::to_string(resident.size()) + " resident blocks (the GPU holds " +
+                    std::to_string(launch.resident_per_worker * config().threads) + ")";
+    fault.hardware = truly ? "the kernel hangs" : "it may run longer: raise the watchdog's time if it should";
     report_fault(fault);
     stick(truly ? hipErrorLaunchFailure : hipErrorLaunchTimeOut);
 }

@@ -57,15 +57,4 @@ bool in_order(hipGraph_t graph, std::vector<hipGraphNode *> &out) {
     return out.size() == graph->nodes.size();
 }
 
-hipError_t run_graph(hipGraph_t graph) {
-    std::vector<hipGraphNode *> nodes;
-    if (!in_order(graph, nodes)) return hipErrorInvalidValue;
-    for (hipGraphNode *node : nodes) {
-        /* Memory of a graph stays: the graph may be launched again, with the same addresses. */
-        if (!node->enabled || node->operation.type == hipGraphNodeTypeMemFree) continue;
-        if (hipError_t error = execute(node->operation); error != hipSuccess) return error;
-    }
-    return hipSuccess;
-}
-
 } // namespace kpt

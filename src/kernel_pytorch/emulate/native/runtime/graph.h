@@ -31,7 +31,6 @@ hipGraph_t clone_graph(hipGraph_t graph);
 void delete_graph(hipGraph_t graph);
 /* The nodes, each after those it depends on; false when they form a circle. */
 bool in_order(hipGraph_t graph, std::vector<hipGraphNode *> &out);
-hipError_t run_graph(hipGraph_t graph);
 
 } // namespace kpt
 #endif

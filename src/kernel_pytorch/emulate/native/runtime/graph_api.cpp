@@ -4,6 +4,7 @@
 
 #include "errors.h"
 #include "graph.h"
+#include "pending.h"
 #include "stream.h"
 
 namespace kpt {
@@ -193,7 +194,7 @@ KPT_API hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t handle) {
         return done(submit(handle, std::move(operation)));
     }
     WorkOfStream work(stream, self().device, "a graph");
-    return done(run_graph(exec->graph));
+    return done(give_graph(stream, self().device, exec->graph));
 }
 KPT_API hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t stream) {
     KPT_ENTER();

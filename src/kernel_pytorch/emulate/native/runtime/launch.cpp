@@ -11,14 +11,19 @@
 #include "errors.h"
 #include "hostcall.h"
 #include "memory.h"
+#include "pending_items.h"
 #include "report.h"
 #include "stream_order.h"
+#include "turn.h"
 
 namespace kpt {
 namespace {
 
 const uint64_t ARGUMENT_SPACE = 64 * 1024;
 const size_t DYNAMIC_STACK_BYTES = 16 * 1024;
+const double SLICE_S = 0.02; /* of a launch in the background, until the next one goes on */
+
+} // namespace
 
 /* hsa_kernel_dispatch_packet_t */
 struct Packet {
@@ -43,15 +48,23 @@ struct HiddenSpace {
     alignas(64) GridSync sync;
 };
 
-std::mutex launching;
+namespace {
+
+/* What ended launches left, for the next; used by whose turn it is. */
+std::vector<HiddenSpace *> &free_spaces() {
+    static auto *value = new std::vector<HiddenSpace *>;
+    return *value;
+}
 
 HiddenSpace *hidden_space() {
-    static HiddenSpace *value = [] {
-        hipError_t error;
-        Allocation *memory = allocate(Kind::internal, sizeof(HiddenSpace), 0, 0, error, 4096);
-        return memory ? reinterpret_cast<HiddenSpace *>(memory->base) : nullptr;
-    }();
-    return value;
+    if (!free_spaces().empty()) {
+        HiddenSpace *space = free_spaces().back();
+        free_spaces().pop_back();
+        return space;
+    }
+    hipError_t error;
+    Allocation *memory = allocate(Kind::internal, sizeof(HiddenSpace), 0, 0, error, 4096);
+    return memory ? reinterpret_cast<HiddenSpace *>(memory->base) : nullptr;
 }
 
 bool is_hidden(const KptArg &argument) { return strncmp(argument.kind, "hidden_", 7) == 0; }
@@ -80,8 +93,11 @@ void fill_space(HiddenSpace &s, const LaunchRequest &r, const Launch &launch) {
     memset(s.kernarg, 0, r.arguments.size() + 256 < ARGUMENT_SPACE ? r.arguments.size() + 256 : ARGUMENT_SPACE);
     memcpy(s.kernarg, r.arguments.data(), r.arguments.size());
     s.sync = {};
-    s.sync.grids = 1;
-    s.sync.total = r.grid.count() * r.block.count();
+    s.sync.all = uint64_t(r.among.barrier.get());
+    s.sync.grid = r.among.number;
+    s.sync.grids = r.among.grids;
+    s.sync.before = r.among.threads_before;
+    s.sync.total = r.among.barrier ? r.among.threads : r.grid.count() * r.block.count();
     s.sync.groups = uint32_t(launch.blocks);
     for (uint32_t i = 0; i < k.arg_count; i++) {
         const KptArg &a = k.args[i];
@@ -266,39 +282,76 @@ hipError_t prepare_launch(hipFunction_t function, dim3 grid, dim3 block, uint64_
     return hipSuccess;
 }
 
-hipError_t execute_launch(const LaunchRequest &r) {
+void conclude(Launch &launch) {
+    const LaunchRequest &r = *launch.request;
+    const KptKernel &k = *launch.kernel;
+    note_fidelity(k);
+    report_launch(k.symbol, r.grid, r.block, launch.lds_bytes, launch.seconds, launch.cpu_seconds, r.stream,
+                  config().counted ? &launch.counters : nullptr);
+    if (config().counted) report_places(k, launch.place_counts.data());
+}
+
+/* Runs it until it ends or pauses; true when it has ended. The caller has the turn. */
+static bool run(Launch &launch) {
+    const double start = seconds_now(), cpu = reporting() && !launch.background ? cpu_seconds() : 0;
+    const bool ended = run_blocks(launch);
+    answer_host_calls();
+    launch.seconds += seconds_now() - start;
+    if (cpu > 0) launch.cpu_seconds += cpu_seconds() - cpu;
+    if (!ended) return false;
+    if (config().races) launch_touched(launch);
+    conclude(launch);
+    free_spaces().push_back(launch.space);
+    return true;
+}
+
+std::atomic<unsigned> launches_of_the_program{0};
+
+hipError_t begin_launch(const LaunchRequest &r, bool background, std::unique_ptr<Launch> &rest) {
     if (stuck() != hipSuccess) return stuck();
-    std::lock_guard<std::mutex> lock(launching);
-    HiddenSpace *s = hidden_space();
-    if (!s) return hipErrorOutOfMemory;
+    Turn turn;
     static uint64_t launches = 0;
-    Launch launch;
+    auto made = std::make_unique<Launch>();
+    Launch &launch = *made;
+    launch.space = hidden_space();
+    if (!launch.space) return hipErrorOutOfMemory;
     launch.number = ++launches;
     const KptKernel &k = *r.function->kernel;
     report_missing_waits(k);
     launch.request = &r;
     launch.kernel = &k;
+    launch.background = background;
     launch.wave_size = k.wave_size;
     launch.waves = uint32_t((r.block.count() + k.wave_size - 1) / k.wave_size);
     launch.blocks = r.grid.count();
+    launch.partial = r.threads[0] % r.block.x || r.threads[1] % r.block.y || r.threads[2] % r.block.z;
     launch.lds_bytes = k.lds_bytes + r.dynamic_lds;
     launch.scratch_lane_bytes = (k.scratch_lane_bytes + 15) / 16 * 16 + (k.uses_dynamic_stack ? dynamic_stack() : 0);
     uint64_t resident = uint64_t(blocks_per_unit(k, uint32_t(r.block.count()), r.dynamic_lds)) * units(k);
     launch.resident_per_worker = (resident + config().threads - 1) / config().threads;
     if (!launch.resident_per_worker) launch.resident_per_worker = 1;
     if (config().shuffle_blocks) launch.shuffle_seed = seed();
-    fill_space(*s, r, launch);
-    set_up_waves(launch, uint64_t(s->kernarg), uint64_t(&s->packet), uint64_t(s->queue));
+    HiddenSpace &s = *launch.space;
+    fill_space(s, r, launch);
+    set_up_waves(launch, uint64_t(s.kernarg), uint64_t(&s.packet), uint64_t(s.queue));
     if (config().counted) launch.place_counts.assign(k.place_count, 0);
-    double start = seconds_now(), cpu = cpu_seconds();
-    run_blocks(launch);
-    if (config().races) launch_touched(k.symbol);
-    note_fidelity(k);
-    answer_host_calls();
-    report_launch(k.symbol, r.grid, r.block, launch.lds_bytes, seconds_now() - start, cpu_seconds() - cpu, r.stream,
-                  config().counted ? &launch.counters : nullptr);
-    if (config().counted) report_places(k, launch.place_counts.data());
+    if (config().races) launch.begun_at = order_stamp();
+    launch.slice_end = seconds_now() + SLICE_S;
+    if (!background) launches_of_the_program++;
+    const bool ended = run(launch);
+    if (!background) launches_of_the_program--;
+    if (ended) return hipSuccess;
+    launch.kept = r;
+    launch.request = &launch.kept;
+    launch.background = true;
+    rest = std::move(made);
     return hipSuccess;
+}
+
+bool go_on(Launch &launch) {
+    Turn turn;
+    launch.slice_end = seconds_now() + SLICE_S;
+    return run(launch);
 }
 
 void merge_counters(Launch &launch, const KptCounters &from, const std::vector<uint64_t> &places) {

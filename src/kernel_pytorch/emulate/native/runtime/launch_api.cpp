@@ -45,6 +45,15 @@ hipError_t launch_host(const void *host, dim3 grid, dim3 block, uint64_t lds, hi
     return error;
 }
 
+/* The events that go with a launch. They are no nodes of a graph. */
+void record_beside(hipEvent_t event, hipStream_t handle) {
+    ihipStream_t *stream = resolve(handle);
+    if (stream && stream->capture)
+        record_now(event);
+    else
+        record(event, handle);
+}
+
 } // namespace
 } // namespace kpt
 
@@ -107,9 +116,9 @@ KPT_API hipError_t hipLaunchCooperativeKernel(const void *host, dim3 grid, dim3 
 KPT_API hipError_t hipExtLaunchKernel(const void *host, dim3 grid, dim3 block, void **params, size_t lds,
                                       hipStream_t stream, hipEvent_t before, hipEvent_t after, int) {
     KPT_ENTER();
-    if (before && is_event(before)) record_now(before);
+    if (before && is_event(before)) record_beside(before, stream);
     hipError_t error = launch_host(host, grid, block, lds, stream, params, false);
-    if (after && is_event(after)) record_now(after);
+    if (after && is_event(after)) record_beside(after, stream);
     return done(error);
 }
 
@@ -174,9 +183,9 @@ KPT_API hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t tx,
     operation.launch.threads[0] = tx;
     operation.launch.threads[1] = ty;
     operation.launch.threads[2] = tz;
-    if (before && is_event(before)) record_now(before);
+    if (before && is_event(before)) record_beside(before, stream);
     error = submit(stream, std::move(operation));
-    if (after && is_event(after)) record_now(after);
+    if (after && is_event(after)) record_beside(after, stream);
     return done(error);
 }
 

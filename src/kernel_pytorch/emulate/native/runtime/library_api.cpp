@@ -1,5 +1,7 @@
 /* Smaller parts of the API: libraries of kernels, sharing inside the process, attributes without effect here. */
 #include <cstring>
+#include <set>
+#include <vector>
 
 #include "config.h"
 #include "errors.h"
@@ -142,29 +144,94 @@ KPT_API hipError_t hipMemRangeGetAttribute(void *data, size_t bytes, int attribu
     return done(hipSuccess);
 }
 
-/* Without a barrier across devices, launching on several is launching on one after another. */
-KPT_API hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *list, int count, unsigned) {
-    KPT_ENTER();
-    if (!list || count <= 0 || count > config().devices) return done(hipErrorInvalidValue);
-    int before = self().device;
+namespace kpt {
+namespace {
+
+/* A launch on each of several devices. A cooperative one has a barrier over all of them: each device's launch waits there,
+ * and the next one is begun meanwhile. */
+struct LaunchOnDevice {
+    hipFunction_t function;
+    dim3 grid, block;
+    size_t lds;
+    hipStream_t stream;
+    void **arguments;
+};
+
+hipError_t launch_on_all(const std::vector<LaunchOnDevice> &list, bool cooperative) {
+    if (list.empty() || list.size() > size_t(config().devices)) return hipErrorInvalidValue;
+    std::vector<Operation> operations(list.size());
+    AmongGrids among;
+    std::set<int> devices;
     hipError_t error = hipSuccess;
-    for (int i = 0; i < count && error == hipSuccess; i++) {
-        ihipStream_t *stream = resolve(list[i].stream);
-        if (!stream || !list[i].stream) {
-            error = hipErrorInvalidHandle;
-            break;
-        }
-        self().device = stream->device;
-        hipFunction_t function = registered_function(list[i].func, error);
-        Operation operation;
-        operation.type = hipGraphNodeTypeKernel;
-        if (function)
-            error = prepare_launch(function, list[i].gridDim, list[i].blockDim, list[i].sharedMem, list[i].args,
-                                   nullptr, false, operation.launch);
-        if (error == hipSuccess) error = submit(list[i].stream, std::move(operation));
+    const int before = self().device;
+    for (size_t i = 0; i < list.size() && error == hipSuccess; i++) {
+        const LaunchOnDevice &one = list[i];
+        const ihipStream_t *stream = resolve(one.stream);
+        if (!stream || !one.stream || !one.function) return hipErrorInvalidHandle;
+        if (!devices.insert(stream->device).second) return hipErrorInvalidDevice;
+        LaunchRequest &request = operations[i].launch;
+        operations[i].type = hipGraphNodeTypeKernel;
+        error =
+            prepare_launch(one.function, one.grid, one.block, one.lds, one.arguments, nullptr, cooperative, request);
+        request.among.number = uint32_t(i);
+        request.among.threads_before = among.threads;
+        among.threads += one.grid.count() * one.block.count();
+    }
+    if (cooperative && error == hipSuccess) {
+        Allocation *words = allocate(Kind::internal, 64, 0, 0, error, 4096);
+        if (!words) return error;
+        memset(reinterpret_cast<void *>(words->base), 0, 64);
+        auto forget = [](uint64_t *memory) { release(uint64_t(memory)); };
+        among.barrier.reset(reinterpret_cast<uint64_t *>(words->base), forget);
+    }
+    for (size_t i = 0; i < list.size() && error == hipSuccess; i++) {
+        AmongGrids &own = operations[i].launch.among;
+        own.barrier = among.barrier;
+        own.grids = uint32_t(list.size());
+        own.threads = among.threads;
+        self().device = resolve(list[i].stream)->device;
+        error = submit(list[i].stream, std::move(operations[i]));
     }
     self().device = before;
-    return done(error);
+    return error;
+}
+
+hipError_t launch_list(const hipLaunchParams *list, int count, bool cooperative) {
+    if (!list || count <= 0) return hipErrorInvalidValue;
+    std::vector<LaunchOnDevice> all;
+    hipError_t error = hipSuccess;
+    for (const hipLaunchParams *one = list; one != list + count; one++) {
+        hipFunction_t function = registered_function(one->func, error);
+        if (!function) return error;
+        all.push_back({function, one->gridDim, one->blockDim, one->sharedMem, one->stream, one->args});
+    }
+    return launch_on_all(all, cooperative);
+}
+
+} // namespace
+} // namespace kpt
+
+KPT_API hipError_t hipExtLaunchMultiKernelMultiDevice(hipLaunchParams *list, int count, unsigned) {
+    KPT_ENTER();
+    return done(launch_list(list, count, false));
+}
+KPT_API hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams *list, int count, unsigned) {
+    KPT_ENTER();
+    return done(launch_list(list, count, true));
+}
+KPT_API hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams *list, unsigned count,
+                                                               unsigned) {
+    KPT_ENTER();
+    if (!list || !count) return done(hipErrorInvalidValue);
+    std::vector<LaunchOnDevice> all;
+    for (const hipFunctionLaunchParams *one = list; one != list + count; one++)
+        all.push_back({one->function,
+                       {one->gridDimX, one->gridDimY, one->gridDimZ},
+                       {one->blockDimX, one->blockDimY, one->blockDimZ},
+                       one->sharedMemBytes,
+                       one->hStream,
+                       one->kernelParams});
+    return done(launch_on_all(all, true));
 }
 
 static void mark_whole(const Allocation &a) { note_written(a.base, a.bytes); }

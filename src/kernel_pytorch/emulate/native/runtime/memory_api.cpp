@@ -5,6 +5,7 @@
 #include "config.h"
 #include "errors.h"
 #include "memory.h"
+#include "pending.h"
 #include "stream.h"
 
 namespace kpt {
@@ -36,7 +37,10 @@ hipError_t take_back(void *pointer, bool host) {
         if (freed) say("%s: %p was freed before: %s", host ? "hipHostFree" : "hipFree", pointer, where.c_str());
         return hipErrorInvalidValue;
     }
-    host_waits_for_device(self().device); /* hipFree does */
+    /* hipFree waits for the device, and here for the one that the memory is of. */
+    finish_device(self().device, host ? "hipHostFree" : "hipFree");
+    if (found->device != self().device) finish_device(found->device, host ? "hipHostFree" : "hipFree");
+    host_waits_for_device(self().device);
     release(found->base);
     return hipSuccess;
 }
@@ -92,6 +96,7 @@ KPT_API hipError_t hipHostUnregister(void *pointer) {
     Allocation *found = pointer ? find(uint64_t(pointer)) : nullptr;
     if (!found || found->kind != Kind::registered || found->base != uint64_t(pointer))
         return done(pointer ? hipErrorHostMemoryNotRegistered : hipErrorInvalidValue);
+    finish_all("hipHostUnregister");
     release(found->base);
     return done(hipSuccess);
 }

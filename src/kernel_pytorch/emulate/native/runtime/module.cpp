@@ -12,6 +12,7 @@
 #include "errors.h"
 #include "json.h"
 #include "memory.h"
+#include "pending.h"
 #include "report.h"
 
 namespace kpt {
@@ -134,6 +135,7 @@ KPT_API hipError_t hipModuleLoadFatBinary(hipModule_t *module, const void *image
 KPT_API hipError_t hipModuleUnload(hipModule_t module) {
     KPT_ENTER();
     if (!module) return done(hipErrorInvalidHandle);
+    finish_all("hipModuleUnload");
     return done(unload_module(module) ? hipSuccess : hipErrorInvalidHandle);
 }
 

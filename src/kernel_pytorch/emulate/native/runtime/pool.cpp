@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -16,7 +15,6 @@ const size_t STACK = 16 << 20; /* translated kernels keep registers on the stack
 const size_t ENOUGH_STACK = 1 << 20;
 
 struct Pool {
-    pid_t process = getpid();
     std::mutex mutex;
     std::condition_variable wake, ready;
     unsigned started = 0;
@@ -26,6 +24,9 @@ struct Pool {
 };
 
 Pool *pool = nullptr;
+
+/* After fork the parent's threads are not there. */
+void begin_anew_pool() { pool = new Pool; }
 
 struct Start {
     Pool *pool;
@@ -54,20 +55,8 @@ void *serve(void *argument) {
 }
 
 bool start_thread(Pool &p) {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_t thread;
     auto *start = new Start{&p, p.started, p.round};
-    /* A program's signals are the business of its own threads, memory faults excepted. */
-    sigset_t all, before;
-    sigfillset(&all);
-    for (int kept : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, kept);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool good = pthread_create(&thread, &attributes, serve, start) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_attr_destroy(&attributes);
+    bool good = start_quiet_thread(serve, start);
     if (!good) delete start;
     p.started += good;
     return good;
@@ -88,10 +77,31 @@ bool deep_stack() {
 
 } // namespace
 
+bool start_quiet_thread(void *(*function)(void *), void *argument) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    /* A program's signals are the business of its own threads, memory faults excepted. */
+    sigset_t all, before;
+    sigfillset(&all);
+    for (int kept : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, kept);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool good = pthread_create(&thread, &attributes, function, argument) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_attr_destroy(&attributes);
+    return good;
+}
+
+unsigned pool_threads() { return pool ? pool->started : 0; }
+
 void pool_run(unsigned threads, const std::function<void(unsigned)> &task) {
     bool here = deep_stack();
     unsigned others = here ? threads - 1 : threads;
-    if (!pool || pool->process != getpid()) pool = new Pool;
+    static const int watching = pthread_atfork(nullptr, nullptr, begin_anew_pool);
+    (void)watching;
+    if (!pool) pool = new Pool;
     Pool &p = *pool;
     {
         std::unique_lock<std::mutex> lock(p.mutex);

@@ -10,5 +10,11 @@ namespace kpt {
  * time. Works in a child after fork: threads are started anew there. */
 void pool_run(unsigned threads, const std::function<void(unsigned)> &task);
 
+/* Starts a thread that gets none of the program's signals, memory faults excepted; false where there can be no more. */
+bool start_quiet_thread(void *(*function)(void *), void *argument);
+
+/* Threads of ours that wait for blocks to run. */
+unsigned pool_threads();
+
 } // namespace kpt
 #endif

@@ -23,7 +23,6 @@ enum { COHERENT = 1, FIRST_GUESS = 2 };
 
 /* One thread runs blocks while races are looked for, so this needs no lock. */
 struct History {
-    uint64_t launch = 0;
     std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages;
     struct {
         uint64_t number = ~0ull;
@@ -54,9 +53,15 @@ struct History {
     }
 };
 
+/* Each launch has its own: one in the background goes on between others. */
 History &history() {
-    static History *value = new History;
-    return *value;
+    std::shared_ptr<void> &kept = this_worker->launch->race_history;
+    if (!kept) {
+        auto made = std::make_shared<History>();
+        made->forget();
+        kept = made;
+    }
+    return *static_cast<History *>(kept.get());
 }
 
 bool ordered_between_groups(const History &h, const Moment &before, const Moment &now) {
@@ -105,7 +110,7 @@ std::string who(const Moment &m, uint32_t lane, const char *did) {
 }
 
 /* One access of a wave: lanes from `lane` on, each `bytes` wide, one behind the other from `address`. */
-struct Access {
+struct WaveAccess {
     KptWave *wave;
     uint32_t lane;
     uint64_t address;
@@ -114,7 +119,7 @@ struct Access {
     uint32_t reported = ~0u; /* the lane that was, last: a lane's access is one report */
 };
 
-void report(const History &h, Access &access, uint32_t lane, uint32_t other, bool other_read) {
+void report(const History &h, WaveAccess &access, uint32_t lane, uint32_t other, bool other_read) {
     if (access.reported == lane) return;
     access.reported = lane;
     bool writes = access.flags & (KPT_WRITE | KPT_ATOMIC);
@@ -128,7 +133,7 @@ void report(const History &h, Access &access, uint32_t lane, uint32_t other, boo
 
 /* The usual case, done without a question for each cell: words that one moment wrote, if any did, and that a wave reads.
  * False where it is another case; then nothing was noted. */
-bool read_in_one(const History &h, const Access &access, const uint32_t *writer, uint32_t *reader, uint32_t cells,
+bool read_in_one(const History &h, const WaveAccess &access, const uint32_t *writer, uint32_t *reader, uint32_t cells,
                  uint32_t mine, uint32_t per_lane) {
     uint32_t wrote = moment_of(writer[0]), other = 0;
     for (uint32_t i = 1; i < cells; i++) other |= writer[i] ^ writer[0];
@@ -143,7 +148,7 @@ bool read_in_one(const History &h, const Access &access, const uint32_t *writer,
 
 /* Looks at the cells of the bytes from `start` of a shadow; `done` bytes of the access came before them. A cell mostly
  * holds what the cell before it held, so the question of order is asked once for each of them. */
-void compare(const History &h, Access &access, Shadow &shadow, uint64_t start, uint64_t bytes, uint64_t done) {
+void compare(const History &h, WaveAccess &access, Shadow &shadow, uint64_t start, uint64_t bytes, uint64_t done) {
     const Moment now = h.moments[access.moment];
     const bool in_lds = access.flags & KPT_IN_LDS;
     const bool writes = access.flags & (KPT_WRITE | KPT_ATOMIC), reads = access.flags & (KPT_READ | KPT_ATOMIC);
@@ -214,14 +219,6 @@ uint32_t current_moment(History &h, WaveSlot &slot, bool atomic) {
 } // namespace
 
 void races_group_started(Group &group) {
-    History &h = history();
-    if (this_worker && h.launch != this_worker->launch->number) {
-        h.forget();
-        h.last_atomic.clear();
-        h.atomics = h.grid_barrier = 0;
-        h.last_atomic_wave = nullptr;
-        h.launch = this_worker->launch->number;
-    }
     delete static_cast<Shadow *>(group.lds_history);
     group.lds_history = new Shadow(this_worker->launch->lds_bytes);
 }
@@ -233,7 +230,7 @@ void races_group_ended(Group &group) {
     group.lds_history = nullptr;
 }
 
-void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
+bool check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
                  bool counts) {
     auto &slot = *static_cast<WaveSlot *>(wave->owner);
     Group &group = *slot.group;
@@ -243,15 +240,15 @@ void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address,
     bool goes_on = atomic && h.last_atomic_wave == wave && h.last_atomic_at == wave->at;
     if (!atomic) h.last_atomic_wave = nullptr;
     uint32_t moment = goes_on && slot.race_moment[1] ? slot.race_moment[1] : current_moment(h, slot, atomic);
-    Access access{wave, lane, address, bytes, flags, place, moment};
+    WaveAccess access{wave, lane, address, bytes, flags, place, moment};
     uint64_t size = uint64_t(lanes) * bytes;
     if (flags & KPT_IN_LDS) {
         auto *lds = static_cast<Shadow *>(group.lds_history);
-        if (!lds || address >= lds->bytes()) return;
+        if (!lds || address >= lds->bytes()) return atomic;
         if (size > lds->bytes() - address) size = lds->bytes() - address;
         lds->fit(address, size | bytes);
         compare(h, access, *lds, address, size, 0);
-        return;
+        return atomic;
     }
     if (atomic) {
         if (!goes_on) ++h.atomics;
@@ -259,7 +256,7 @@ void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address,
         h.last_atomic_wave = wave;
         h.last_atomic_at = wave->at;
     }
-    if (!counts) return; /* the runtime's own protocol */
+    if (!counts) return atomic; /* the runtime's own protocol */
     for (uint64_t done = 0; done < size;) {
         uint64_t at = address + done, offset = at % SHADOW_PAGE;
         uint64_t here = size - done < SHADOW_PAGE - offset ? size - done : SHADOW_PAGE - offset;
@@ -268,6 +265,7 @@ void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address,
         compare(h, access, page, offset, here, done);
         done += here;
     }
+    return atomic;
 }
 
 } // namespace kpt

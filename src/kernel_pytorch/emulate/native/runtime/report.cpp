@@ -93,7 +93,7 @@ void buffers_at_exit(const Allocation &a) {
     if (a.kind == Kind::device) report_buffer(a, "exit");
 }
 
-void finish() {
+void end_report() {
     if (!reporting() || ended.exchange(true)) return;
     each_allocation(buffers_at_exit);
     places_at_exit();
@@ -105,11 +105,11 @@ void finish() {
 }
 
 /* Runs when the process ends by exit() or by returning from main. */
-__attribute__((destructor)) void at_the_end() { finish(); }
+__attribute__((destructor)) void at_the_end() { end_report(); }
 
 } // namespace
 
-void report_end() { finish(); }
+void report_end() { end_report(); }
 
 bool reporting() { return !config().report.empty() && file() >= 0; }
 

@@ -62,7 +62,7 @@ struct Worker {
     KptCounters counters{};
     std::vector<uint64_t> place_counts;
     std::vector<uint8_t *> storage; /* free blocks for waves */
-    size_t storage_bytes = 0;
+    uint64_t progress = 0;          /* waves begun and ended, barriers passed since the launch was told */
     std::vector<std::unique_ptr<Group>> spare;
 };
 
@@ -88,8 +88,13 @@ void watch_faults();
 /* Reports the memory fault that `leave_kernel` came from. */
 void report_memory_fault(Worker &worker);
 
-/* Reports a launch in which nothing goes on: who waits, and where. */
-void report_stuck(Launch &launch, Worker &worker, const std::vector<Group *> &resident, bool truly);
+/* Reports a launch in which nothing goes on: who waits, and where. `waiting` says what the program does meanwhile, for
+ * launches in the background. The error it leads to sticks to the device. */
+enum class Stuck { deadlock, endless };
+void report_stuck(Launch &launch, const std::vector<Group *> &resident, Stuck how, const std::string &waiting);
+
+/* Without a sign of life for this long, a launch in which every wave repeats its states is given up. */
+const double STUCK_S = 5;
 
 /* Race detector: a workgroup starts or ends. */
 void races_group_started(Group &group);

@@ -46,8 +46,9 @@ void on_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, u
         check_lds(wave, lane, address, bytes, flags);
     else
         counts = check_access(wave, lane, address, bytes, flags);
-    if (config().races) check_races(wave, lane, 1, address, bytes, flags, counts);
-    if (config().races && counts && !(flags & KPT_IN_LDS)) launch_touches(address, bytes, flags);
+    if (!config().races) return;
+    if (check_races(wave, lane, 1, address, bytes, flags, counts)) flags |= KPT_ATOMIC;
+    if (counts && !(flags & KPT_IN_LDS)) launch_touches(address, bytes, flags);
 }
 
 int on_run(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags) {
@@ -56,8 +57,9 @@ int on_run(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint3
     bool good =
         flags & KPT_IN_LDS ? check_lds_run(wave, address, all, flags) : check_access_run(address, all, flags, counts);
     if (!good) return 0;
-    if (config().races) check_races(wave, lane, lanes, address, bytes, flags, counts);
-    if (config().races && counts && !(flags & KPT_IN_LDS)) launch_touches(address, all, flags);
+    if (!config().races) return 1;
+    if (check_races(wave, lane, lanes, address, bytes, flags, counts)) flags |= KPT_ATOMIC;
+    if (counts && !(flags & KPT_IN_LDS)) launch_touches(address, all, flags);
     return 1;
 }
 

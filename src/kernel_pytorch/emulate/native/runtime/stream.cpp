@@ -10,6 +10,7 @@
 #include "errors.h"
 #include "graph.h"
 #include "memory.h"
+#include "pending.h"
 
 namespace kpt {
 namespace {
@@ -76,7 +77,7 @@ hipError_t submit(hipStream_t handle, Operation &&operation) {
     operation.launch.stream = stream->id;
     if (!stream->capture) {
         WorkOfStream work(stream, self().device, "a copy");
-        return execute(operation);
+        return give(stream, self().device, std::move(operation));
     }
     if (stream->capture->status == hipStreamCaptureStatusInvalidated) return hipErrorStreamCaptureInvalidated;
     hipGraphNode *node = add_node(stream->capture->graph, stream->tips, std::move(operation));
@@ -84,9 +85,9 @@ hipError_t submit(hipStream_t handle, Operation &&operation) {
     return hipSuccess;
 }
 
-hipError_t execute(const Operation &o) {
+hipError_t execute(const Operation &o, bool background, std::unique_ptr<Launch> &rest) {
     switch (o.type) {
-    case hipGraphNodeTypeKernel: return execute_launch(o.launch);
+    case hipGraphNodeTypeKernel: return begin_launch(o.launch, background, rest);
     case hipGraphNodeTypeMemcpy: touches_of_copy(o.copy); return run_copy(o.copy);
     case hipGraphNodeTypeMemset: touches_of_set(o.set); return run_set(o.set);
     case hipGraphNodeTypeHost:
@@ -95,13 +96,17 @@ hipError_t execute(const Operation &o) {
         else
             o.host.fn(o.host.userData);
         return hipSuccess;
-    case hipGraphNodeTypeGraph: return run_graph(o.child);
-    case hipGraphNodeTypeEventRecord: record_now(o.event); return hipSuccess;
+    case hipGraphNodeTypeEventRecord:
+        if (is_event(o.event)) record_now(o.event);
+        return hipSuccess;
     case hipGraphNodeTypeMemFree: return release(uint64_t(o.freed)) ? hipSuccess : hipErrorInvalidValue;
     case hipGraphNodeTypeMemAlloc: /* there since the node was made, unless somebody freed it after a launch */
         return allocate_again(uint64_t(o.memory.dptr)) ? hipSuccess : hipErrorOutOfMemory;
-    case hipGraphNodeTypeWaitEvent:
-    case hipGraphNodeTypeEmpty: return hipSuccess;
+    case hipGraphNodeTypeEmpty:
+        if (o.action) o.action();
+        return hipSuccess;
+    case hipGraphNodeTypeGraph:
+    case hipGraphNodeTypeWaitEvent: return hipSuccess;
     }
     return hipErrorInvalidValue;
 }
@@ -146,12 +151,21 @@ KPT_API hipError_t hipStreamSynchronize(hipStream_t handle) {
     KPT_ENTER();
     ihipStream_t *stream = resolve(handle);
     if (!stream) return done(hipErrorInvalidHandle);
-    hipError_t error = not_while_capturing(stream);
-    if (error == hipSuccess) host_waits_for(stream, self().device);
-    return done(error);
+    if (hipError_t error = not_while_capturing(stream); error != hipSuccess) return done(error);
+    finish(stream, self().device, "hipStreamSynchronize");
+    host_waits_for(stream, self().device);
+    return done(stuck());
 }
 
-KPT_API hipError_t hipStreamQuery(hipStream_t handle) { return hipStreamSynchronize(handle); }
+KPT_API hipError_t hipStreamQuery(hipStream_t handle) {
+    KPT_ENTER();
+    ihipStream_t *stream = resolve(handle);
+    if (!stream) return done(hipErrorInvalidHandle);
+    if (hipError_t error = not_while_capturing(stream); error != hipSuccess) return done(error);
+    if (is_pending(last_of(stream, self().device))) return done(hipErrorNotReady);
+    host_waits_for(stream, self().device);
+    return done(stuck());
+}
 
 KPT_API hipError_t hipStreamGetFlags(hipStream_t handle, unsigned *flags) {
     KPT_ENTER();
@@ -200,7 +214,7 @@ KPT_API hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
 /* A function of the host that a stream has called can tell the rest of the program so, in ways that are not seen here. */
 static hipError_t told(hipStream_t handle, hipError_t error) {
     ihipStream_t *stream = resolve(handle);
-    if (stream && !stream->capture) host_waits_for(stream, self().device);
+    if (stream && !stream->capture && !last_of(stream, self().device)) host_waits_for(stream, self().device);
     return error;
 }
 
@@ -230,18 +244,24 @@ KPT_API hipError_t hipStreamAttachMemAsync(hipStream_t stream, void *, size_t, u
 }
 
 template <class T>
-static hipError_t wait_value(hipStream_t stream, void *address, T value, unsigned flags, T mask) {
+static hipError_t wait_value(hipStream_t handle, void *address, T value, unsigned flags, T mask) {
     KPT_ENTER();
-    if (!address || flags > 3 || !resolve(stream)) return done(hipErrorInvalidValue);
+    ihipStream_t *stream = resolve(handle);
+    if (!address || flags > 3 || !stream) return done(hipErrorInvalidValue);
+    if (hipError_t error = not_while_capturing(stream); error != hipSuccess) return done(error);
+    auto holds = [=] {
+        const T now = *static_cast<volatile T *>(address) & mask;
+        return flags == 0   ? now >= value
+               : flags == 1 ? now == value
+               : flags == 2 ? (now & value) != 0
+                            : ~(now | value) != 0;
+    };
     /* Who wrote the value is not known: any work may be what is waited for. */
     for (int device = 0; device < config().devices; device++) host_waits_for_device(device);
-    /* All work submitted before is done, so the value is there now or no stream will ever write it. */
-    T now = *static_cast<volatile T *>(address) & mask;
-    bool holds = flags == 0   ? now >= value
-                 : flags == 1 ? now == value
-                 : flags == 2 ? (now & value) != 0
-                              : ~(now | value) != 0;
-    return done(holds ? hipSuccess : hipErrorNotSupported);
+    if (holds() && !last_of(stream, self().device)) return done(hipSuccess);
+    Operation operation;
+    operation.until = holds;
+    return done(submit(handle, std::move(operation)));
 }
 
 KPT_API hipError_t hipStreamWaitValue32(hipStream_t stream, void *address, uint32_t value, unsigned flags,
@@ -254,12 +274,17 @@ KPT_API hipError_t hipStreamWaitValue64(hipStream_t stream, void *address, uint6
 }
 
 template <class T>
-static hipError_t write_value(hipStream_t stream, void *address, T value) {
+static hipError_t write_value(hipStream_t handle, void *address, T value) {
     KPT_ENTER();
-    if (!address || !resolve(stream)) return done(hipErrorInvalidValue);
-    *static_cast<volatile T *>(address) = value;
-    note_written(uint64_t(address), sizeof value);
-    return done(hipSuccess);
+    ihipStream_t *stream = resolve(handle);
+    if (!address || !stream) return done(hipErrorInvalidValue);
+    if (hipError_t error = not_while_capturing(stream); error != hipSuccess) return done(error);
+    Operation operation;
+    operation.action = [=] {
+        *static_cast<volatile T *>(address) = value;
+        note_written(uint64_t(address), sizeof value);
+    };
+    return done(submit(handle, std::move(operation)));
 }
 
 KPT_API hipError_t hipStreamWriteValue32(hipStream_t stream, void *address, uint32_t value, unsigned) {

@@ -9,6 +9,7 @@
 
 #include "hip_abi.h"
 #include "operation.h"
+#include "pending.h"
 #include "stream_order.h"
 
 namespace kpt {
@@ -45,7 +46,8 @@ struct ihipEvent_t {
     double time = 0;
     kpt::Capture *capture = nullptr; /* recorded in this capture, not yet run */
     std::vector<hipGraphNode *> tips;
-    kpt::Clock clock; /* what was done when it was recorded */
+    kpt::Clock clock;  /* what was done when it was recorded */
+    kpt::ItemRef work; /* what it comes after, where that has not been done */
 };
 
 namespace kpt {
@@ -54,6 +56,8 @@ namespace kpt {
 ihipStream_t *resolve(hipStream_t stream);
 bool is_event(hipEvent_t event);
 void record_now(hipEvent_t event);
+/* Puts it behind what the stream has been given. */
+hipError_t record(hipEvent_t event, hipStream_t stream);
 /* Fails calls that cannot be made while the stream captures, and ends such a capture as invalid. */
 hipError_t not_while_capturing(ihipStream_t *stream);
 

@@ -1,16 +1,15 @@
 #include "stream_order.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
 
-#include "checks.h"
 #include "config.h"
 #include "errors.h"
 #include "memory.h"
-#include "operation.h"
 #include "report.h"
 #include "stream.h"
 
@@ -18,7 +17,7 @@ namespace kpt {
 namespace {
 
 const uint32_t HOST = 0;
-const size_t MOST_USES = 64, MOST_FREED = 1024, MOST_STRETCHES = 1 << 16;
+const size_t MOST_USES = 64, MOST_FREED = 1024;
 
 /* One use of a buffer by work of a stream. */
 struct StreamUse {
@@ -27,6 +26,7 @@ struct StreamUse {
     std::string by;
     const char *place; /* "file:line", or null; never freed */
     std::vector<Stretch> stretches;
+    uint64_t begun, ended; /* order_stamp() */
 };
 
 struct UsedBuffer {
@@ -51,6 +51,7 @@ struct Order {
     std::map<std::pair<uint64_t, int>, uint32_t> agents; /* stream's number and device */
     std::map<uint32_t, std::pair<int, bool>> streams;    /* device; waits for the default stream and the other way */
     std::map<uint64_t, UsedBuffer> buffers;              /* by base */
+    std::set<std::pair<uint64_t, uint64_t>> talked; /* works that ran beside each other and used the same atomics */
     std::vector<Freed> freed;
 };
 Order &order() {
@@ -58,21 +59,7 @@ Order &order() {
     return *value;
 }
 
-struct CurrentWork {
-    uint32_t agent = HOST, tick = 0;
-    const char *by = "", *place = nullptr;
-    bool going_on = false;
-};
 thread_local CurrentWork current_work;
-
-/* What the launch that runs has touched; one thread runs blocks while races are looked for. */
-struct Touched {
-    std::vector<Stretch> by_kind[3];
-};
-Touched &touched() {
-    static Touched *value = new Touched;
-    return *value;
-}
 
 uint64_t (*place_reader)() = nullptr;
 
@@ -112,6 +99,20 @@ const Clock &knows(Order &o, const ihipStream_t *stream, int device) {
 
 bool reached(const Clock &clock, const StreamUse &use) {
     return use.agent < clock.size() && clock[use.agent] >= use.tick;
+}
+
+uint64_t number_of(const StreamUse &use) { return uint64_t(use.agent) << 32 | use.tick; }
+
+std::pair<uint64_t, uint64_t> pair_of(const StreamUse &a, const StreamUse &b) {
+    return std::minmax({number_of(a), number_of(b)});
+}
+
+/* Kernels that run beside each other tell each other by atomics how far they are: no event is needed between them. */
+void note_talk(Order &o, const UsedBuffer &buffer, const StreamUse &now) {
+    for (const StreamUse &before : buffer.uses)
+        if (before.kind == UseKind::atomic && before.agent != now.agent && now.begun < before.ended &&
+            overlap(before.stretches, now.stretches))
+            o.talked.insert(pair_of(before, now));
 }
 
 bool conflict(UseKind a, UseKind b) { return a == b ? a == UseKind::write : true; }
@@ -187,14 +188,30 @@ WorkOfStream::WorkOfStream(const ihipStream_t *stream, int device, const char *b
     uint32_t agent = agent_of(o, stream, device);
     Clock &clock = o.clocks[agent];
     if (clock.size() <= agent) clock.resize(agent + 1);
-    current_work = {agent, ++clock[agent], by, place, true};
+    current_work = {agent, ++clock[agent], by, place, true, nullptr};
 }
 
 WorkOfStream::~WorkOfStream() {
     if (outermost_) current_work = CurrentWork();
 }
 
-void touches(std::vector<Stretch> stretches, UseKind kind, const char *by) {
+CurrentWork work_now() {
+    CurrentWork work = current_work;
+    if (!work.going_on || work.known) return work;
+    std::lock_guard<std::mutex> lock(order().mutex);
+    work.known = std::make_shared<const Clock>(order().clocks[work.agent]);
+    return work;
+}
+
+WorkGoesOn::WorkGoesOn(const CurrentWork &work) { current_work = work; }
+WorkGoesOn::~WorkGoesOn() { current_work = CurrentWork(); }
+
+uint64_t order_stamp() {
+    static std::atomic<uint64_t> stamps{0};
+    return ++stamps;
+}
+
+void touches(std::vector<Stretch> stretches, UseKind kind, const char *by, uint64_t begun) {
     if (!config().races || !current_work.going_on || stretches.empty()) return;
     stretches = merged(std::move(stretches));
     if (stretches.empty()) return;
@@ -203,63 +220,18 @@ void touches(std::vector<Stretch> stretches, UseKind kind, const char *by) {
     Order &o = order();
     std::lock_guard<std::mutex> lock(o.mutex);
     UsedBuffer &buffer = o.buffers[a->base];
-    StreamUse now{current_work.agent,        current_work.tick,  kind,
-                  by ? by : current_work.by, current_work.place, std::move(stretches)};
-    const Clock &known = o.clocks[current_work.agent];
+    StreamUse now{current_work.agent, current_work.tick,    kind, by ? by : current_work.by,
+                  current_work.place, std::move(stretches), 0,    order_stamp()};
+    now.begun = begun ? begun : now.ended;
+    if (kind == UseKind::atomic) note_talk(o, buffer, now);
+    const Clock known = current_work.known ? *current_work.known : o.clocks[current_work.agent];
     for (const StreamUse &before : buffer.uses)
         if (before.agent != now.agent && conflict(before.kind, kind) && !reached(known, before) &&
-            overlap(before.stretches, now.stretches)) {
+            overlap(before.stretches, now.stretches) && !o.talked.count(pair_of(before, now))) {
             report_race(o, a->bytes, now, before);
             break;
         }
     keep(buffer, known, std::move(now));
-}
-
-static std::vector<Stretch> rows(const Box &box, uint64_t width, uint64_t height, uint64_t depth) {
-    std::vector<Stretch> out;
-    for (uint64_t z = 0; z < depth; z++)
-        for (uint64_t y = 0; y < height; y++) {
-            uint64_t first = box.at + z * box.slice + y * box.pitch;
-            out.push_back({first, first + width});
-        }
-    return out;
-}
-
-void touches_of_copy(const Copy &c) {
-    if (!config().races) return;
-    touches(rows(c.from, c.width, c.height, c.depth), UseKind::read, "a copy");
-    touches(rows(c.to, c.width, c.height, c.depth), UseKind::write, "a copy");
-}
-
-void touches_of_set(const Set &s) {
-    if (!config().races) return;
-    touches(rows(s.to, s.width * s.element, s.height, s.depth), UseKind::write, "hipMemset");
-}
-
-void launch_touches(uint64_t address, uint64_t bytes, uint32_t flags) {
-    UseKind kind = flags & KPT_ATOMIC ? UseKind::atomic : flags & KPT_WRITE ? UseKind::write : UseKind::read;
-    std::vector<Stretch> &list = touched().by_kind[size_t(kind)];
-    if (!list.empty() && list.back().first <= address && address <= list.back().end) {
-        list.back().end = std::max(list.back().end, address + bytes);
-        return;
-    }
-    list.push_back({address, address + bytes});
-    if (list.size() % MOST_STRETCHES == 0) list = merged(std::move(list));
-}
-
-void launch_touched(const char *kernel) {
-    for (UseKind kind : {UseKind::read, UseKind::write, UseKind::atomic}) {
-        std::vector<Stretch> all = merged(std::move(touched().by_kind[size_t(kind)]));
-        touched().by_kind[size_t(kind)].clear();
-        /* Buffers lie apart, so that each is a part of the sorted list. */
-        for (size_t i = 0; i < all.size();) {
-            Allocation *a = find(all[i].first);
-            size_t end = i + 1;
-            while (a && end < all.size() && a->holds(all[end].first)) end++;
-            touches({all.begin() + long(i), all.begin() + long(end)}, kind, kernel);
-            i = end;
-        }
-    }
 }
 
 void host_waits_for(const ihipStream_t *stream, int device) {
@@ -276,6 +248,12 @@ void host_waits_for_device(int device) {
     std::lock_guard<std::mutex> lock(o.mutex);
     for (auto &[agent, stream] : o.streams)
         if (stream.first == device) join(o.clocks[HOST], o.clocks[agent]);
+}
+
+void host_learns(const CurrentWork &work) {
+    if (!work.known) return;
+    std::lock_guard<std::mutex> lock(order().mutex);
+    join(order().clocks[HOST], *work.known);
 }
 
 void host_waits_for(const ihipEvent_t *event) {

@@ -5,6 +5,7 @@
 #define KPT_STREAM_ORDER_H
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "stretches.h"
@@ -16,12 +17,21 @@ namespace kpt {
 
 struct Copy;
 struct Set;
+struct Launch;
 
 /* How often each stream (by its place in the vector) had been given work at a point that is known to have been reached.
  * Place 0 is the host. */
 using Clock = std::vector<uint32_t>;
 
 enum class UseKind : uint8_t { read, write, atomic };
+
+/* Work of a stream that is being done: by which stream, as which of its pieces, asked for where. */
+struct CurrentWork {
+    uint32_t agent = 0, tick = 0;
+    const char *by = "", *place = nullptr;
+    bool going_on = false;
+    std::shared_ptr<const Clock> known; /* what its stream was sure of, where that may be more by now */
+};
 
 /* While one of these lives, what this thread touches is work of the stream. One inside another (a graph's nodes) is
  * part of the outer one. `device` matters for the default stream, of which each device has one. */
@@ -36,16 +46,30 @@ private:
     bool outermost_ = false;
 };
 
+/* The work of this thread, to be done later; and while one of the second lives, this thread does it. */
+CurrentWork work_now();
+class WorkGoesOn {
+public:
+    explicit WorkGoesOn(const CurrentWork &work);
+    ~WorkGoesOn();
+    WorkGoesOn(const WorkGoesOn &) = delete;
+    WorkGoesOn &operator=(const WorkGoesOn &) = delete;
+};
+
 /* Uses by the work of this thread. The stretches lie in one allocation. `by` names a kernel inside the work. */
-void touches(std::vector<Stretch> stretches, UseKind kind, const char *by = nullptr);
+void touches(std::vector<Stretch> stretches, UseKind kind, const char *by = nullptr, uint64_t begun = 0);
 void touches_of_copy(const Copy &copy);
 void touches_of_set(const Set &set);
 /* A kernel's access, kept until the launch has ended. */
 void launch_touches(uint64_t address, uint64_t bytes, uint32_t flags);
-void launch_touched(const char *kernel);
+void launch_touched(Launch &launch);
+/* Counts up: what begins and ends is put in order by it. */
+uint64_t order_stamp();
 
 void host_waits_for(const ihipStream_t *stream, int device);
 void host_waits_for_device(int device);
+/* The host knows that this work is done. */
+void host_learns(const CurrentWork &work);
 void host_waits_for(const ihipEvent_t *event);
 void event_follows(ihipEvent_t *event, const ihipStream_t *stream, int device);
 void stream_waits_for(const ihipStream_t *stream, int device, const ihipEvent_t *event);

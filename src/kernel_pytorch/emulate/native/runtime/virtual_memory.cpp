@@ -11,6 +11,7 @@
 #include "config.h"
 #include "errors.h"
 #include "memory.h"
+#include "pending.h"
 #include "stream.h"
 
 namespace kpt {
@@ -216,6 +217,7 @@ KPT_API hipError_t hipMemMap(void *pointer, size_t bytes, size_t offset, Memory 
 
 KPT_API hipError_t hipMemUnmap(void *pointer, size_t bytes) {
     KPT_ENTER();
+    finish_all("hipMemUnmap");
     std::lock_guard<std::mutex> lock(mutex);
     Reservation *home = reservation_of(uint64_t(pointer), bytes);
     const auto before = home ? known(*home) : std::map<uint64_t, uint64_t>();

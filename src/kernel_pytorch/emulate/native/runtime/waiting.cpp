@@ -28,10 +28,12 @@ uint64_t state_digest(const Launch &launch, const WaveSlot &slot) {
 bool new_state(Launch &launch, WaveSlot &slot) {
     const uint64_t digest = state_digest(launch, slot);
     const uint32_t kept = sizeof slot.digests / sizeof *slot.digests;
+    if (!slot.yields) std::fill_n(slot.digests, kept, 0); /* most waves never yield: their start is cheaper without */
     if (digest != slot.digests[(slot.yields + kept - 1) % kept])
         launch.soft_progress.fetch_add(1, std::memory_order_relaxed);
     bool seen = false;
     for (uint64_t one : slot.digests) seen = seen || one == digest;
+    if (!seen) launch.fresh_states.fetch_add(1, std::memory_order_relaxed);
     slot.digests[slot.yields++ % kept] = digest;
     slot.budget = seen ? std::max(LEAST_BUDGET, slot.budget / 2) : BUDGET;
     return !seen;

@@ -1,5 +1,6 @@
 /* The registers a wave starts with, as LLVM's AMDGPU user guide gives them ("Initial Kernel Execution State"). */
 #include <cstring>
+#include <tuple>
 
 #include "config.h"
 #include "launch.h"
@@ -55,26 +56,39 @@ void system_registers(Launch &launch) {
     if (!c.architected_flat_scratch && bits(k.rsrc2, 0, 1) && at < KPT_VCC) launch.start.s[at++] = 0;
 }
 
-void work_item_ids(Launch &launch) {
-    const Config &c = config();
-    const dim3 &block = launch.request->block;
-    uint32_t wanted = bits(launch.kernel->rsrc2, 11, 2) + 1;
-    launch.id_registers = c.packed_work_item_ids ? 1 : wanted;
-    launch.ids.assign(size_t(launch.waves) * launch.id_registers * launch.wave_size, 0);
-    launch.exec.assign(launch.waves, 0);
+std::shared_ptr<const WorkItems> work_items(const Launch &launch, const dim3 &block) {
+    auto made = std::make_shared<WorkItems>();
+    const bool packed = config().packed_work_item_ids;
+    made->ids.assign(size_t(launch.waves) * launch.id_registers * launch.wave_size, 0);
+    made->exec.assign(launch.waves, 0);
     uint64_t total = block.count();
     for (uint64_t thread = 0; thread < total; thread++) {
         uint64_t wave = thread / launch.wave_size, lane = thread % launch.wave_size;
         uint32_t id[3] = {uint32_t(thread % block.x), uint32_t(thread / block.x % block.y),
                           uint32_t(thread / block.x / block.y)};
-        launch.exec[wave] |= 1ull << lane;
-        uint32_t *row = &launch.ids[wave * launch.id_registers * launch.wave_size + lane];
-        if (c.packed_work_item_ids) {
+        made->exec[wave] |= 1ull << lane;
+        uint32_t *row = &made->ids[wave * launch.id_registers * launch.wave_size + lane];
+        if (packed) {
             *row = id[0] | id[1] << 10 | id[2] << 20;
             continue;
         }
         for (uint32_t r = 0; r < launch.id_registers; r++) row[r * launch.wave_size] = id[r];
     }
+    return made;
+}
+
+/* Made again only for another shape of block: for a small kernel they are a good part of its cost. Used by whose turn it
+ * is. */
+void work_item_ids(Launch &launch) {
+    static std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t> last_shape;
+    static auto *last = new std::shared_ptr<const WorkItems>;
+    const dim3 &block = launch.request->block;
+    const uint32_t wanted = bits(launch.kernel->rsrc2, 11, 2) + 1;
+    launch.id_registers = config().packed_work_item_ids ? 1 : wanted;
+    const auto shape = std::make_tuple(block.x, block.y, block.z, launch.id_registers, launch.wave_size);
+    if (!*last || shape != last_shape) *last = work_items(launch, block);
+    last_shape = shape;
+    launch.items = *last;
 }
 
 } // namespace

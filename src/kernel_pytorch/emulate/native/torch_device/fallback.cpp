@@ -263,6 +263,10 @@ struct CpuKernel final : c10::OperatorKernel {
     static void run(Operator &op, const c10::OperatorHandle &handle, Stack &stack) {
         op.calls.fetch_add(1, std::memory_order_relaxed);
         if (C10_UNLIKELY(capturing())) return capture_operator(op, handle, stack, &compute);
+        /* Operators run on the host: not before a kernel of their stream has ended that goes on in the background. */
+        if (C10_UNLIKELY(kptPending()))
+            for (int device = 0; device < device_count(); device++)
+                kptFinish(handle_of(current_stream(device)), device);
         compute(op, handle, stack);
     }
 

@@ -44,6 +44,9 @@ int hipGetLastError();
 const char *hipGetErrorString(int error);
 /* The emulated runtime's own: whether memory counts as written from now on. For checked runs. */
 void kptHostWrites(void *address, size_t bytes, int written);
+/* Whether work goes on in the background that was given before, and waiting for that of a stream. */
+int kptPending();
+void kptFinish(HipStream stream, int device);
 /* Its record of what is used on which stream, for --check races. */
 void *kptOrderBegin(HipStream stream, int device, const char *by);
 void kptOrderEnd(void *begun);

@@ -36,7 +36,8 @@ _VALUED = frozenset(
         "row_shl", "row_shr", "row_ror", "wave_shl", "wave_shr", "wave_rol", "wave_ror", "row_share", "row_xmask",
         "row_newbcast", "row_bcast", "row_mask", "bank_mask", "bound_ctrl", "fi", "dpp8", "dst_sel", "dst_unused",
         "src0_sel", "src1_sel", "cbsz", "abid", "blgp", "neg", "th", "scope", "format", "dmask", "dim", "index_key",
-        "matrix_a_fmt", "matrix_b_fmt", "byte_sel", "bitop3", "wait_exp", "wait_va_vdst"
+        "matrix_a_fmt", "matrix_b_fmt", "matrix_a_scale", "matrix_b_scale", "matrix_a_scale_fmt",
+        "matrix_b_scale_fmt", "byte_sel", "bitop3", "wait_exp", "wait_va_vdst"
     }
 )  # fmt: skip
 _DPP_FLAGS = frozenset({"row_mirror", "row_half_mirror", "row_newbcast"})
@@ -63,6 +64,15 @@ _NAMED = frozenset(
         "src_flat_scratch_base_hi", "vccz", "execz", "shared_base", "private_base", "shared_limit", "private_limit"
     }
 )  # fmt: skip
+#: Names of numbers: formats of matrices, and the lanes that their scales are in. Where the elements of the formats with
+#: six bits lie is not known: without a number here they are refused.
+_NUMBERED = {
+    "MATRIX_FMT_FP8": 0,
+    "MATRIX_FMT_BF8": 1,
+    "MATRIX_FMT_FP4": 4,
+    "MATRIX_SCALE_ROW0": 0,
+    "MATRIX_SCALE_ROW1": 1,
+}
 _SINGLE = re.compile(r"(acc|ttmp|[sva])(\d+)(\.[lh])?\Z")
 _RANGE = re.compile(r"(acc|ttmp|[sva])\[(\d+)(?::(\d+))?\]\Z")
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
@@ -210,6 +220,8 @@ def parse_modifiers(words: list[str]) -> dict[str, Modifier]:
             found[name] = int(value, 0)
         elif value.startswith("swizzle("):
             found[name] = swizzle_offset(value)
+        elif value in _NUMBERED:
+            found[name] = _NUMBERED[value]
         elif re.match(r"[A-Za-z_]\w*\Z", value):
             found[name] = value
         elif re.match(r"\[[\w, ]*\]\Z", value):

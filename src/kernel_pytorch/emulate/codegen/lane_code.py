@@ -33,6 +33,7 @@ DPP_MODIFIERS = frozenset(
     }
 )  # fmt: skip
 SDWA_MODIFIERS = frozenset({"dst_sel", "dst_unused", "src0_sel", "src1_sel"})
+_WORDS_OF_HALVES = ("kpt_dot2", "kpt_low_f16", "kpt_bf16_low", "kpt_fma_mix_bf16")
 _OUTPUT_MODIFIERS = frozenset({"clamp", "mul", "div", "op_sel"})
 _PACKED_MODIFIERS = frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"})
 
@@ -186,7 +187,7 @@ def _evaluate(
     own = "{neg}" in row.body
     if "kpt_fma_mix" in row.body:
         sources = _mixed_constants(instruction, sources)
-    elif ("kpt_dot2" in row.body or "kpt_low_f16" in row.body) and any(isinstance(one, Decimal) for one in sources[:2]):
+    elif any(word in row.body for word in _WORDS_OF_HALVES) and any(isinstance(one, Decimal) for one in sources[:2]):
         raise em.error("a floating-point constant in place of two halves is not known for this instruction")
     names = []
     declarations = []

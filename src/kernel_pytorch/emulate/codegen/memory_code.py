@@ -71,6 +71,9 @@ def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
         address = make(em, instruction, row, vector, rest[0] if rest else None)
         _load_to_lds(em, instruction, row.fact("moves"), f"kpt_load_{row.fact('moves')}_{space}", address)
         return
+    elif action in ("copy_to_lds", "copy_from_lds"):
+        _copy(em, instruction, row, operands)
+        return
     elif action in ("load_at_lane", "store_at_lane"):
         data, *rest = operands
         base = "0" if not rest or is_off(rest[0]) else raw_scalar(em, rest[0], "u64")
@@ -89,6 +92,20 @@ def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
         return
     kind = half_kind(data, row.fact("moves"))
     em.put(f"kpt_{action}_{kind}_{space}(w, {vector_row(em, data)}, {address}, ex);")
+
+
+def _copy(em: Emission, instruction: Instruction, row: Row, operands: list[Operand]) -> None:
+    """Between memory and LDS, at once: the first or the second operand is each lane's place in LDS. The offset counts
+    in both."""
+    kind = row.fact("moves")
+    to_lds = row.fact("action") == "copy_to_lds"
+    place, vector, scalar = operands if to_lds else (operands[1], operands[0], operands[2])
+    address = global_address(em, instruction, row, vector, scalar)
+    in_lds = f"(KptAddress){{{vector_row(em, place)}, 0, {offset_of(instruction)}u}}"
+    first, second = (address, in_lds) if to_lds else (in_lds, address)
+    spaces = ("GLOBAL", "LDS") if to_lds else ("LDS", "GLOBAL")
+    em.put(f"uint32_t data[4 * WAVE] = {{0}}; kpt_load_{kind}_{spaces[0]}(w, data, {first}, ex);")
+    em.put(f"kpt_store_{kind}_{spaces[1]}(w, data, {second}, ex);")
 
 
 def _at_lane(em: Emission, action: str, data: Operand, space: str, base: str) -> None:

@@ -99,7 +99,6 @@ KPT_OUTLINE uint8_t *kpt_scratch_fault(KptWave *w, uint32_t l, uint64_t at, uint
     w->services->fault(w, KPT_FAULT_SCRATCH_BOUNDS, l, at, bytes);
     return 0;
 }
-#define KPT_IS_GFX125 (GFX == 12 && GFX_MINOR == 5)
 /* gfx1250 gives every lane's private memory an address of its own: the lane in bits 52 to 56, and the six bits above
  * them tell compiled code that it is private memory. No address on the host has those. */
 #define KPT_FLAT_SCRATCH_BASE (UINT64_C(1) << 58)

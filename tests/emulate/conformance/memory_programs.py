@@ -92,6 +92,11 @@ def vector_lines(name: str, target: str) -> list[str]:
     off = "" if flat else ", off"
     if "load_lds" in name:
         return [f"{name} {far}, off offset:16"]
+    if "_async_" in name:
+        places = [f"v4, {one}" if "_load_" in name else f"{one}, v4" for one in (far, near, "v5")]
+        base = f"s[{BASE}:{BASE + 1}]"
+        forms = ("off offset:16", base, f"{base} scale_offset")
+        return [f"{name} {place}, {form}" for place, form in zip(places, forms, strict=True)]
     if "addtid" in name:
         own = RESULT if "load" in name else DATA
         return [f"{name} v{own}, s[{BASE}:{BASE + 1}]", f"{name} v{own + 1}, s[{BASE}:{BASE + 1}] offset:512"]
@@ -184,7 +189,7 @@ def memory_program(row: Row, target: str, wave: int) -> Program | None:
     return Program(name, target, wave, lines)
 
 
-def prepare(start, name: str, wave: int) -> None:  # type: ignore[no-untyped-def]
+def prepare(start, name: str, wave: int, target: str = "") -> None:  # type: ignore[no-untyped-def]
     """Addresses inside the memory, one place per lane in another order, and scalar bases."""
     base = start.memory.ctypes.data
     floats = next(
@@ -203,11 +208,18 @@ def prepare(start, name: str, wave: int) -> None:  # type: ignore[no-untyped-def
         else:
             start.v[ADDRESS, lane], start.v[ADDRESS + 1, lane] = wide & 0xFFFFFFFF, wide >> 32
         start.v[2, lane] = place
+        start.v[4, lane] = place * 2  # in LDS
+        if "_async_" in name:
+            start.v[2, lane] = place - 64 & 0xFFFFFFFF  # it has a sign
+            start.v[5, lane] = order[lane] - 4 & 0xFFFFFFFF
         start.v[3, lane] = (lane % 4) * 16
     for i, word in enumerate((base + 128 & 0xFFFFFFFF, base + 128 >> 32)):
         start.state[BASE + i] = word
     third = 0x00027000 if wave == 64 else 0x31016000
     resource = (base + 256 & 0xFFFFFFFF, base + 256 >> 32, RECORDS if wave == 64 else RECORDS // 2, third)
+    if target == "gfx1250":
+        whole = base + 256 | RECORDS // 2 << 57
+        resource = tuple(whole >> 32 * i & 0xFFFFFFFF for i in range(4))
     for i, word in enumerate(resource):
         start.state[BASE + 16 + i] = word
     start.state[OFFSET], start.state[OFFSET + 1] = 24, 32

@@ -1,0 +1,111 @@
+"""Addresses of gfx1250: offsets with a sign, offsets that count elements, buffers of its own form, private memory."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from kernel_pytorch.emulate.codegen.emission import TranslationError
+
+from .harness import Library, Start, differences, patterns
+from .memory_programs import prepare
+from .programs import Program
+
+BASE = "s[40:41]"
+LINES = [
+    *(
+        f"global_load_{kind} {result}, v2, {BASE}{offset}{scale}"
+        for kind, result in (("u8", "v32"), ("i16", "v33"), ("b32", "v34"), ("b64", "v[36:37]"), ("b96", "v[36:38]"),
+                             ("b128", "v[40:43]"))
+        for offset, scale in (("", ""), (" offset:8", " scale_offset"))
+    ),
+    *(f"global_store_{kind} v2, {data}, {BASE} scale_offset" for kind, data in (("b16", "v8"), ("b64", "v[8:9]"))),
+    f"global_atomic_add_u32 v34, v2, v8, {BASE} scale_offset th:TH_ATOMIC_RETURN",
+    f"global_atomic_add_u64 v2, v[8:9], {BASE} scale_offset",
+    "buffer_load_b32 v32, v3, s[56:59], null offen offset:16",
+    "buffer_load_b64 v[32:33], v3, s[56:59], s44 offen",
+    "buffer_load_u16 v34, off, s[56:59], s44",
+    "buffer_store_b32 v8, v3, s[56:59], null offen",
+    "buffer_atomic_add_u32 v8, v3, s[56:59], null offen",
+]  # fmt: skip
+
+
+def test_addresses_agree_with_the_model() -> None:
+    programs = [Program(line.split()[0], "gfx1250", 32, [line]) for line in LINES]
+    library = Library(programs)
+    found: list[str] = []
+    for index, program in enumerate(programs):
+        rng = random.Random(program.lines[0])
+
+        def fill(start: Start, program: Program = program, rng: random.Random = rng) -> None:
+            prepare(start, program.name, 32, "gfx1250")
+            base = start.memory.ctypes.data + 4096
+            start.state[40], start.state[41] = base & 0xFFFFFFFF, base >> 32
+            # Every lane another element, before the base and behind it.
+            start.v[2] = np.array(rng.sample(range(-16, 16), 32), dtype=np.int32).view(np.uint32) * np.uint32(4)
+            # Some lanes behind the end of the buffer.
+            start.v[3] = np.array(rng.sample(range(0, 2048, 32), 32), dtype=np.uint32)
+
+        for mask in patterns(program, rng)[:2]:
+            found += differences(library, index, "", rng, mask, registers=48, prepare=fill)[:2]
+    assert not found, f"{len(found)} differences:\n" + "\n".join(found[:40])
+
+
+def test_scalar_loads_count_elements_too() -> None:
+    programs = [
+        Program("s_load", "gfx1250", 32, [line])
+        for line in (
+            f"s_load_b32 s64, {BASE}, s44 offset:0x8 scale_offset",
+            f"s_load_b64 s[64:65], {BASE}, s44 scale_offset",
+        )
+    ]
+    library = Library(programs)
+    for index, size in enumerate((4, 8)):
+        start = Start(programs[index], random.Random(index), 1, 0, 0xF0)
+        prepare(start, "s_load", 32, "gfx1250")
+        start.state[44] = 5
+        library.run(index, start)
+        at = 128 + 5 * size + (8 if size == 4 else 0)
+        wanted = start.memory[at : at + size].view(np.uint32)
+        assert start.state[64 : 64 + size // 4].tolist() == wanted.tolist()
+
+
+def test_private_memory_of_another_lane_through_a_flat_address() -> None:
+    """The compiler adds the lane, from bit 52 on, and the offset to where private memory begins."""
+    lines = [
+        "v_mov_b32_e32 v4, 12",
+        "v_lshlrev_b32_e32 v5, 20, v6",
+        "v_add_nc_u64_e32 v[4:5], src_flat_scratch_base_lo, v[4:5]",
+        "flat_load_b32 v7, v[4:5]",
+        "v_xor_b32_e32 v8, src_flat_scratch_base_hi, v5",
+    ]
+    program = Program("flat", "gfx1250", 32, lines)
+    library = Library([program])
+    start = Start(program, random.Random(0), (1 << 32) - 1, 0, 0xF0)
+    start.v[6] = np.array([(lane * 7 + 3) % 32 for lane in range(32)], dtype=np.uint32)
+    words = start.scratch.view(np.uint32).reshape(32, -1)
+    wanted = [int(words[(lane * 7 + 3) % 32, 3]) for lane in range(32)]
+    library.run(0, start)
+    assert start.v[7].tolist() == wanted
+    assert (start.v[8] < 0x4000000).all(), "compiled code asks whether an address is private this way"
+    assert start.memory.ctypes.data >> 32 ^ (1 << 26) >= 0x4000000
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("buffer_load_b32 v32, v3, s[56:59], null idxen", "buffer with an index"),
+        ("v_wmma_f32_16x16x32_f16 v[64:71], v[0:7], v[16:23], v[32:39] neg_lo:[1,0,0]", "modifier neg_lo"),
+        ("v_wmma_f32_16x16x128_f8f6f4 v[0:7], v[8:19], v[20:31], v[0:7] matrix_a_fmt:MATRIX_FMT_FP6", "MATRIX_FMT_FP6"),
+        ("v_cvt_scale_pk8_f16_fp8 v[80:83], v[16:17], v1", "vector register cannot be read as a scalar"),
+        ("v_cvt_scale_pk8_f16_fp8 v[80:83], v[16:17], s1 scale_sel:1", "scale_sel"),
+        ("v_pk_add_bf16 v1, v2, 1.0", "floating-point constant"),
+        ("v_swmmac_f32_16x16x64_f16 v[64:71], v[0:7], v[16:31], v48", "not in the table"),
+        ("s_barrier_signal -3", "only the barrier of the workgroup"),
+    ],
+)  # fmt: skip
+def test_what_is_not_known_is_refused(line: str, why: str) -> None:
+    with pytest.raises((TranslationError, ValueError), match=why):
+        Library([Program("refused", "gfx1250", 32, [line])])

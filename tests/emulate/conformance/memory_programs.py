@@ -185,6 +185,7 @@ def memory_program(row: Row, target: str, wave: int) -> Program | None:
         "ds": lambda: lds_lines(name), "global": lambda: vector_lines(name, target),
         "flat": lambda: vector_lines(name, target), "buffer": lambda: buffer_lines(name, target),
         "scratch": lambda: scratch_lines(name, target), "s": lambda: scalar_lines(name, target),
+        "tensor": lambda: [f"{name} s[48:51], s[64:71]", f"{name} s[52:55], s[72:79]"],
     }[name.split("_")[0]]()  # fmt: skip
     return Program(name, target, wave, lines)
 
@@ -223,7 +224,23 @@ def prepare(start, name: str, wave: int, target: str = "") -> None:  # type: ign
     for i, word in enumerate(resource):
         start.state[BASE + 16 + i] = word
     start.state[OFFSET], start.state[OFFSET + 1] = 24, 32
+    if name.startswith("tensor"):
+        # Of 12 by 5 elements of 2 bytes, 9 by 4 are inside; then a row of 16 words, padded after every 8.
+        first = tensor_descriptor(64, base + 512, 1, (12, 5), (9, 4), 40)
+        second = tensor_descriptor(1024, base + 2048, 2, (32, 0), (27, 0), 0, pad=2)
+        start.state[48:52], start.state[64:72] = first[:4], first[4:]
+        start.state[52:56], start.state[72:80] = second[:4], second[4:]
     start.state[124] = 64  # M0
+
+
+def tensor_descriptor(
+    lds: int, memory: int, size: int, tile: tuple[int, int], tensor: tuple[int, int], stride: int, pad: int = 0
+) -> list[int]:
+    """The twelve words: size is the logarithm of an element's, tile and tensor are (width, height)."""
+    group1 = size << 16 | (1 << 20 | 2 << 22 | pad - 1 << 25 if pad else 0)
+    group1 |= tensor[0] << 48 | tensor[1] << 80 | tile[0] << 112 | tile[1] << 128 | stride << 160
+    group0 = 1 | lds << 32 | memory << 64 | 2 << 126
+    return [group0 >> 32 * i & 0xFFFFFFFF for i in range(4)] + [group1 >> 32 * i & 0xFFFFFFFF for i in range(8)]
 
 
 def fill_with_few(start) -> None:  # type: ignore[no-untyped-def]

@@ -103,9 +103,22 @@ def test_private_memory_of_another_lane_through_a_flat_address() -> None:
         ("v_cvt_scale_pk8_f16_fp8 v[80:83], v[16:17], s1 scale_sel:1", "scale_sel"),
         ("v_pk_add_bf16 v1, v2, 1.0", "floating-point constant"),
         ("v_swmmac_f32_16x16x64_f16 v[64:71], v[0:7], v[16:31], v48", "not in the table"),
+        ("tensor_load_to_lds s[0:3], s[8:15], s[16:19], s[20:23]", "one or two dimensions"),
         ("s_barrier_signal -3", "only the barrier of the workgroup"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_refused(line: str, why: str) -> None:
     with pytest.raises((TranslationError, ValueError), match=why):
         Library([Program("refused", "gfx1250", 32, [line])])
+
+
+def test_a_tile_that_asks_for_more_is_a_fault() -> None:
+    """Gathers, multicasts, barriers and iteration are in the descriptor, which only the run sees."""
+    program = Program("tensor_load_to_lds", "gfx1250", 32, ["tensor_load_to_lds s[48:51], s[64:71]"])
+    library = Library([program])
+    for word, bit in ((48, 31), (64, 0), (64, 18), (64, 19)):
+        start = Start(program, random.Random(0), 1, 0, 0xF0)
+        prepare(start, "tensor_load_to_lds", 32, "gfx1250")
+        start.state[word] = int(start.state[word]) | 1 << bit
+        with pytest.raises(AssertionError, match="faults"):
+            library.run(0, start)

@@ -172,3 +172,25 @@ def eight_by_eight(wave: Wave, instruction: Instruction) -> None:
             whole = b"".join(bytes(one) for one in column)
             for i in range(bits // 4):
                 wave.write_lane("v", target.register + i, lane, int.from_bytes(whole[4 * i : 4 * i + 4], "little"))
+
+
+@model("tensor_load_to_lds", "tensor_store_from_lds")
+def tile(wave: Wave, instruction: Instruction) -> None:
+    """Whole tiles, element after element. Loads put zeros for what the tensor does not have; stores leave it out."""
+    low, high = (sum(wave.s[o.register + i] << 32 * i for i in range(o.count)) for o in instruction.operands)
+    size = 1 << (high >> 16 & 3)
+    width, height = high >> 112 & 0xFFFF, high >> 128 & 0xFFFF
+    inside, rows, stride = high >> 48 & MASK32, high >> 80 & MASK32, high >> 160 & (1 << 48) - 1
+    interval, amount = 4 << (high >> 22 & 7) + 1, 4 * (high >> 25 & 0x7F) + 4
+    is_padded, loads = high >> 20 & 1, "load" in instruction.mnemonic
+    start = (low >> 64 & (1 << 57) - 1) - wave.memory_base
+    for y in range(max(height, 1)):
+        for x in range(width):
+            at = (y * width + x) * size
+            place = (low >> 32 & MASK32) + at + (at // interval * amount if is_padded and loads else 0)
+            there = start + (y * stride + x) * size
+            exists = x < inside and (y < rows or not height)
+            if loads:
+                wave.lds[place : place + size] = wave.memory[there : there + size] if exists else bytes(size)
+            elif exists:
+                wave.memory[there : there + size] = wave.lds[place : place + size]

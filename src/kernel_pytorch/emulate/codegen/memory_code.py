@@ -43,6 +43,8 @@ def emit_memory(em: Emission, instruction: Instruction, row: Row) -> None:
     em.put(f"w->at = {em.place()}u;")
     if space == "LDS":
         _lds(em, instruction, row)
+    elif space == "TENSOR":
+        _tensor(em, instruction, row)
     elif space == "BUFFER":
         _buffer(em, instruction, row)
     else:
@@ -105,7 +107,20 @@ def _copy(em: Emission, instruction: Instruction, row: Row, operands: list[Opera
     first, second = (address, in_lds) if to_lds else (in_lds, address)
     spaces = ("GLOBAL", "LDS") if to_lds else ("LDS", "GLOBAL")
     em.put(f"uint32_t data[4 * WAVE] = {{0}}; kpt_load_{kind}_{spaces[0]}(w, data, {first}, ex);")
-    em.put(f"kpt_store_{kind}_{spaces[1]}(w, data, {second}, ex);")
+    store = f"kpt_store_{kind}_{spaces[1]}(w, data, {second}, ex);"
+    em.put(f"w->loads_lds = 1; {store} w->loads_lds = 0;" if em.shape.follows_lds and to_lds else store)
+
+
+def _tensor(em: Emission, instruction: Instruction, row: Row) -> None:
+    """A tile between memory and LDS, whatever EXEC says; of two dimensions at the most."""
+    operands = instruction.operands
+    groups = [one for one in operands if isinstance(one, Register) and one.file == "s"]
+    if [one.count for one in groups] != [4, 8] or len(operands) != 2:
+        raise em.error("only tiles of one or two dimensions are known")
+    words = [", ".join(em.sgpr(one.index + at) for at in range(one.count)) for one in groups]
+    given = ", ".join(f"(const uint32_t[]){{{one}}}" for one in words)
+    how = "load" if row.fact("action") == "copy_to_lds" else "store"
+    em.put(f"kpt_tensor_{how}(w, {given});")
 
 
 def _at_lane(em: Emission, action: str, data: Operand, space: str, base: str) -> None:

@@ -59,6 +59,8 @@ def _async_copies() -> tuple[Row, ...]:
 
 
 ROWS: tuple[Row, ...] = (
+    *memory("tensor_load_to_lds", space="TENSOR", action="copy_to_lds"),
+    *memory("tensor_store_from_lds", space="TENSOR", action="copy_from_lds"),
     *_limited_sums(),
     *_eight_numbers(),
     *_async_copies(),

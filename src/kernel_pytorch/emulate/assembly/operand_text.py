@@ -77,10 +77,13 @@ _SINGLE = re.compile(r"(acc|ttmp|[sva])(\d+)(\.[lh])?\Z")
 _RANGE = re.compile(r"(acc|ttmp|[sva])\[(\d+)(?::(\d+))?\]\Z")
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)\Z")
 _DECIMAL = re.compile(r"-?\d+\.\d*(?:[eE][-+]?\d+)?\Z")
-_SYMBOL = re.compile(r"([A-Za-z_.$][\w.$@]*?)@(rel32|gotpcrel32|rel|gotpcrel|abs32)(?:@(lo|hi))?([-+]\d+)?\Z")
+_SYMBOL = re.compile(
+    r"([A-Za-z_.$][\w.$@]*?)@(rel32|gotpcrel32|rel64|gotpcrel64|rel|gotpcrel|abs32|abs64)(?:@(lo|hi))?([-+]\d+)?\Z"
+)
 _LABEL = re.compile(r"[A-Za-z_.$][\w.$]*\Z")
 _DISTANCE = re.compile(r"\(?\(?([\w.$]+)-([\w.$]+)\)?(?:&4294967295|>>(32))?\)?\Z")
 _GROUP = re.compile(r"hwreg\((\w+)(?:,\s*(\d+),\s*(\d+))?\)\Z")
+_LITERAL_64 = re.compile(r"lit64\((-?(?:0[xX][0-9a-fA-F]+|\d+))\)\Z")
 _LIST = re.compile(r"\[([-\d,\s]*)\]\Z")
 
 
@@ -188,9 +191,13 @@ def _plain(text: str) -> Operand:
             "gotpcrel": "gotpcrel32",
             "abs32": "abs32",
         }
+        if match[2].endswith("64"):  # gfx1250: both halves in one literal
+            return SymbolPart(match[1], match[2], int(match[4] or 0))
         return SymbolPart(match[1], f"{kind[match[2]]}@{match[3] or 'lo'}", int(match[4] or 0))
     if match := _GROUP.match(text):
         return HardwareRegister(match[1], int(match[2] or 0), int(match[3] or 32))
+    if match := _LITERAL_64.match(text):
+        return Number(int(match[1], 0), whole=True)
     if text.startswith(("sendmsg(", "lit(", "src_", "gpr_idx(")):
         inner = re.match(r"lit\((.*)\)\Z", text)
         return _plain(inner[1]) if inner else Raw(text)

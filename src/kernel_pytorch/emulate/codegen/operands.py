@@ -45,7 +45,7 @@ def constant_bits(operand: Number | Decimal, kind: str) -> int:
     inline = -16 <= value <= 64
     if not is_wide(kind):
         return value & 0xFFFFFFFF
-    if inline or value < 0 or value > 0xFFFFFFFF:
+    if inline or value < 0 or value > 0xFFFFFFFF or operand.whole:
         return value & 0xFFFFFFFFFFFFFFFF
     if kind == "f64":
         return value << 32

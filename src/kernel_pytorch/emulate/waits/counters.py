@@ -62,6 +62,8 @@ class Event:
 def events(instruction: Instruction, row: Row, generation: int) -> tuple[Event, ...]:
     """What an instruction adds to the counters. Empty for one that is done when it is issued."""
     name = instruction.mnemonic
+    if name == "s_get_shader_cycles_u64":  # a scalar instruction, though the table has it with the clocks in memory
+        return ()
     if row.kind == "memory":
         return _memory_events(instruction, row, generation)
     # Lanes change places by way of LDS (ds_bpermute), and tiles are transposed while they are read (ds_read_*_tr_*).

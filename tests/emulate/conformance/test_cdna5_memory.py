@@ -102,6 +102,8 @@ def test_private_memory_of_another_lane_through_a_flat_address() -> None:
         ("v_cvt_scale_pk8_f16_fp8 v[80:83], v[16:17], v1", "vector register cannot be read as a scalar"),
         ("v_cvt_scale_pk8_f16_fp8 v[80:83], v[16:17], s1 scale_sel:1", "scale_sel"),
         ("v_pk_add_bf16 v1, v2, 1.0", "floating-point constant"),
+        ("v_cvt_f32_fp8_e64 v1, v2 clamp", "modifier clamp"),
+        ("ds_load_addtid_b32 v1", "M0"),
         ("v_swmmac_f32_16x16x64_f16 v[64:71], v[0:7], v[16:31], v48", "not in the table"),
         ("tensor_load_to_lds s[0:3], s[8:15], s[16:19], s[20:23]", "one or two dimensions"),
         ("s_barrier_signal -3", "only the barrier of the workgroup"),

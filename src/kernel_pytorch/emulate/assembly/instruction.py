@@ -70,7 +70,7 @@ class SymbolPart:
     """One 32-bit half of a symbol's distance from here: `name@rel32@lo+4`; or both, `name@rel64+4`."""
 
     name: str
-    relation: str  # "rel32@lo", "rel32@hi", "gotpcrel32@lo", "gotpcrel32@hi", "abs32@lo", "abs32@hi", "rel64", "gotpcrel64", "abs64"
+    relation: str  # rel32, gotpcrel32 or abs32 with "@lo" or "@hi"; rel64, gotpcrel64, abs64
     addend: int
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kernel_pytorch.emulate.assembly.instruction import Decimal, Instruction, Named, Number, Operand, Register
 from kernel_pytorch.emulate.codegen import dpp, sdwa
 from kernel_pytorch.emulate.codegen.bodies import fill, sign_masks, statements
@@ -266,6 +268,8 @@ def _check_modifiers(em: Emission, instruction: Instruction, row: Row) -> None:
         allowed |= DPP_MODIFIERS
     if instruction.encoding == "sdwa":
         allowed |= SDWA_MODIFIERS
+    if em.shape.is_gfx125 and re.match(r"v_cvt_\w*(fp8|bf8)", instruction.mnemonic):
+        allowed.discard("clamp")  # there it chooses another format, or saturates
     for name in instruction.modifiers:
         if name not in allowed:
             raise em.error(f"modifier {name} is not known for {instruction.mnemonic}")

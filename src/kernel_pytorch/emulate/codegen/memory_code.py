@@ -164,6 +164,8 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
         first, second = (offset_of(instruction, name) * step for name in ("offset0", "offset1"))
         em.put(f"kpt_lds_exchange2_{row.fact('words')}(w, {rows_of}, {first}u, {second}u, ex);")
         return
+    if em.shape.is_gfx125 and action in ("count_lanes", "load_at_lane", "store_at_lane"):
+        raise em.error("a place in LDS that M0 names is not known for this target")
     in_m0 = f"({em.sgpr(124)} & 0xffffu) + {offset_of(instruction)}u"
     if action == "count_lanes":
         em.put(f"kpt_lds_count(w, {vector_row(em, operands[0])}, {in_m0}, ex, {row.fact('sign')}1);")

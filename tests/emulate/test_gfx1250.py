@@ -36,8 +36,10 @@ def test_a_bare_instruction_set_is_a_gpu_with_stated_figures() -> None:
 def test_nothing_is_predicted_from_stated_figures() -> None:
     with pytest.raises(UnknownTargetError, match="no product with this target, so no peak rates"):
         gpu_for(GPU)
-    with pytest.raises(UnknownTargetError):
+    with pytest.raises(UnknownTargetError, match="an instruction set and no product; no product with it has published"):
         named_gpu(GPU)
+    with pytest.raises(UnknownTargetError, match="products with it: mi300a, mi300x"):
+        named_gpu("gfx942")
 
 
 SOURCE = """

@@ -114,6 +114,34 @@ def test_what_is_not_known_is_refused(line: str, why: str) -> None:
         Library([Program("refused", "gfx1250", 32, [line])])
 
 
+def test_triton_turns_lanes_off_by_an_address_behind_lds() -> None:
+    """0x7fffffff: dropped and read as 0 with intent, also with an offset; other addresses outside stay faults."""
+    lines = [
+        "ds_load_b32 v32, v4",
+        f"global_load_async_to_lds_b32 v4, v5, {BASE} offset:16",
+        "ds_store_b32 v4, v8 offset:64",
+    ]
+    program = Program("ds_load_b32", "gfx1250", 32, lines)
+    library = Library([program])
+    for outside, is_fault in ((0x7FFFFFFF, False), (0x7FFF0000, True)):
+        start = Start(program, random.Random(0), (1 << 32) - 1, 0, 0xF0)
+        prepare(start, "ds_load_b32", 32, "gfx1250")
+        start.v[4] = np.arange(32, dtype=np.uint32) * 128
+        start.v[4, ::2] = outside
+        start.v[5] = np.arange(32, dtype=np.uint32) * 4
+        if not is_fault:
+            start.v[5, ::2] = 0x40000000  # nothing is there, and nothing is read
+        if is_fault:
+            with pytest.raises(AssertionError, match="faults"):
+                library.run(0, start)
+            continue
+        before = start.lds.copy()
+        library.run(0, start)
+        assert not start.v[32, ::2].any()
+        changed = np.flatnonzero(start.lds != before) // 4
+        assert {int(one) * 4 % 256 for one in changed} <= {128 + 16, 128 + 64}
+
+
 def test_a_tile_that_asks_for_more_is_a_fault() -> None:
     """Gathers, multicasts, barriers and iteration are in the descriptor, which only the run sees."""
     program = Program("tensor_load_to_lds", "gfx1250", 32, ["tensor_load_to_lds s[48:51], s[64:71]"])

@@ -106,8 +106,10 @@ def _copy(em: Emission, instruction: Instruction, row: Row, operands: list[Opera
     in_lds = f"(KptAddress){{{vector_row(em, place)}, 0, {offset_of(instruction)}u}}"
     first, second = (address, in_lds) if to_lds else (in_lds, address)
     spaces = ("GLOBAL", "LDS") if to_lds else ("LDS", "GLOBAL")
-    em.put(f"uint32_t data[4 * WAVE] = {{0}}; kpt_load_{kind}_{spaces[0]}(w, data, {first}, ex);")
-    store = f"kpt_store_{kind}_{spaces[1]}(w, data, {second}, ex);"
+    em.put("uint64_t on = 0;")
+    em.put(f"KPT_EACH_LANE(l, ex) on |= (uint64_t)!kpt_is_switched_off({vector_row(em, place)}[l]) << l;")
+    em.put(f"uint32_t data[4 * WAVE] = {{0}}; kpt_load_{kind}_{spaces[0]}(w, data, {first}, on);")
+    store = f"kpt_store_{kind}_{spaces[1]}(w, data, {second}, on);"
     em.put(f"w->loads_lds = 1; {store} w->loads_lds = 0;" if em.shape.follows_lds and to_lds else store)
 
 

@@ -11,9 +11,7 @@ KPT_INLINE int kpt_ww_bits(int kind) {
     return kind == KPT_WW_F32 ? 32 : kind <= KPT_WW_BF16 ? 16 : kind <= KPT_WW_BF8 ? 8 : 4;
 }
 /* The formats of *_f8f6f4, as matrix_a_fmt and matrix_b_fmt number them. */
-KPT_INLINE int kpt_ww_format(uint32_t code) {
-    return code == 0 ? KPT_WW_FP8 : code == 1 ? KPT_WW_BF8 : KPT_WW_FP4;
-}
+KPT_INLINE int kpt_ww_format(uint32_t code) { return code == 0 ? KPT_WW_FP8 : code == 1 ? KPT_WW_BF8 : KPT_WW_FP4; }
 KPT_INLINE uint32_t kpt_ww_raw(const uint32_t *in, int bits, int e, int lane) {
     const int at = e * bits;
     const uint32_t raw = in[at / 32 * 32 + lane] >> (at % 32);

@@ -22,7 +22,22 @@ sys.path.insert(0, str(ROOT / "src"))
 from kernel_pytorch.emulate.isa.table import find  # noqa: E402
 
 TARGETS = ("gfx90a", "gfx942", "gfx950", "gfx1030", "gfx1100", "gfx1201")
-PREFIXES = ("s_", "v_", "ds_", "global_", "flat_", "scratch_", "buffer_", "tbuffer_", "image_", "exp", "lds_", "export")
+PREFIXES = (
+    "s_",
+    "v_",
+    "ds_",
+    "global_",
+    "flat_",
+    "scratch_",
+    "buffer_",
+    "tbuffer_",
+    "image_",
+    "exp",
+    "lds_",
+    "export",
+    "tensor_",
+    "cluster_",
+)
 ENCODING = re.compile(r"_(e32|e64|dpp|sdwa|e64_dpp|dpp8|e64_dpp8)$")
 # What a class is for, in the order it is looked for.
 CLASSES = (
@@ -36,7 +51,7 @@ CLASSES = (
     ),
     ("matrix (second spellings, and a prefix)", r"v_.*(mfma|wmma|smfmac|swmmac|accvgpr)"),
     ("memory: scalar", r"s_(load|store|buffer|scratch|atomic|atc|gl1|memtime|memrealtime)"),
-    ("memory: vector", r"global_|flat_|scratch_|buffer_"),
+    ("memory: vector", r"global_|flat_|scratch_|buffer_|tensor_|cluster_"),
     ("memory: LDS", r"ds_"),
     ("scalar", r"s_"),
     ("vector", r"v_"),
@@ -48,7 +63,7 @@ def mnemonics(library: Path) -> list[str]:
     data = library.read_bytes()
     found = set()
     for match in re.finditer(
-        rb"(?<=[\x03-\x3c])(?:s|v|ds|global|flat|scratch|buffer|tbuffer|image|exp|lds)[a-z0-9_]*", data
+        rb"(?<=[\x03-\x3c])(?:s|v|ds|global|flat|scratch|buffer|tbuffer|image|exp|lds|tensor|cluster)[a-z0-9_]*", data
     ):
         text = match.group()
         length = data[match.start() - 1]

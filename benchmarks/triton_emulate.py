@@ -80,7 +80,7 @@ def line(row: dict[str, Any]) -> str:
 def in_a_process(number: int, gpu: str, folders: dict[str, Path], timeout: float) -> dict[str, Any]:
     from triton_emulate_cases import all_cases
 
-    from kernel_pytorch.core.hardware import gpu_by_alias
+    from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
 
     case = all_cases()[number]
     words = [word for name, folder in folders.items() for word in (f"--{name}", str(folder))]
@@ -89,7 +89,7 @@ def in_a_process(number: int, gpu: str, folders: dict[str, Path], timeout: float
         "name": case.name,
         "library": case.library,
         "gpu": gpu,
-        "wave": gpu_by_alias(gpu).target.wave_size,
+        "wave": gpu_to_emulate(gpu).target.wave_size,
         "kernels": 0,
         "launches": 0,
         "error": None,

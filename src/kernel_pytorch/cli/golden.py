@@ -252,7 +252,7 @@ def _print_comparison(result: KernelComparison, args: argparse.Namespace) -> int
 
 
 def _program_run(args: argparse.Namespace) -> ProgramRun:
-    from kernel_pytorch.jobs.emulate import emulated_gpu
+    from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
     from kernel_pytorch.verify.kernels.run import ProgramRun
 
     for name in ("repeats", "max_mb", "max_buffer_mb", "max_launches"):
@@ -261,7 +261,7 @@ def _program_run(args: argparse.Namespace) -> ProgramRun:
     return ProgramRun(
         program=args.program,
         arguments=tuple(args.arguments),
-        gpu=emulated_gpu(args.gpu) if args.gpu else None,
+        gpu=gpu_to_emulate(args.gpu) if args.gpu else None,
         repeats=args.repeats,
         max_mb=args.max_mb,
         max_buffer_mb=args.max_buffer_mb,

@@ -53,6 +53,12 @@ ARCHITECTURE_DEFAULTS: Mapping[AMDArchitecture, Mapping[str, object]] = {
         "enable_matrix_cores": True,
         "default_precision": "bf16",
     },
+    # No product with it has published figures: nothing is tuned for it.
+    AMDArchitecture.CDNA5: {
+        "optimization_level": "balanced",
+        "enable_matrix_cores": True,
+        "default_precision": "bf16",
+    },
     AMDArchitecture.RDNA2: _CONSERVATIVE,
     # RDNA3 and RDNA4 do have matrix units (WMMA). They are off by default; a caller may turn them on.
     AMDArchitecture.RDNA3: _CONSERVATIVE,

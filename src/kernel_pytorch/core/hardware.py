@@ -214,6 +214,10 @@ def gpu_by_alias(alias: str) -> GPU:
     for row in _gpu_table():
         if wanted in (row.alias, re.sub(r"[^a-z0-9]", "", row.name.lower())):
             return row
+    if wanted in _target_table():
+        having = ", ".join(row.alias for row in _gpu_table() if row.target.name == wanted)
+        which = f"products with it: {having}" if having else "no product with it has published figures"
+        raise UnknownTargetError(f"{alias!r} is an instruction set and no product; {which}")
     raise UnknownTargetError(_unknown("GPU", alias, wanted, [row.alias for row in _gpu_table()]))
 
 

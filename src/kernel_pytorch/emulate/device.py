@@ -18,7 +18,8 @@ from typing import Any
 
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.hardware import GPU, base_target, gpu_by_alias
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
+from kernel_pytorch.core.hardware import GPU, base_target
 from kernel_pytorch.core.process import ChildProcess, end_child, start_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.emulate.events import Events, Fault, read_events
@@ -78,7 +79,7 @@ class EmulatedDevice:
     """One emulated GPU. Use it as a context manager; it holds a child process."""
 
     def __init__(self, gpu: GPU | str = "mi300x", settings: RunSettings = RunSettings()) -> None:  # noqa: B008 (frozen)
-        self.gpu = gpu_by_alias(gpu) if isinstance(gpu, str) else gpu
+        self.gpu = gpu_to_emulate(gpu) if isinstance(gpu, str) else gpu
         if self.gpu.vendor != "amd":
             raise UsageError(f"{self.gpu.name} is not an AMD GPU: only those are emulated")
         self.settings = settings

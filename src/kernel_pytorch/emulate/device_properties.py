@@ -13,7 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.core.hardware import GIB, GPU, MIB
+from kernel_pytorch.core.gpu_to_emulate import stated_figures
+from kernel_pytorch.core.hardware import GIB, GPU, MIB, processor
 
 _INT_MAX = 2147483647
 # hipDeviceArch_t, in the order of its bit field: everything but warp voting by vote instructions and surfaces.
@@ -72,13 +73,14 @@ def _properties(gpu: GPU) -> dict[str, Any]:
     target = gpu.target
     major, minor = target.version
     rdna = major >= 10
+    facts = processor(target.name)
     # ROCm counts workgroup processors, pairs of compute units, as multiprocessors on RDNA.
-    multiprocessors = gpu.compute_units // 2 if rdna else gpu.compute_units
+    multiprocessors = gpu.compute_units // 2 if facts.has_wgp_mode else gpu.compute_units
     threads = target.max_waves_per_simd * target.simds_per_cu * target.wave_size
     features = "" if rdna else ":sramecc+:xnack-"
     registers = target.vgprs_per_simd * target.simds_per_cu * target.wave_size
     return {
-        "name": f"AMD {'Radeon' if rdna else 'Instinct'} {gpu.name}",
+        "name": f"AMD {gpu.name}" if stated_figures(gpu) else f"AMD {'Radeon' if rdna else 'Instinct'} {gpu.name}",
         "gcnArchName": target.name + features,
         "totalGlobalMem": int(gpu.memory_gib * GIB),
         "sharedMemPerBlock": target.max_lds_bytes_per_workgroup,

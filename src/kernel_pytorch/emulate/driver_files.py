@@ -47,7 +47,7 @@ def write_driver_files(gpu: GPU, devices: int, folder: Path) -> None:
 
 def gpu_properties(gpu: GPU, number: int) -> dict[str, int]:
     """What the driver says of a GPU, as far as the hardware table knows it."""
-    per_unit = 4 if gpu.target.wave_size == 64 else 2
+    per_unit = gpu.target.simds_per_cu
     digits = re.fullmatch(r"gfx(\d+)(\d)([0-9a-f])", gpu.target.name)
     assert digits is not None, gpu.target.name
     return {

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
+from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.device import EmulatedDevice, EmulatedKernel
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import RunSettings
@@ -106,7 +107,7 @@ def _compiled(text: str, target: str, toolchain: Toolchain, options: CompileOpti
 
 def device_code(kernel: Any, gpu: GPU | str, options: CompileOptions | None = None) -> _Code:
     """The machine code of a kernel for a GPU, compiled where it is source."""
-    gpu = gpu_by_alias(gpu) if isinstance(gpu, str) else gpu
+    gpu = gpu_to_emulate(gpu) if isinstance(gpu, str) else gpu
     if isinstance(kernel, DeviceCode):
         return _Code(kernel.code_object, kernel.assembly)
     if isinstance(kernel, Path):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.core import hardware
 from kernel_pytorch.emulate.assembly.instruction import Function, SymbolPart
 from kernel_pytorch.emulate.assembly.instruction_text import parse_instruction
 from kernel_pytorch.emulate.codegen.emission import KernelShape, TranslationError
@@ -176,6 +177,7 @@ def build_snippets(
     shape = KernelShape(
         target=target,
         generation=int(family(target)[3:]),
+        minor=hardware.target(target).version[1],
         wave=wave,
         checked=checked,
         counted=False,

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
+from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.events import Fault, Launch, read_events
 from kernel_pytorch.emulate.run import RunSettings, emulation_environment
 from kernel_pytorch.emulate.torch_device.install import ROCM, load, names, set_version, storage_on_device
@@ -92,7 +93,7 @@ def emulated_gpu(
     torch_c: Any = torch._C
     if hasattr(torch_c, "_cuda_getDeviceCount"):
         raise UsageError("this torch has a GPU already: a real one, or an emulated one around this block")
-    opened = _open(gpu_by_alias(gpu) if isinstance(gpu, str) else gpu, settings)
+    opened = _open(gpu_to_emulate(gpu) if isinstance(gpu, str) else gpu, settings)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_variables(opened.environment))
         native = load()

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kernel_pytorch.core import hardware
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
@@ -225,6 +226,7 @@ class _Translator:
         shape = KernelShape(
             target=self.described.target,
             generation=self.generation,
+            minor=hardware.target(self.described.target).version[1],
             wave=kernel.wave_size,
             checked="checked" in self.flags,
             counted="counted" in self.flags,

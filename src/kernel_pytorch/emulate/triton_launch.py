@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
-from kernel_pytorch.core.hardware import GPU, gpu_by_alias
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
+from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.device import EmulatedDevice, TensorMemory
 from kernel_pytorch.emulate.events import Events
 from kernel_pytorch.emulate.run import RunSettings
@@ -61,7 +62,7 @@ def launch_triton(
     `args` are the kernel's arguments in order; `tl.constexpr` parameters may be given by name. `grid` is a tuple, or a
     function of the constexprs as Triton takes it.
     """
-    chosen = device.gpu if device is not None else (gpu_by_alias(gpu) if isinstance(gpu, str) else gpu)
+    chosen = device.gpu if device is not None else (gpu_to_emulate(gpu) if isinstance(gpu, str) else gpu)
     values = bound_arguments(kernel, args, meta)
     code = compile_triton(kernel, values, chosen, num_warps, num_stages)
     constants = {name: values[name] for name in kernel.arg_names if name not in code.parameters}

@@ -15,7 +15,8 @@ from pathlib import Path
 from kernel_pytorch.core.cache_folder import default_cache
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.findings import Finding
-from kernel_pytorch.core.hardware import GPU, gpu_by_alias, usual_gpu
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate, stated_figures
+from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.text_file import is_binary_source
 from kernel_pytorch.emulate.assembly.instruction import AssemblyError
 from kernel_pytorch.emulate.codegen.emission import TranslationError
@@ -91,7 +92,7 @@ def emulate(
     if not gpus:
         raise UsageError(f"no GPU to emulate: name one, such as {DEFAULT_GPU}")
     with clear_errors(paths):
-        chosen = [emulated_gpu(name) for name in gpus]
+        chosen = [gpu_to_emulate(name) for name in gpus]
         with built_programs(paths, chosen, replace(build, kernels=settings.build), progress) as programs:
             if engine != "kpt":
                 return _on_both_engines(programs[0], chosen, arguments, settings, progress)
@@ -120,9 +121,9 @@ def emulate_command(
     program = Path(found)
     with clear_errors([program]):
         if engine != "kpt":
-            named = [emulated_gpu(name) for name in gpus]
+            named = [gpu_to_emulate(name) for name in gpus]
             return _on_both_engines(program, named, command[1:], settings, progress, loads_anything=True)
-        chosen = [(program, emulated_gpu(name)) for name in gpus]
+        chosen = [(program, gpu_to_emulate(name)) for name in gpus]
         return _run_all(chosen, command[1:], settings, echo, progress, loads_anything=True)
 
 
@@ -187,6 +188,8 @@ def run_on(
 ) -> Outcome:
     """Run one executable on one emulated GPU."""
     progress(f"running on an emulated {gpu.name} ({gpu.target.name}, wave {gpu.target.wave_size})")
+    if stated := stated_figures(gpu):
+        progress(stated)
     return run_program(program, arguments, gpu, settings, echo=echo, loads_anything=loads_anything)
 
 
@@ -220,15 +223,6 @@ def lane_findings(files: Sequence[Path], include_dirs: Sequence[Path]) -> tuple[
             with hipified_tree(path, tuple(include_dirs)) as tree:
                 found += [finding for finding in tree.findings if finding.code.startswith("KP3")]
     return tuple(found)
-
-
-def emulated_gpu(name: str) -> GPU:
-    """The AMD product of that name, or the usual one of that target. Raises UsageError for another vendor's."""
-    gpu = usual_gpu(name) if name.startswith("gfx") else None
-    gpu = gpu or gpu_by_alias(name)
-    if gpu.vendor != "amd":
-        raise UsageError(f"{gpu.name} is not an AMD GPU: only those are emulated")
-    return gpu
 
 
 def source_files(files: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:

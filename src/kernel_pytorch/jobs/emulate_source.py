@@ -8,12 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
 from kernel_pytorch.emulate.run import Outcome, RunSettings
 from kernel_pytorch.emulate.run_differences import differences
 from kernel_pytorch.emulate.source.build import SourceOptions, SourceProgram, build_source
 from kernel_pytorch.emulate.source.lockstep import verdict
 from kernel_pytorch.emulate.source.run import NAME, run_source
-from kernel_pytorch.jobs.emulate import EmulationResult, clear_errors, emulated_gpu, run_on, source_files
+from kernel_pytorch.jobs.emulate import EmulationResult, clear_errors, run_on, source_files
 from kernel_pytorch.jobs.program_build import ProgramBuild, Say, built_programs, say_nothing
 
 _SUFFIXES = (".cu", ".hip", ".cpp", ".cc", ".cxx")
@@ -42,7 +43,7 @@ def emulate_source(
         if path.suffix.lower() not in _SUFFIXES:
             raise UsageError(f"{path}: --source needs sources, such as .cu or .hip")
     with clear_errors(paths), TemporaryDirectory(prefix="kpt-emulate-") as scratch:
-        chosen = [emulated_gpu(name) for name in gpus]
+        chosen = [gpu_to_emulate(name) for name in gpus]
         progress("building from source for this CPU")
         options = SourceOptions(build.include_dirs, build.defines, build.std, optimization)
         program = build_source(list(paths), Path(scratch) / "program-source", options)

@@ -156,7 +156,17 @@ def result_kind(program: Program, row_result: str) -> str:
     """What floats a result register holds, for comparing NaNs."""
     name = program.name
     if "bf16" in name and not name.startswith(
-        ("v_dot2_f32", "v_dot2c", "v_dot2acc", "v_mfma", "v_smfmac", "v_wmma_f32", "v_swmmac_f32", "v_cvt_f32")
+        (
+            "v_dot2_f32",
+            "v_dot2c",
+            "v_dot2acc",
+            "v_mfma",
+            "v_smfmac",
+            "v_wmma_f32",
+            "v_swmmac_f32",
+            "v_cvt_f32",
+            "v_fma_mix_f32",
+        )
     ):
         return "bf16"
     if row_result in ("f16", "h16") or ("f16" in name and row_result in ("u32", "u16") and "dot2" not in name):
@@ -166,7 +176,17 @@ def result_kind(program: Program, row_result: str) -> str:
     if row_result == "f64" or name.startswith("v_mfma_f64"):
         return "f64"
     if name.startswith(
-        ("v_mfma_f32", "v_smfmac_f32", "v_wmma_f32", "v_swmmac_f32", "v_cvt_pk_f32", "v_cvt_scalef32_pk_f32")
+        (
+            "v_mfma_f32",
+            "v_smfmac_f32",
+            "v_wmma_f32",
+            "v_wmma_scale_f32",
+            "v_wmma_scale16_f32",
+            "v_swmmac_f32",
+            "v_cvt_pk_f32",
+            "v_cvt_scalef32_pk_f32",
+            "v_cvt_scale_pk8_f32",
+        )
     ):
         return "f32"
     return "f32" if row_result == "f32" else ""

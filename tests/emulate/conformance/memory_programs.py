@@ -92,6 +92,11 @@ def vector_lines(name: str, target: str) -> list[str]:
     off = "" if flat else ", off"
     if "load_lds" in name:
         return [f"{name} {far}, off offset:16"]
+    if "_async_" in name:
+        places = [f"v4, {one}" if "_load_" in name else f"{one}, v4" for one in (far, near, "v5")]
+        base = f"s[{BASE}:{BASE + 1}]"
+        forms = ("off offset:16", base, f"{base} scale_offset")
+        return [f"{name} {place}, {form}" for place, form in zip(places, forms, strict=True)]
     if "addtid" in name:
         own = RESULT if "load" in name else DATA
         return [f"{name} v{own}, s[{BASE}:{BASE + 1}]", f"{name} v{own + 1}, s[{BASE}:{BASE + 1}] offset:512"]
@@ -180,11 +185,12 @@ def memory_program(row: Row, target: str, wave: int) -> Program | None:
         "ds": lambda: lds_lines(name), "global": lambda: vector_lines(name, target),
         "flat": lambda: vector_lines(name, target), "buffer": lambda: buffer_lines(name, target),
         "scratch": lambda: scratch_lines(name, target), "s": lambda: scalar_lines(name, target),
+        "tensor": lambda: [f"{name} s[48:51], s[64:71]", f"{name} s[52:55], s[72:79]"],
     }[name.split("_")[0]]()  # fmt: skip
     return Program(name, target, wave, lines)
 
 
-def prepare(start, name: str, wave: int) -> None:  # type: ignore[no-untyped-def]
+def prepare(start, name: str, wave: int, target: str = "") -> None:  # type: ignore[no-untyped-def]
     """Addresses inside the memory, one place per lane in another order, and scalar bases."""
     base = start.memory.ctypes.data
     floats = next(
@@ -203,15 +209,38 @@ def prepare(start, name: str, wave: int) -> None:  # type: ignore[no-untyped-def
         else:
             start.v[ADDRESS, lane], start.v[ADDRESS + 1, lane] = wide & 0xFFFFFFFF, wide >> 32
         start.v[2, lane] = place
+        start.v[4, lane] = place * 2  # in LDS
+        if "_async_" in name:
+            start.v[2, lane] = place - 64 & 0xFFFFFFFF  # it has a sign
+            start.v[5, lane] = order[lane] - 4 & 0xFFFFFFFF
         start.v[3, lane] = (lane % 4) * 16
     for i, word in enumerate((base + 128 & 0xFFFFFFFF, base + 128 >> 32)):
         start.state[BASE + i] = word
     third = 0x00027000 if wave == 64 else 0x31016000
     resource = (base + 256 & 0xFFFFFFFF, base + 256 >> 32, RECORDS if wave == 64 else RECORDS // 2, third)
+    if target == "gfx1250":
+        whole = base + 256 | RECORDS // 2 << 57
+        resource = tuple(whole >> 32 * i & 0xFFFFFFFF for i in range(4))
     for i, word in enumerate(resource):
         start.state[BASE + 16 + i] = word
     start.state[OFFSET], start.state[OFFSET + 1] = 24, 32
+    if name.startswith("tensor"):
+        # Of 12 by 5 elements of 2 bytes, 9 by 4 are inside; then a row of 16 words, padded after every 8.
+        first = tensor_descriptor(64, base + 512, 1, (12, 5), (9, 4), 40)
+        second = tensor_descriptor(1024, base + 2048, 2, (32, 0), (27, 0), 0, pad=2)
+        start.state[48:52], start.state[64:72] = first[:4], first[4:]
+        start.state[52:56], start.state[72:80] = second[:4], second[4:]
     start.state[124] = 64  # M0
+
+
+def tensor_descriptor(
+    lds: int, memory: int, size: int, tile: tuple[int, int], tensor: tuple[int, int], stride: int, pad: int = 0
+) -> list[int]:
+    """The twelve words: size is the logarithm of an element's, tile and tensor are (width, height)."""
+    group1 = size << 16 | (1 << 20 | 2 << 22 | pad - 1 << 25 if pad else 0)
+    group1 |= tensor[0] << 48 | tensor[1] << 80 | tile[0] << 112 | tile[1] << 128 | stride << 160
+    group0 = 1 | lds << 32 | memory << 64 | 2 << 126
+    return [group0 >> 32 * i & 0xFFFFFFFF for i in range(4)] + [group1 >> 32 * i & 0xFFFFFFFF for i in range(8)]
 
 
 def fill_with_few(start) -> None:  # type: ignore[no-untyped-def]

@@ -10,7 +10,7 @@ from kernel_pytorch.emulate.isa.row import Row
 from kernel_pytorch.emulate.isa.table import find, rows
 
 WAVE64 = ("gfx942", "gfx90a", "gfx950", "gfx908")
-WAVE32 = ("gfx1100", "gfx1201", "gfx1030", "gfx1151")
+WAVE32 = ("gfx1100", "gfx1201", "gfx1030", "gfx1151", "gfx1250")
 
 
 @functools.cache

@@ -100,9 +100,12 @@ def lane_program(row: Row, target: str, wave: int) -> Program:
         into, out_of = ("a", "v") if "write" in row.name else ("v", "a") if "read" in row.name else ("a", "a")
         forms.add([f"{out_of}3"], results=[f"{into}40"])
         return program
-    if row.name.startswith("v_bitop3"):
+    if row.name.startswith("v_bitop"):
         for table in (0x96, 0xE8, 0x1B):
             forms.add(plain, modifiers=f"bitop3:0x{table:x}")
+        return program
+    if row.name.endswith("_bf16") and row.name.startswith(("v_pk_", "v_fma_mix")):
+        _bfloat_pairs(row, forms, plain)
         return program
     if row.name in ("v_cvt_sr_f16_f32", "v_cvt_sr_bf16_f32"):
         forms.add(plain)
@@ -123,6 +126,18 @@ def lane_program(row: Row, target: str, wave: int) -> Program:
     _moves(row, forms, plain, target)
     _overlap(row, forms, plain)
     return program
+
+
+def _bfloat_pairs(row: Row, forms: Forms, plain: list[str]) -> None:
+    """Halves chosen and negated; v_fma_mix has signs of its own."""
+    n = len(plain)
+    for first, second in (("0,0,0", "1,1,1"), ("1,0,1", "0,1,0")):
+        low, high = first[: 2 * n - 1], second[: 2 * n - 1]
+        forms.add(plain, modifiers=f"op_sel:[{low}] op_sel_hi:[{high}]")
+        if row.name.startswith("v_pk_"):
+            forms.add(plain, modifiers=f"neg_lo:[{high}] neg_hi:[{low}]")
+        else:
+            forms.add([f"-|{plain[0]}|", f"-{plain[1]}", plain[2]], modifiers=f"op_sel:[{low}] op_sel_hi:[{high}]")
 
 
 def _constants(row: Row, forms: Forms, plain: list[str]) -> None:

@@ -36,7 +36,7 @@ def test_memory_rows_agree_with_the_model(target: str, wave: int) -> None:
                 rng,
                 mask,
                 registers=48,
-                prepare=lambda start, name=program.name: prepare(start, name, wave),
+                prepare=lambda start, name=program.name: prepare(start, name, wave, target),
             )[:2]
     assert not found, f"{len(found)} differences:\n" + "\n".join(found[:40])
 

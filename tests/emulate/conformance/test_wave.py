@@ -14,7 +14,7 @@ from .wave_programs import exchange_programs, matrix_program, prepare_matrix
 MATRIX = [(row, target, wave) for row, target, wave in cases("wave") if row.counts_as == "matrix"]
 # gfx950 has nearly all matrix instructions of the CDNA targets before it: theirs are the long run's.
 GROUPS = [
-    pytest.param(target, wave, marks=pytest.mark.slow) if target in ("gfx90a", "gfx942") else (target, wave)
+    pytest.param(target, wave, marks=pytest.mark.slow) if target in ("gfx90a", "gfx942", "gfx1250") else (target, wave)
     for target, wave in sorted({(target, wave) for _, target, wave in MATRIX})
 ]
 
@@ -39,7 +39,8 @@ def test_matrix_rows_agree_with_the_model(target: str, wave: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "wave"), [("gfx942", 64), ("gfx950", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1201", 32)]
+    ("target", "wave"),
+    [("gfx942", 64), ("gfx950", 64), ("gfx1030", 32), ("gfx1100", 32), ("gfx1201", 32), ("gfx1250", 32)],
 )
 def test_exchanges_between_lanes_agree_with_the_model(target: str, wave: int) -> None:
     programs = exchange_programs(target, wave)

@@ -24,6 +24,8 @@ def count_of(kind: str) -> int:
 
 def matrix_program(row: Row, target: str, wave: int) -> list[Program]:
     """One program per form: results overlap, so they cannot share one."""
+    if row.families == ("gfx1250",):
+        return deep_matrix_program(row, target, wave)
     d, sources = count_of(row.results[0]), [count_of(kind) for kind in row.sources]
     a, b, c = (registers("v", first, n) for first, n in zip((A, B, C), sources[:3], strict=True))
     out = registers("v", D, d)
@@ -65,6 +67,33 @@ def matrix_program(row: Row, target: str, wave: int) -> list[Program]:
     return [Program(row.name, target, wave, [text], {}) for text in texts]
 
 
+DEEP = (0, 16, 32, 48, 50)  # gfx1250's sources of up to 16 registers, and the scales
+
+
+def deep_matrix_program(row: Row, target: str, wave: int) -> list[Program]:
+    counts = [count_of(kind) for kind in row.sources]
+
+    def text(*given: int, modifiers: str = "") -> str:
+        widths = [*given, *counts[len(given) :]]
+        sources = [registers("v", first, n) for first, n in zip(DEEP, widths, strict=False)]
+        out = registers("v", D, count_of(row.results[0]))
+        return f"{row.name} {out}, {', '.join(sources)} {modifiers}".rstrip()
+
+    if "iu8" in row.name:
+        texts = [text(), text(modifiers="neg_lo:[1,0,0] clamp"), text(modifiers="neg_lo:[0,1,0]")]
+    elif "f8f6f4" in row.name:
+        scales = " matrix_a_scale:MATRIX_SCALE_ROW1" if "scale" in row.name else ""
+        formats = "matrix_a_fmt:MATRIX_FMT_{} matrix_b_fmt:MATRIX_FMT_{}"
+        texts = [
+            text(modifiers=formats.format("BF8", "FP8")),
+            text(8, 16, modifiers=formats.format("FP4", "BF8") + scales),
+            text(8, 8, modifiers=formats.format("FP4", "FP4") + scales.replace("_a_", "_b_")),
+        ]
+    else:
+        texts = [text(), text(modifiers="neg_lo:[0,0,1] neg_hi:[0,0,1]")]
+    return [Program(row.name, target, wave, [one], {}) for one in texts]
+
+
 def another_name(name: str, target: str) -> bool:
     """Whether this is gfx90a's name of a shape that the target has under its own name too: one form will do."""
     return target != "gfx90a" and re.search(r"x\d+(f|bf|i)\d", name) is not None
@@ -99,7 +128,8 @@ def element_kind(name: str) -> tuple[str, str]:
     source = next((k for k in ("bf16", "f16", "f64") if tail.endswith(k)), "")
     if not source:
         source = "f32" if tail.endswith("f32") else "bits"
-    accumulator = name.split("_")[2]
+    accumulator = next(part for part in name.split("_")[2:] if not part.startswith("scale"))
+    accumulator = "f32" if accumulator == "bf16f32" else accumulator
     return source, accumulator if accumulator in ("f16", "bf16", "f32", "f64") else "bits"
 
 
@@ -109,6 +139,12 @@ def prepare_matrix(name: str, rng: random.Random, wave: int):  # type: ignore[no
     source, accumulator = element_kind(name)
 
     def fill(start) -> None:  # type: ignore[no-untyped-def]
+        deep = re.search(r"x(4_f32|32_b?f16|64_|128_)", name) and "v_wmma" in name
+        if deep:
+            start.v[: DEEP[2]] = moderate(bits, (DEEP[2], wave), source)
+            start.v[DEEP[2] : DEEP[3]] = moderate(bits, (16, wave), accumulator)
+            start.v[48:52] = bits.integers(120, 134, (4, wave, 4), dtype=np.uint8).view(np.uint32)[:, :, 0]
+            return
         start.v[A:C] = moderate(bits, (C - A, wave), source)
         if "mac" not in name:
             start.v[C : C + 32] = moderate(bits, (32, wave), accumulator)
@@ -173,6 +209,14 @@ def exchange_programs(target: str, wave: int) -> list[Program]:
         ]
     if not gfx9 and target != "gfx1030":
         lines += ["v_permlane64_b32 v59, v0"]
+    if target == "gfx1250":
+        lines += ["ds_load_tr16_b128 v[64:67], v7 offset:32", "ds_load_tr8_b64 v[68:69], v7"]
+        for small, narrow in (("fp8", 2), ("bf8", 2), ("fp4", 1)):
+            for wide, n in (("f32", 8), ("f16", 4), ("bf16", 4)):
+                few, many = registers("v", 80, narrow), registers("v", 16, n)
+                lines.append(f"v_cvt_scalef32_pk8_{small}_{wide} {few}, {many}, {'2.0' if n == 8 else 's40'}")
+                few, many = registers("v", 16, narrow), registers("v", 80, n)
+                lines.append(f"v_cvt_scale_pk8_{wide}_{small} {many}, {few}, {'0x81' if n == 8 else 's40'}")
     if target.startswith("gfx12"):
         lines += ["ds_bpermute_fi_b32 v62, v4, v0 offset:4"]
         lines += ["v_permlane16_var_b32 v60, v0, v4", "v_permlanex16_var_b32 v61, v0, v4 op_sel:[1,0]"]

@@ -7,6 +7,7 @@ with the engine's table. `run(wave, "v_add_f32_e32 v0, v1, v2")` carries one ins
 from __future__ import annotations
 
 from . import (  # noqa: F401  (each module registers its mnemonics)
+    cdna5,
     conversions,
     cross_lane,
     division,
@@ -24,6 +25,7 @@ from . import (  # noqa: F401  (each module registers its mnemonics)
     vector_integer,
     wave_matrix,
     wide_conversions,
+    wide_wave_matrix,
 )
 from .registry import MODELS, base_mnemonic, run
 from .state import Wave

@@ -22,12 +22,14 @@ def store(wave: Wave, address: int, size: int, value: int) -> None:
     wave.memory[at : at + size] = (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
 
 
-def wide_address(wave: Wave, instruction: Instruction, first: int, lane: int) -> int:
+def wide_address(wave: Wave, instruction: Instruction, first: int, lane: int, size: int) -> int:
     """Address of a global or flat access whose address operand is number `first` and base `first + 1` (or "off")."""
     vector, offset = instruction.operands[first], instruction.number("offset")
     base = instruction.operands[first + 1] if len(instruction.operands) > first + 1 else None
     if base is not None and base.kind == "s" and "flat" not in instruction.mnemonic:
         low = read_raw(wave, vector, "u32", lane) if vector.kind == "v" else 0
+        if wave.target == "gfx1250":
+            low = signed(low, 32) * (size if "scale_offset" in instruction.modifiers else 1)
         return (scalar_dwords(wave, base.register, 2) + low + offset) & (1 << 64) - 1
     return (read_raw(wave, vector, "u64", lane) + offset) & (1 << 64) - 1
 
@@ -37,6 +39,9 @@ def buffer_address(wave: Wave, instruction: Instruction, first: int, lane: int, 
     vector, resource, scalar_offset = instruction.operands[first : first + 3]
     words = [wave.s[resource.register + i] for i in range(4)]
     base, stride, records = words[0] | (words[1] & 0xFFFF) << 32, words[1] >> 16 & 0x3FFF, words[2]
+    if wave.target == "gfx1250":
+        whole = sum(word << 32 * i for i, word in enumerate(words))
+        base, records, stride = whole & (1 << 57) - 1, whole >> 57 & (1 << 45) - 1, whole >> 108 & 0x3FFF
     index = offset = 0
     at = vector.register
     if "idxen" in instruction.modifiers:
@@ -74,7 +79,7 @@ class Access:
         elif self.space == "scratch":
             self.address = scratch_place(wave, instruction, first, lane)
         else:
-            self.address = wide_address(wave, instruction, first, lane)
+            self.address = wide_address(wave, instruction, first, lane, size)
 
     def read(self) -> int:
         if self.address is None:
@@ -200,6 +205,8 @@ ATOMICS |= {
     "fmax_x2": ("max_f", 64),
     "min_f32": ("min_f", 32),
     "max_f32": ("max_f", 32),
+    "min_num_f64": ("min_f", 64),
+    "max_num_f64": ("max_f", 64),
     "min_num_f32": ("min_f", 32),
     "max_num_f32": ("max_f", 32),
     "csub": ("csub", 32),

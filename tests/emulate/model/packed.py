@@ -42,6 +42,8 @@ def packed_element(wave: Wave, operand: Operand, kind: str, width: int, high: in
         if operand.number is None:
             whole = operand.value & MASK32
         return whole >> (16 * high) & 0xFFFF
+    if width == 32 and operand.kind == "s" and wave.target == "gfx1250":
+        return read_raw(wave, operand, "u32", lane)  # one register for both elements
     whole = read_raw(wave, operand, "u64" if width == 32 else "u32", lane)
     return whole >> (width * high) & ((1 << width) - 1)
 

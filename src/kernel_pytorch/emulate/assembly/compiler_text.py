@@ -23,6 +23,8 @@ _FILE = re.compile(r'\.file\s+(\d+)\s+"([^"]*)"(?:\s+"([^"]*)")?')
 _FRAME = re.compile(r"([^\s\[\]]+):(\d+):\d+")
 #: Headers of a compiler, a C++ library, HIP or one of its libraries, wherever they are installed.
 _LIBRARY = re.compile(r"(^|/)(usr/include|opt/rocm[^/]*|lib/clang|amd_detail|site-packages|toolchain/include)/")
+#: gfx1250 has 1024 vector registers and eight bits for each: the comment says which one s_set_vgpr_msb makes of it.
+_HIGH_REGISTER = re.compile(r"\bv[\d\[\]:.lh]+ /\*(v[\d\[\]:.lh]+)\*/")
 _SET = re.compile(r"\.set\s+([\w.$]+),\s*(-?\d+)\Z")
 _SIZES = {".byte": 1, ".short": 2, ".hword": 2, ".2byte": 2, ".long": 4, ".4byte": 4, ".quad": 8, ".8byte": 8}
 
@@ -59,7 +61,7 @@ def read_compiler_text(text: str) -> Listing:
     reader = _Reader()
     reader.function_names = set(re.findall(r"^\s*\.type\s+([^\s,]+),\s*[@%]function", text, re.MULTILINE))
     for number, line in enumerate(text.split("\n"), 1):
-        stripped = _without_comment(line)
+        stripped = _HIGH_REGISTER.sub(r"\1", _without_comment(line))
         if not stripped:
             continue
         try:

@@ -29,12 +29,13 @@ class Register:
 
 @dataclass(frozen=True)
 class Number:
-    """An integer constant: inline or a 32-bit literal."""
+    """An integer constant: inline, a 32-bit literal, or all 64 bits of one (gfx1250's `lit64`)."""
 
     value: int
     neg: bool = False
     abs: bool = False
     sext: bool = False
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,10 @@ class Label:
 
 @dataclass(frozen=True)
 class SymbolPart:
-    """One 32-bit half of a symbol's distance from here: `name@rel32@lo+4`."""
+    """One 32-bit half of a symbol's distance from here: `name@rel32@lo+4`; or both, `name@rel64+4`."""
 
     name: str
-    relation: str  # "rel32@lo", "rel32@hi", "gotpcrel32@lo", "gotpcrel32@hi", "abs32@lo", "abs32@hi"
+    relation: str  # rel32, gotpcrel32 or abs32 with "@lo" or "@hi"; rel64, gotpcrel64, abs64
     addend: int
 
 

@@ -103,10 +103,18 @@ def _barrier(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> No
 
 
 def _barrier_signal(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:
-    if instruction.mnemonic not in ("s_barrier_signal", "s_barrier_signal_isfirst"):
-        raise em.error("named barriers are not emulated")
+    operand = instruction.operands[0] if instruction.operands else None
+    is_workgroup = isinstance(operand, Raw) and operand.text.strip() == "-1"
+    if instruction.mnemonic not in ("s_barrier_signal", "s_barrier_signal_isfirst") or not is_workgroup:
+        raise em.error("only the barrier of the workgroup (-1) is emulated: no named ones, no cluster's")
     if instruction.mnemonic.endswith("isfirst"):
         em.put("scc = w->wave_in_group == 0;")
+
+
+def _vgpr_msb(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:
+    """The high bits of register numbers: the compiler's text has the whole numbers already, machine code has not."""
+    if em.shape.has_addresses:
+        raise em.error("registers above v255 are known in the compiler's own text only, not in machine code")
 
 
 def _getpc(em: Emission, instruction: Instruction, row: Row, flow: Flow) -> None:
@@ -308,6 +316,7 @@ _ACTIONS: dict[str, Callable[[Emission, Instruction, Row, Flow], None]] = {
     "barrier": _barrier,
     "barrier_signal": _barrier_signal,
     "barrier_wait": _barrier,
+    "vgpr_msb": _vgpr_msb,
     "getpc": _getpc,
     "setpc": _setpc,
     "swappc": _swappc,

@@ -166,6 +166,9 @@ def _memory(found: Effects, instruction: Instruction, row: Row, wave: int) -> No
     elif action in ("store", "store2"):
         for operand in operands:
             found.lane_reads |= _vector_keys(operand, max(_WORDS.get(row.fact("moves"), 1), 2))
+    elif action in ("copy_to_lds", "copy_from_lds"):
+        for operand in operands:
+            found.lane_reads |= _vector_keys(operand)
     elif action == "load_to_lds":
         found.scalar_reads |= {124}
     for operand in operands:

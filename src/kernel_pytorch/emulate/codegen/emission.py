@@ -29,6 +29,12 @@ class KernelShape:
     has_addresses: bool  # the text came from llvm-objdump: instructions know where they are
     debug: bool = False  # for a debugger: every instruction by itself, at its source line
     follows_lds: bool = False  # the runtime is told of waits and of what may still be loaded straight into LDS
+    minor: int = 0  # 5 for gfx1250, whose addresses and buffers differ from those of the rest of gfx12
+
+    @property
+    def is_gfx125(self) -> bool:
+        """CDNA5: gfx12's encodings with addresses, buffers and registers of its own."""
+        return (self.generation, self.minor) == (12, 5)
 
 
 @dataclass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from kernel_pytorch.emulate.assembly.instruction import Decimal, Instruction, Named, Number, Operand, Register
 from kernel_pytorch.emulate.codegen import dpp, sdwa
 from kernel_pytorch.emulate.codegen.bodies import fill, sign_masks, statements
@@ -33,6 +35,7 @@ DPP_MODIFIERS = frozenset(
     }
 )  # fmt: skip
 SDWA_MODIFIERS = frozenset({"dst_sel", "dst_unused", "src0_sel", "src1_sel"})
+_WORDS_OF_HALVES = ("kpt_dot2", "kpt_low_f16", "kpt_bf16_low", "kpt_fma_mix_bf16")
 _OUTPUT_MODIFIERS = frozenset({"clamp", "mul", "div", "op_sel"})
 _PACKED_MODIFIERS = frozenset({"op_sel", "op_sel_hi", "neg_lo", "neg_hi", "clamp"})
 
@@ -186,7 +189,7 @@ def _evaluate(
     own = "{neg}" in row.body
     if "kpt_fma_mix" in row.body:
         sources = _mixed_constants(instruction, sources)
-    elif ("kpt_dot2" in row.body or "kpt_low_f16" in row.body) and any(isinstance(one, Decimal) for one in sources[:2]):
+    elif any(word in row.body for word in _WORDS_OF_HALVES) and any(isinstance(one, Decimal) for one in sources[:2]):
         raise em.error("a floating-point constant in place of two halves is not known for this instruction")
     names = []
     declarations = []
@@ -265,6 +268,8 @@ def _check_modifiers(em: Emission, instruction: Instruction, row: Row) -> None:
         allowed |= DPP_MODIFIERS
     if instruction.encoding == "sdwa":
         allowed |= SDWA_MODIFIERS
+    if em.shape.is_gfx125 and re.match(r"v_cvt_\w*(fp8|bf8)", instruction.mnemonic):
+        allowed.discard("clamp")  # there it chooses another format, or saturates
     for name in instruction.modifiers:
         if name not in allowed:
             raise em.error(f"modifier {name} is not known for {instruction.mnemonic}")

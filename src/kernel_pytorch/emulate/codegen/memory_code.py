@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from kernel_pytorch.emulate.assembly.instruction import Instruction, Named, Number, Operand, Register
+from kernel_pytorch.emulate.codegen.address_code import (
+    global_address,
+    half_kind,
+    is_off,
+    offset_of,
+    private_address,
+    scalar_bytes,
+    vector_row,
+)
 from kernel_pytorch.emulate.codegen.emission import Emission
 from kernel_pytorch.emulate.codegen.flush import flush
-from kernel_pytorch.emulate.codegen.lane_run import row_of
 from kernel_pytorch.emulate.codegen.operands import constant, raw_scalar, write_scalar
 from kernel_pytorch.emulate.codegen.scalar_code import settle
 from kernel_pytorch.emulate.isa.row import Row
@@ -15,16 +23,19 @@ _CACHE = frozenset({"glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope", "nv"
 #: What a buffer load can put into LDS directly; several words on gfx950 only.
 _INTO_LDS = frozenset({"U8", "I8", "U16", "I16", "W1", "W3", "W4"})
 _ADDRESS = frozenset({"offset", "offset0", "offset1", "offen", "idxen", "gds", "lds"})
+_SCALED = frozenset({"GLOBAL", "FLAT", "PRIVATE", "SCALAR"})
 
 
 def emit_memory(em: Emission, instruction: Instruction, row: Row) -> None:
     """One memory instruction."""
+    space = row.fact("space")
     for name in instruction.modifiers:
+        if name == "scale_offset" and em.shape.is_gfx125 and space in _SCALED:
+            continue
         if name not in _CACHE and name not in _ADDRESS and name not in row.modifiers:
             raise em.error(f"modifier {name} is not known for {instruction.mnemonic}")
     if instruction.modifiers.get("gds"):
         raise em.error("global data share (gds) is not emulated")
-    space = row.fact("space")
     if space == "SCALAR":
         _scalar(em, instruction, row)
         return
@@ -32,60 +43,20 @@ def emit_memory(em: Emission, instruction: Instruction, row: Row) -> None:
     em.put(f"w->at = {em.place()}u;")
     if space == "LDS":
         _lds(em, instruction, row)
+    elif space == "TENSOR":
+        _tensor(em, instruction, row)
     elif space == "BUFFER":
         _buffer(em, instruction, row)
     else:
+        em.put("{")  # an address may need names of its own
         _flat(em, instruction, row, space)
+        em.put("}")
 
 
 def returns_old(instruction: Instruction) -> bool:
     """Whether an atomic wants the value that was there: glc (to gfx10), sc0 (gfx940), th (gfx12)."""
     modifiers = instruction.modifiers
     return bool(modifiers.get("glc") or modifiers.get("sc0")) or "RETURN" in str(modifiers.get("th", ""))
-
-
-def _offset(instruction: Instruction, name: str = "offset") -> int:
-    value = instruction.modifiers.get(name, 0)
-    return value if isinstance(value, int) else 0
-
-
-def vector_row(em: Emission, operand: Operand) -> str:
-    """The lanes of a vector register as a pointer."""
-    if isinstance(operand, Register) and operand.file in ("v", "a"):
-        return row_of((operand.file, operand.index))
-    raise em.error(f"operand {operand} is not a vector register")
-
-
-def _is_off(operand: Operand) -> bool:
-    return isinstance(operand, Named) and operand.name in ("off", "null")
-
-
-def _half_kind(operand: Operand, kind: str) -> str:
-    """gfx11 names the half of a register that a 16-bit access uses."""
-    if isinstance(operand, Register) and operand.half == "h":
-        return {"U8_LOW": "U8_HIGH", "I8_LOW": "I8_HIGH", "16_LOW": "16_HIGH", "U8": "U8_HIGH", "U16": "16_HIGH"}.get(
-            kind, kind
-        )
-    return kind
-
-
-def _address(em: Emission, instruction: Instruction, vector: Operand, scalar: Operand | None) -> str:
-    offset = _offset(instruction)
-    base = f"(uint64_t)(int64_t){offset}"
-    if scalar is not None and not _is_off(scalar):
-        base = f"{raw_scalar(em, scalar, 'u64')} + {base}"
-        low = "0" if _is_off(vector) else vector_row(em, vector)
-        return f"(KptAddress){{{low}, 0, {base}}}"
-    low = vector_row(em, vector)
-    return f"(KptAddress){{{low}, {low} + WAVE, {base}}}"
-
-
-def _private_address(em: Emission, instruction: Instruction, vector: Operand, scalar: Operand | None) -> str:
-    base = f"(uint64_t)(int64_t){_offset(instruction)}"
-    if scalar is not None and not _is_off(scalar):
-        base = f"(uint64_t){raw_scalar(em, scalar, 'u32')} + {base}"
-    low = "0" if _is_off(vector) else vector_row(em, vector)
-    return f"(KptAddress){{{low}, 0, {base}}}"
 
 
 def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
@@ -98,28 +69,60 @@ def _flat(em: Emission, instruction: Instruction, row: Row, space: str) -> None:
         data, vector, *rest = operands
     elif action == "load_to_lds":
         vector, *rest = operands
-        make = _private_address if space == "PRIVATE" else _address
-        address = make(em, instruction, vector, rest[0] if rest else None)
+        make = private_address if space == "PRIVATE" else global_address
+        address = make(em, instruction, row, vector, rest[0] if rest else None)
         _load_to_lds(em, instruction, row.fact("moves"), f"kpt_load_{row.fact('moves')}_{space}", address)
+        return
+    elif action in ("copy_to_lds", "copy_from_lds"):
+        _copy(em, instruction, row, operands)
         return
     elif action in ("load_at_lane", "store_at_lane"):
         data, *rest = operands
-        base = "0" if not rest or _is_off(rest[0]) else raw_scalar(em, rest[0], "u64")
-        _at_lane(em, action, data, "GLOBAL", f"{base} + (uint64_t)(int64_t){_offset(instruction)}")
+        base = "0" if not rest or is_off(rest[0]) else raw_scalar(em, rest[0], "u64")
+        _at_lane(em, action, data, "GLOBAL", f"{base} + (uint64_t)(int64_t){offset_of(instruction)}")
         return
     else:
         vector, data, *rest = operands
     scalar = rest[0] if rest else None
-    make = _private_address if space == "PRIVATE" else _address
-    address = make(em, instruction, vector, scalar)
+    make = private_address if space == "PRIVATE" else global_address
+    address = make(em, instruction, row, vector, scalar)
     if action == "atomic":
         bits = row.fact("bits")
         rows = vector_row(em, data)
         second = f"{rows} + {int(bits) // 32} * WAVE" if "CMPSWAP" in row.fact("operation") else "0"
         em.put(f"kpt_atomic_{row.fact('operation')}_{bits}_{space}(w, {old}, {address}, {rows}, {second}, ex);")
         return
-    kind = _half_kind(data, row.fact("moves"))
+    kind = half_kind(data, row.fact("moves"))
     em.put(f"kpt_{action}_{kind}_{space}(w, {vector_row(em, data)}, {address}, ex);")
+
+
+def _copy(em: Emission, instruction: Instruction, row: Row, operands: list[Operand]) -> None:
+    """Between memory and LDS, at once: the first or the second operand is each lane's place in LDS. The offset counts
+    in both."""
+    kind = row.fact("moves")
+    to_lds = row.fact("action") == "copy_to_lds"
+    place, vector, scalar = operands if to_lds else (operands[1], operands[0], operands[2])
+    address = global_address(em, instruction, row, vector, scalar)
+    in_lds = f"(KptAddress){{{vector_row(em, place)}, 0, {offset_of(instruction)}u}}"
+    first, second = (address, in_lds) if to_lds else (in_lds, address)
+    spaces = ("GLOBAL", "LDS") if to_lds else ("LDS", "GLOBAL")
+    em.put("uint64_t on = 0;")
+    em.put(f"KPT_EACH_LANE(l, ex) on |= (uint64_t)!kpt_is_switched_off({vector_row(em, place)}[l]) << l;")
+    em.put(f"uint32_t data[4 * WAVE] = {{0}}; kpt_load_{kind}_{spaces[0]}(w, data, {first}, on);")
+    store = f"kpt_store_{kind}_{spaces[1]}(w, data, {second}, on);"
+    em.put(f"w->loads_lds = 1; {store} w->loads_lds = 0;" if em.shape.follows_lds and to_lds else store)
+
+
+def _tensor(em: Emission, instruction: Instruction, row: Row) -> None:
+    """A tile between memory and LDS, whatever EXEC says; of two dimensions at the most."""
+    operands = instruction.operands
+    groups = [one for one in operands if isinstance(one, Register) and one.file == "s"]
+    if [one.count for one in groups] != [4, 8] or len(operands) != 2:
+        raise em.error("only tiles of one or two dimensions are known")
+    words = [", ".join(em.sgpr(one.index + at) for at in range(one.count)) for one in groups]
+    given = ", ".join(f"(const uint32_t[]){{{one}}}" for one in words)
+    how = "load" if row.fact("action") == "copy_to_lds" else "store"
+    em.put(f"kpt_tensor_{how}(w, {given});")
 
 
 def _at_lane(em: Emission, action: str, data: Operand, space: str, base: str) -> None:
@@ -135,7 +138,7 @@ def _load_to_lds(em: Emission, instruction: Instruction, kind: str, load: str, a
     em.put(f"{{ uint32_t data[{words} * WAVE] = {{0}}; {load}(w, data, {address}, ex);")
     em.put("uint32_t place[WAVE];")
     em.put(
-        f"for (uint32_t l = 0; l < WAVE; l++) place[l] = {em.sgpr(124)} + {_offset(instruction)}u + l * {4 * words}u;"
+        f"for (uint32_t l = 0; l < WAVE; l++) place[l] = {em.sgpr(124)} + {offset_of(instruction)}u + l * {4 * words}u;"
     )
     store = f"kpt_store_W{words}_LDS(w, data, (KptAddress){{place, 0, 0}}, ex);"
     em.put(f"w->loads_lds = 1; {store} w->loads_lds = 0; }}" if em.shape.follows_lds else f"{store} }}")
@@ -146,7 +149,7 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
     action = row.fact("action")
     if action in ("load2", "store2"):
         words, step = row.fact("words"), int(row.fact("step"))
-        first, second = (_offset(instruction, name) * step for name in ("offset0", "offset1"))
+        first, second = (offset_of(instruction, name) * step for name in ("offset0", "offset1"))
         if action == "load2":
             em.put(
                 f"kpt_lds_load2_{words}(w, {vector_row(em, operands[0])}, {vector_row(em, operands[1])}, "
@@ -160,10 +163,12 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
     if action == "exchange2":
         step = int(row.fact("step"))
         rows_of = ", ".join(vector_row(em, operand) for operand in operands)
-        first, second = (_offset(instruction, name) * step for name in ("offset0", "offset1"))
+        first, second = (offset_of(instruction, name) * step for name in ("offset0", "offset1"))
         em.put(f"kpt_lds_exchange2_{row.fact('words')}(w, {rows_of}, {first}u, {second}u, ex);")
         return
-    in_m0 = f"({em.sgpr(124)} & 0xffffu) + {_offset(instruction)}u"
+    if em.shape.is_gfx125 and action in ("count_lanes", "load_at_lane", "store_at_lane"):
+        raise em.error("a place in LDS that M0 names is not known for this target")
+    in_m0 = f"({em.sgpr(124)} & 0xffffu) + {offset_of(instruction)}u"
     if action == "count_lanes":
         em.put(f"kpt_lds_count(w, {vector_row(em, operands[0])}, {in_m0}, ex, {row.fact('sign')}1);")
         return
@@ -177,7 +182,7 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
         data, vector = operands[0], operands[1]
     else:
         vector, data = operands[0], operands[1]
-    address = f"(KptAddress){{{vector_row(em, vector)}, 0, {_offset(instruction)}u}}"
+    address = f"(KptAddress){{{vector_row(em, vector)}, 0, {offset_of(instruction)}u}}"
     if action == "atomic":
         rows = vector_row(em, data)
         second_rows = "0"
@@ -190,7 +195,7 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
             f"(w, {old}, {address}, {rows}, {second_rows}, ex);"
         )
         return
-    em.put(f"kpt_{action}_{_half_kind(data, row.fact('moves'))}_LDS(w, {vector_row(em, data)}, {address}, ex);")
+    em.put(f"kpt_{action}_{half_kind(data, row.fact('moves'))}_LDS(w, {vector_row(em, data)}, {address}, ex);")
 
 
 def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
@@ -208,13 +213,15 @@ def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
         raise em.error(f"operand {resource} is not a buffer resource")
     words = ", ".join(em.sgpr(resource.index + word) for word in range(4))
     index, vector_offset = "0", "0"
+    if em.shape.is_gfx125 and instruction.modifiers.get("idxen"):
+        raise em.error("a buffer with an index is not known for this target")
     both = bool(instruction.modifiers.get("idxen")) and bool(instruction.modifiers.get("offen"))
     if instruction.modifiers.get("idxen"):
         index = vector_row(em, vector)
     if instruction.modifiers.get("offen"):
         vector_offset = vector_row(em, vector) + (" + WAVE" if both else "")
     soffset = raw_scalar(em, scalar, "u32")
-    buffer = f"(KptBuffer){{{{{words}}}, {soffset}, {_offset(instruction)}u, {index}, {vector_offset}}}"
+    buffer = f"(KptBuffer){{{{{words}}}, {soffset}, {offset_of(instruction)}u, {index}, {vector_offset}}}"
     action = row.fact("action")
     if to_lds:
         _load_to_lds(em, instruction, row.fact("moves"), f"kpt_buffer_load_{row.fact('moves')}", buffer)
@@ -226,7 +233,7 @@ def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
         old = rows if returns_old(instruction) else "0"
         em.put(f"kpt_buffer_atomic_{row.fact('operation')}_{bits}(w, {old}, {buffer}, {rows}, {second}, ex);")
         return
-    kind = _half_kind(data, row.fact("moves"))
+    kind = half_kind(data, row.fact("moves"))
     em.put(f"kpt_buffer_{action}_{kind}(w, {vector_row(em, data)}, {buffer}, ex);")
 
 
@@ -244,19 +251,22 @@ def _scalar(em: Emission, instruction: Instruction, row: Row) -> None:
     if not isinstance(target, Register) or target.file not in ("s", "exec"):
         raise em.error(f"operand {target} cannot be a scalar result")
     offsets = []
+    scale = f"{scalar_bytes(row)}u * (uint64_t)" if instruction.modifiers.get("scale_offset") else ""
     for operand in operands[2:]:
-        offsets.append(constant(operand, "i64") if isinstance(operand, Number) else raw_scalar(em, operand, "u32"))
+        if isinstance(operand, Number):
+            offsets.append(constant(operand, "i64"))
+        else:
+            offsets.append(scale + raw_scalar(em, operand, "u32"))
     if instruction.modifiers.get("offset"):
-        offsets.append(f"(uint64_t)(int64_t){_offset(instruction)}")
-    rest = " + ".join(f"(uint64_t){offset}" for offset in offsets) or "0"
+        offsets.append(f"(uint64_t)(int64_t){offset_of(instruction)}")
+    rest = " + ".join(f"(uint64_t)({offset})" for offset in offsets) or "0"
     limit = "~UINT64_C(0)"
     if action.startswith("buffer"):
         resource = operands[1]
         if not isinstance(resource, Register):
             raise em.error(f"operand {resource} is not a buffer resource")
-        low, high, records = (em.sgpr(resource.index + word) for word in range(3))
-        base = f"((uint64_t)({high} & 0xffffu) << 32 | {low})"
-        limit = f"kpt_scalar_limit({high}, {records})"
+        words = ", ".join(em.sgpr(resource.index + word) for word in range(4))
+        base, limit = (f"kpt_{what}((const uint32_t[]){{{words}}})" for what in ("buffer_base", "scalar_limit"))
     else:
         base = raw_scalar(em, operands[1], "u64")
     _SCALAR_ACTIONS[action.removeprefix("buffer_")](em, instruction, row, target, (base, rest, limit))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core import hardware
 from kernel_pytorch.emulate.assembly.instruction import OperandPlace
 from kernel_pytorch.emulate.codegen.kernel import KernelCode
 from kernel_pytorch.toolchain.code_object import KernelResources
@@ -77,16 +78,17 @@ def module_files(
         group: list[TranslatedKernel] = []
         for kernel in [one for one in kernels if one.wave == wave]:
             if group and sum(one.code.instructions for one in group) + kernel.code.instructions > FILE_INSTRUCTIONS:
-                files.append(_kernel_file(len(files), generation, wave, group, extern, exported, quick))
+                files.append(_kernel_file(len(files), target, generation, wave, group, extern, exported, quick))
                 group = []
             group.append(kernel)
         if group:
-            files.append(_kernel_file(len(files), generation, wave, group, extern, exported, quick))
+            files.append(_kernel_file(len(files), target, generation, wave, group, extern, exported, quick))
     return (*files, CFile("module.c", _tables(target, kernels, build, data, attach), "-O1"))
 
 
 def _kernel_file(
     number: int,
+    target: str,
     generation: int,
     wave: int,
     kernels: Sequence[TranslatedKernel],
@@ -94,7 +96,8 @@ def _kernel_file(
     exported: bool,
     quick: bool,
 ) -> CFile:
-    first = [f"#define WAVE {wave}", f"#define GFX {generation}"]
+    minor = hardware.target(target).version[1]
+    first = [f"#define WAVE {wave}", f"#define GFX {generation}", f"#define GFX_MINOR {minor}"]
     if any(kernel.code.follows_lds for kernel in kernels):
         first.append("#define KPT_WAITS")
     prelude = "\n".join([*first, *(f'#include "{name}"' for name in headers())]) + "\n"

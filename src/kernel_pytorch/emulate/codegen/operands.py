@@ -45,7 +45,7 @@ def constant_bits(operand: Number | Decimal, kind: str) -> int:
     inline = -16 <= value <= 64
     if not is_wide(kind):
         return value & 0xFFFFFFFF
-    if inline or value < 0 or value > 0xFFFFFFFF:
+    if inline or value < 0 or value > 0xFFFFFFFF or operand.whole:
         return value & 0xFFFFFFFFFFFFFFFF
     if kind == "f64":
         return value << 32
@@ -82,7 +82,7 @@ def raw_scalar(em: Emission, operand: Operand, kind: str) -> str:
         if operand.name in ("src_execz", "execz"):
             return "(uint32_t)(ex == 0)"
         if operand.name.startswith("src_flat_scratch_base"):
-            return "0u"
+            return _flat_scratch_base(em, operand.name, wide)
         found = (_NAMED_64 if wide else _NAMED_32).get(operand.name)
         if found is None:
             raise em.error(f"{operand.name} cannot be read as {kind}")
@@ -92,6 +92,15 @@ def raw_scalar(em: Emission, operand: Operand, kind: str) -> str:
     if isinstance(operand, LabelDistance):
         return em.symbol_value(SymbolPart(operand.to, "label@hi" if operand.shift else "label@lo", 0), em.index)
     raise em.error(f"operand {operand} is not a scalar source")
+
+
+def _flat_scratch_base(em: Emission, name: str, wide: bool) -> str:
+    """Where private memory begins for flat accesses: the compiler adds lane and offset to it on gfx1250."""
+    if not em.shape.is_gfx125:
+        return "0u"
+    if wide:
+        return "KPT_FLAT_SCRATCH_BASE"
+    return "(uint32_t)(KPT_FLAT_SCRATCH_BASE >> 32)" if name.endswith("hi") else "(uint32_t)KPT_FLAT_SCRATCH_BASE"
 
 
 def capture(em: Emission, run: LaneRun, operand: Operand, kind: str) -> str:

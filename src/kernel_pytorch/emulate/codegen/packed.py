@@ -78,7 +78,9 @@ def _half_of(em: Emission, run: LaneRun, operand: Operand, kind: str, high: bool
         if isinstance(operand, Register) and operand.file in ("v", "a"):
             return run.read((operand.file, operand.index + int(high)))
         if isinstance(operand, Register) and operand.file == "s" and operand.count == 2:
-            return capture(em, run, Register("s", operand.index + int(high)), "u32")
+            # gfx1250 reads the first of the two registers only, for both elements.
+            second = int(high and not em.shape.is_gfx125)
+            return capture(em, run, Register("s", operand.index + second), "u32")
         if isinstance(operand, (Number, Decimal)):
             return constant(operand, kind)
         return capture(em, run, operand, "u32")

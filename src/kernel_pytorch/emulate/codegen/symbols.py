@@ -27,19 +27,26 @@ class Symbols:
     attach: dict[str, str] = field(default_factory=dict)
 
     def value(self, part: SymbolPart, index: int, flow: Flow) -> str:
-        """One word of the distance from the image's base to the symbol, as C."""
+        """One word of the distance from the image's base to the symbol, or both, as C."""
         relation, _, half = part.relation.partition("@")
         if relation == "label":
             address = self._label(part.name, flow)
             return f"0x{(address >> (32 if half == 'hi' else 0)) & 0xFFFFFFFF:x}u"
-        if relation == "abs32":
-            raise TranslationError(f"{part.name}@abs32: the address of an LDS variable is known to the linker only")
+        if relation in ("abs32", "abs64"):
+            raise TranslationError(
+                f"{part.name}@{relation}: the address of an LDS variable is known to the linker only"
+            )
         beyond = part.addend - _distance_from_getpc(index, flow)
-        distance = self._slot(part.name) if relation == "gotpcrel32" else self._distance(part.name)
+        distance = self._slot(part.name) if relation.startswith("gotpcrel") else self._distance(part.name)
         if isinstance(distance, int):
             whole = (distance + beyond) & 0xFFFFFFFFFFFFFFFF
+            if relation.endswith("64"):
+                return f"UINT64_C(0x{whole:x})"
             return f"0x{(whole >> (32 if half == 'hi' else 0)) & 0xFFFFFFFF:x}u"
-        return f"(uint32_t)(({distance} + UINT64_C(0x{beyond & 0xFFFFFFFFFFFFFFFF:x})) >> {32 if half == 'hi' else 0})"
+        whole_text = f"({distance} + UINT64_C(0x{beyond & 0xFFFFFFFFFFFFFFFF:x}))"
+        if relation.endswith("64"):
+            return whole_text
+        return f"(uint32_t)({whole_text} >> {32 if half == 'hi' else 0})"
 
     def extern_declarations(self) -> str:
         """C that a kernel file needs to name the data."""
@@ -85,5 +92,6 @@ def _distance_from_getpc(index: int, flow: Flow) -> int:
         one = flow.instructions[at]
         if one.mnemonic in _GETPC:
             return distance
-        distance += 8 if one.mnemonic in _SUMS and isinstance(one.operands[-1], SymbolPart) else 4
+        last = one.operands[-1] if one.mnemonic in _SUMS else None
+        distance += 4 if not isinstance(last, SymbolPart) else 12 if last.relation.endswith("64") else 8
     raise TranslationError(f"`{flow.instructions[index].text}`: no s_getpc before it")

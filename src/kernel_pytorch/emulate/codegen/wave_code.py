@@ -14,9 +14,12 @@ from kernel_pytorch.emulate.isa.row import RESULT_NAMES, SOURCE_NAMES, TYPES, Ro
 def emit_wave(em: Emission, instruction: Instruction, row: Row) -> None:
     """One instruction whose row works on whole registers."""
     flush(em)
-    for name in instruction.modifiers:
-        if name not in row.modifiers:
-            raise em.error(f"modifier {name} is not known for {instruction.mnemonic}")
+    for name, value in instruction.modifiers.items():
+        if f"{name}[2]" in row.modifiers and isinstance(value, tuple) and not any(value[:2]):
+            continue  # of the third source only
+        if name not in row.modifiers or isinstance(value, str):
+            shown = f"{name}:{value}" if isinstance(value, str) else name
+            raise em.error(f"modifier {shown} is not known for {instruction.mnemonic}")
     operands = instruction.operands
     if len(operands) != len(row.results) + len(row.sources):
         raise em.error(f"{len(operands)} operands where the table has {len(row.results) + len(row.sources)}")

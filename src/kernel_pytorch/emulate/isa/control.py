@@ -34,6 +34,7 @@ ROWS: tuple[Row, ...] = (
     *control("s_set_gpr_idx_on", "gpr_idx_on"),
     *control("s_set_gpr_idx_off", "gpr_idx_off"),
     *control("s_set_gpr_idx_idx", "gpr_idx_idx"),
+    *control("s_set_vgpr_msb", "vgpr_msb"),
     *control("s_movrels_b32", "movrels", words="1"),
     *control("s_movrels_b64", "movrels", words="2"),
     *control("s_movreld_b32", "movreld", words="1"),
@@ -51,7 +52,7 @@ ROWS: tuple[Row, ...] = (
         "s_dcache_inv_vol|s_dcache_wb_vol|s_gl1_inv|s_code_end|s_sethalt|s_ttracedata|s_ttracedata_imm|s_version|"
         "s_wakeup|s_incperflevel|s_decperflevel|s_prefetch_inst|s_prefetch_inst_pc_rel|s_prefetch_data|s_prefetch_data_pc_rel|"
         "s_buffer_prefetch_data|"
-        "v_nop|v_pipeflush|v_clrexcp|ds_nop|"
+        "s_setprio_inc_wg|v_nop|v_pipeflush|v_clrexcp|ds_nop|"
         "buffer_wbl2|buffer_inv|buffer_wbinvl1|buffer_wbinvl1_vol|buffer_gl0_inv|buffer_gl1_inv|buffer_invl2|"
         "global_wb|global_wbinv|global_inv|global_prefetch_b8|flat_prefetch_b8",
         "nothing",

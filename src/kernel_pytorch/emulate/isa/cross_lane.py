@@ -31,6 +31,18 @@ ROWS: tuple[Row, ...] = (
             families=("gfx950",),
         )
     ),
+    *(
+        row
+        for bits, words in ((16, 4), (8, 2))
+        for row in wave(
+            f"ds_load_tr{bits}_b{32 * words}",
+            f"+v{words} = v1",
+            f"kpt_lds_eight_by_eight(w, d, a, {{offset}}, {bits}, ex);",
+            modifiers=("offset",),
+            counts_as="lds",
+            families=("gfx1250",),
+        )
+    ),
     *wave("v_permlane64_b32", "+v1 = v1", "kpt_permlane64(d, a, ex);"),
     *wave("v_permlane16_swap_b32", "+v1 +v1 =", "kpt_permlane_swap(d, e, 16, ex);", modifiers=("bound_ctrl", "fi")),
     *wave("v_permlane32_swap_b32", "+v1 +v1 =", "kpt_permlane_swap(d, e, 32, ex);", modifiers=("bound_ctrl", "fi")),

@@ -53,6 +53,6 @@ ROWS: tuple[Row, ...] = (
         )
     ),
     *_writes(),
-    *memory("s_memtime", space="SCALAR", action="clock", realtime="0"),
+    *memory("s_memtime|s_get_shader_cycles_u64", space="SCALAR", action="clock", realtime="0"),
     *memory("s_memrealtime", space="SCALAR", action="clock", realtime="1"),
 )

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+/* CDNA5: gfx12's encodings with addresses, buffers and matrices of its own. */
+#define KPT_IS_GFX125 (GFX == 12 && GFX_MINOR == 5)
+
 #define KPT_FULL (WAVE == 64 ? ~UINT64_C(0) : UINT64_C(0xffffffff))
 
 static inline float kpt_f32(uint32_t bits) {

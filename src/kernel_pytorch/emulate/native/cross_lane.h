@@ -84,4 +84,25 @@ KPT_OUTLINE void kpt_lds_transposed(KptWave *w, uint32_t *d, const uint32_t *add
         for (uint32_t l = 0; l < WAVE; l++)
             if (ex >> l & 1) d[r * WAVE + l] = found[r][l];
 }
+/* gfx1250: every lane reads eight elements, and gets one of each of eight lanes: element l % 8 of lanes that lie one
+ * behind the other (16 bits), or of two runs of four lanes (8 bits). */
+KPT_OUTLINE void kpt_lds_eight_by_eight(KptWave *w, uint32_t *d, const uint32_t *address, uint32_t offset,
+                                        uint32_t bits, uint64_t ex) {
+    uint32_t loaded[WAVE][4], found[4][WAVE];
+    memset(loaded, 0, sizeof loaded);
+    memset(found, 0, sizeof found);
+    for (uint32_t l = 0; l < WAVE; l++) {
+        if (!(ex >> l & 1)) continue;
+        const uint8_t *from = kpt_pointer(w, l, (uint64_t)address[l] + offset, bits, KPT_READ, KPT_LDS);
+        if (from) memcpy(loaded[l], from, bits);
+    }
+    for (uint32_t l = 0; l < WAVE; l++)
+        for (uint32_t e = 0; e < 8; e++) {
+            const uint32_t lane = bits == 16 ? (l & 24u) + e : (l & 16u) + (l & 8u) / 2 + (e & 3u) + (e & 4u) * 2;
+            found[e * bits / 32][l] |= kpt_tr_bits(loaded[lane], (l & 7u) * bits, bits) << (e * bits % 32);
+        }
+    for (uint32_t r = 0; r < bits / 4; r++)
+        for (uint32_t l = 0; l < WAVE; l++)
+            if (ex >> l & 1) d[r * WAVE + l] = found[r][l];
+}
 #endif

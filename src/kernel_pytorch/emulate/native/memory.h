@@ -187,17 +187,31 @@ KPT_INLINE void kpt_scalar_load(KptWave *w, uint32_t *d, uint64_t at, uint32_t b
 }
 
 /* ---- buffers: a resource of four words in SGPRs ---- */
-enum { KPT_ADD_TID = 1u << 23 };
+enum { KPT_ADD_TID = 1u << 23, KPT_SWIZZLED = 1u << 28, KPT_BOUND_BY_STRIDE = 1u << 29 };
 typedef struct KptBuffer {
     uint32_t word[4];
     uint32_t scalar_offset, offset;
     const uint32_t *index, *vector_offset;
 } KptBuffer;
 
+#if KPT_IS_GFX125
+/* 57 bits of base, 45 bits of bytes, then a stride and how it counts. */
+KPT_INLINE uint64_t kpt_buffer_base(const uint32_t *word) { return (uint64_t)(word[1] & 0x1ffffffu) << 32 | word[0]; }
+KPT_INLINE uint64_t kpt_buffer_records(const uint32_t *word) {
+    return ((uint64_t)(word[3] & 0x3fu) << 32 | word[2]) << 7 | word[1] >> 25;
+}
+#else
+KPT_INLINE uint64_t kpt_buffer_base(const uint32_t *word) { return (uint64_t)(word[1] & 0xffffu) << 32 | word[0]; }
+KPT_INLINE uint64_t kpt_buffer_records(const uint32_t *word) { return word[2]; }
+#endif
 /* Bytes behind a scalar access of a buffer: what lies past the end reads as 0 and is not written. */
-KPT_INLINE uint64_t kpt_scalar_limit(uint32_t word1, uint32_t records) {
-    uint32_t stride = word1 >> 16 & 0x3fffu;
-    return stride ? (uint64_t)records * stride : records;
+KPT_INLINE uint64_t kpt_scalar_limit(const uint32_t *word) {
+#if KPT_IS_GFX125
+    return kpt_buffer_records(word);
+#else
+    uint32_t stride = word[1] >> 16 & 0x3fffu;
+    return stride ? (uint64_t)word[2] * stride : word[2];
+#endif
 }
 KPT_OUTLINE void kpt_scalar_buffer_load(KptWave *w, uint32_t *d, uint64_t base, uint64_t offset, uint32_t bytes,
                                         uint64_t limit) {
@@ -224,10 +238,19 @@ KPT_OUTLINE void kpt_scalar_store(KptWave *w, const uint32_t *s, uint64_t base, 
 /* The lane's address; `inside` is 0 where the hardware drops the access. */
 KPT_INLINE uint8_t *kpt_buffer_pointer(KptWave *w, const KptBuffer *b, uint32_t l, uint32_t bytes, uint32_t how) {
     uint64_t offset = (uint64_t)b->offset + (b->vector_offset ? b->vector_offset[l] : 0u);
+#if KPT_IS_GFX125
+    /* Swizzled buffers and bounds by stride are not known: the translator refuses those with an index. */
+    if (b->word[3] & (KPT_SWIZZLED | KPT_BOUND_BY_STRIDE)) {
+        w->services->fault(w, KPT_FAULT_TRAP, l, b->word[3], 0);
+        return 0;
+    }
+    if (offset + b->scalar_offset + bytes > kpt_buffer_records(b->word)) return 0;
+    return kpt_pointer(w, l, kpt_buffer_base(b->word) + offset + b->scalar_offset, bytes, how, KPT_GLOBAL);
+#endif
     if (b->word[3] & KPT_ADD_TID)
         /* Private memory: the hardware interleaves lanes, so the scalar offset counts the whole wave's bytes. */
         return kpt_pointer(w, l, (uint32_t)(offset + b->scalar_offset / WAVE), bytes, how, KPT_PRIVATE);
-    uint64_t base = b->word[0] | (uint64_t)(b->word[1] & 0xffffu) << 32;
+    uint64_t base = kpt_buffer_base(b->word);
     uint32_t stride = b->word[1] >> 16 & 0x3fffu, records = b->word[2];
     uint64_t at = offset + b->scalar_offset;
     if (stride) {

@@ -99,6 +99,12 @@ KPT_OUTLINE uint8_t *kpt_scratch_fault(KptWave *w, uint32_t l, uint64_t at, uint
     w->services->fault(w, KPT_FAULT_SCRATCH_BOUNDS, l, at, bytes);
     return 0;
 }
+/* gfx1250 gives every lane's private memory an address of its own: the lane in bits 52 to 56, and the six bits above
+ * them tell compiled code that it is private memory. No address on the host has those. */
+#define KPT_FLAT_SCRATCH_BASE (UINT64_C(1) << 58)
+/* Triton turns a lane off by an address behind every LDS (0x7fffffff, plus an instruction's offset): what it writes is
+ * dropped and what it reads is 0, with intent. Other addresses outside are faults, as everywhere. */
+KPT_INLINE int kpt_is_switched_off(uint32_t place) { return place - 0x7fffffffu < 0x20000u; }
 /* Where lane l's bytes are on the host. NULL: outside LDS or private memory, and the runtime chose to go on; as on
  * the hardware a read is then 0 and a write is lost. */
 KPT_INLINE uint8_t *kpt_pointer(KptWave *w, uint32_t l, uint64_t at, uint32_t bytes, uint32_t how, const int space) {
@@ -106,10 +112,18 @@ KPT_INLINE uint8_t *kpt_pointer(KptWave *w, uint32_t l, uint64_t at, uint32_t by
     if (in_lds | in_private) at = (uint32_t)at;
     if (space == KPT_FLAT) {
         in_lds = at >> 32 == KPT_SHARED_APERTURE;
+#if KPT_IS_GFX125
+        in_private = at >> 58 == KPT_FLAT_SCRATCH_BASE >> 58;
+        if (in_private) l = (uint32_t)(at >> 52) % WAVE;
+#else
         in_private = at >> 32 == KPT_PRIVATE_APERTURE;
+#endif
         if (in_lds | in_private) at = (uint32_t)at;
     }
     if (in_lds) {
+#if KPT_IS_GFX125
+        if (kpt_is_switched_off((uint32_t)at)) return 0;
+#endif
         if (at + bytes > w->lds_bytes) return kpt_lds_fault(w, l, at, bytes);
 #ifdef KPT_WAITS
         w->services->lds_used(w, l, 1, at, bytes, how);

@@ -66,6 +66,36 @@ KPT_INLINE void kpt_widen_32(uint32_t *d, const uint32_t *s, const uint32_t *sca
             d[at * WAVE + l] = kind == KPT_AS_F32 ? wide[at] : wide[2 * at] | wide[2 * at + 1] << 16;
     }
 }
+/* gfx1250: eight numbers at once, one behind the other. `power` is the scale's, of every lane. */
+KPT_INLINE void kpt_narrow_8(KptWave *w, uint32_t *d, const uint32_t *s, int power, uint64_t ex, KptSmall f,
+                             const int kind) {
+    KPT_EACH_LANE(l, ex) {
+        uint64_t packed = 0;
+        for (uint32_t at = 0; at < 8; at++) {
+            const float value = kpt_number_of(s, l, at, kind);
+            packed |= (uint64_t)kpt_small_round(f, value, power, KPT_FP16_OVFL, 0, 0) << (f.bits * at);
+        }
+        d[l] = (uint32_t)packed;
+        if (f.bits == 8) d[WAVE + l] = (uint32_t)(packed >> 32);
+    }
+}
+/* `scale` is the exponent of a power of two, 255 NaN. */
+KPT_INLINE void kpt_widen_8(uint32_t *d, const uint32_t *s, uint32_t scale, uint64_t ex, KptSmall f, const int kind) {
+    KPT_EACH_LANE(l, ex) {
+        const uint64_t packed = s[l] | (f.bits == 8 ? (uint64_t)s[WAVE + l] << 32 : 0u);
+        uint32_t wide[8];
+        for (uint32_t at = 0; at < 8; at++) {
+            const uint32_t code = (uint32_t)(packed >> (f.bits * at)) & ((1u << f.bits) - 1u);
+            float value = kpt_small_to_f32_scaled(f, code, (int)scale - 127);
+            if (scale == 255u) value = kpt_f32(0x7fc00000u);
+            wide[at] = kind == KPT_AS_F32   ? kpt_u32(value)
+                       : kind == KPT_AS_F16 ? kpt_f32_to_half(value)
+                                            : kpt_f32_to_bf16(value);
+        }
+        for (uint32_t at = 0; at < (kind == KPT_AS_F32 ? 8u : 4u); at++)
+            d[at * WAVE + l] = kind == KPT_AS_F32 ? wide[at] : wide[2 * at] | wide[2 * at + 1] << 16;
+    }
+}
 /* Four sums of byte differences, each added to a word of `c`; bytes of `b` that are 0 do not count. */
 KPT_INLINE void kpt_quad_sums(uint32_t *d, const uint32_t *a, const uint32_t *b, const uint32_t *c, uint64_t ex) {
     KPT_EACH_LANE(l, ex) {

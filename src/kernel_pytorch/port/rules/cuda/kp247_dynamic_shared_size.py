@@ -2,8 +2,8 @@
 
 What: cudaFuncSetAttribute with cudaFuncAttributeMaxDynamicSharedMemorySize, where the size is above 64 KiB or cannot
     be read from the source.
-Why: A block of MI200, MI300 or an RDNA GPU has 64 KiB of LDS and no way to ask for more (gfx950 has 160 KiB), so the
-    launch fails. On CUDA the attribute unlocks up to 227 KiB.
+Why: A block of MI200, MI300 or an RDNA GPU has 64 KiB of LDS and no way to ask for more (gfx950 has 160 KiB,
+    gfx1250 320 KiB), so the launch fails. On CUDA the attribute unlocks up to 227 KiB.
 Fix: Use a smaller tile or fewer stages on ROCm, chosen from the device's sharedMemPerBlock.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/reference/hardware_features.html;
     https://github.com/vllm-project/vllm/pull/17744; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
@@ -53,7 +53,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
             unknown.append((call, _made_of(src, call, text)))
             continue
         message = (
-            f"dynamic shared memory of {size} bytes: LDS has {_LDS_BYTES} per block on all but gfx950, "
+            f"dynamic shared memory of {size} bytes: LDS has {_LDS_BYTES} per block on all but gfx950 and gfx1250, "
             "and no opt-in for more"
         )
         yield RULE.finding(src, call.span, message)
@@ -64,7 +64,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
         more = f" (and in {others} more place{'s' if others > 1 else ''} of this file)" if others else ""
         message = (
             f"dynamic shared memory of {shown} bytes{more}: check that it stays within {_LDS_BYTES}, "
-            "which is all a block has on all but gfx950"
+            "which is all a block has on all but gfx950 and gfx1250"
         )
         yield RULE.finding(src, call.span, message)
 

@@ -15,7 +15,8 @@
 #define HIP_FP8_TYPE_FNUZ 1
 #define KPT_FP8_OCP __host__
 #define KPT_FP8_FNUZ __host__ __device__
-#elif __HIP_DEVICE_COMPILE__ && (defined(__gfx950__) || defined(__gfx1200__) || defined(__gfx1201__))
+#elif __HIP_DEVICE_COMPILE__ &&                                                                                        \
+    (defined(__gfx950__) || defined(__gfx1200__) || defined(__gfx1201__) || defined(__gfx1250__))
 #define HIP_FP8_TYPE_OCP 1
 #define HIP_FP8_TYPE_FNUZ 0
 #define KPT_FP8_OCP __host__ __device__

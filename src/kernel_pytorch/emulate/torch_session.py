@@ -27,6 +27,7 @@ from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, gpu_by_alias
 from kernel_pytorch.emulate.events import Fault, Launch, read_events
 from kernel_pytorch.emulate.run import RunSettings, emulation_environment
+from kernel_pytorch.emulate.torch_device.cuda_build import installed_torch, is_cuda_build, take_its_place
 from kernel_pytorch.emulate.torch_device.install import ROCM, load, names, set_version, storage_on_device
 from kernel_pytorch.emulate.torch_device.native import Native
 from kernel_pytorch.emulate.torch_device.nccl import install_nccl
@@ -87,11 +88,19 @@ def emulated_gpu(
 
     Tensors that stay alive keep their memory, and cannot be computed with after the block.
     """
+    folder = installed_torch()
+    if "torch" not in sys.modules and folder is not None and is_cuda_build(folder):
+        take_its_place(folder)
     import torch
 
     torch_c: Any = torch._C
     if hasattr(torch_c, "_cuda_getDeviceCount"):
-        raise UsageError("this torch has a GPU already: a real one, or an emulated one around this block")
+        raise UsageError(
+            "this torch is a CUDA build, which was imported with its CUDA libraries: enter emulated_gpu before torch "
+            "is imported, or use kpt emulate or pytest --emulated-gpu"
+            if torch.version.cuda
+            else "this torch has a GPU already: a real one, or an emulated one around this block"
+        )
     opened = _open(gpu_by_alias(gpu) if isinstance(gpu, str) else gpu, settings)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_variables(opened.environment))

@@ -48,6 +48,11 @@ def test_no_test_that_passed_is_not_a_pass(monkeypatch: pytest.MonkeyPatch, tmp_
     assert judged(monkeypatch, tmp_path, TestRun(problem="pytest crashed"), None) == (Status.FAIL, "pytest crashed")
 
 
+def test_why_nothing_passed_before_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = TestRun({"t.py": "failed"}, {"t.py": "cannot be imported: x"})
+    assert "before the port: 1 failed (t.py: cannot be imported: x);" in judged(monkeypatch, tmp_path, GOOD, old)[1]
+
+
 def test_a_test_that_failed_before_too_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     run = TestRun({"a": "failed", "b": "passed"}, {"a": "no file data.bin"})
     status, detail = judged(monkeypatch, tmp_path, run, run)
@@ -132,6 +137,9 @@ def test_a_compiler_is_quoted():
     print("a.hip:3:5: error: unknown type name 'half2'")
     raise RuntimeError("Error building extension 'fast'")
 
+def test_a_word_of_hips_is_no_compilers():
+    raise RuntimeError("HIP error: an illegal address")
+
 @pytest.mark.skip(reason="not here")
 def test_off():
     pass
@@ -166,6 +174,7 @@ def test_a_run_on_the_cpu_is_read_test_by_test(tmp_path: Path) -> None:
         f"{good}the_copy_is_imported": "passed",
         f"{good}a_link_leads_to_its_file": "passed",
         f"{good}a_compiler_is_quoted": "failed",
+        f"{good}a_word_of_hips_is_no_compilers": "failed",
         f"{good}off": "skipped",
         f"{good}whose_end_fails": "failed",
         "tests/test_lacks.py": "not run",
@@ -173,6 +182,7 @@ def test_a_run_on_the_cpu_is_read_test_by_test(tmp_path: Path) -> None:
     }
     said = run.messages[f"{good}a_compiler_is_quoted"]
     assert said.endswith("Error building extension 'fast': a.hip:3:5: error: unknown type name 'half2'")
+    assert run.messages[f"{good}a_word_of_hips_is_no_compilers"] == "RuntimeError: HIP error: an illegal address"
     assert "nobody_has_this is not installed" in run.messages["tests/test_lacks.py"]
     assert run.messages["tests/test_broken.py"].startswith("cannot be imported: ModuleNotFoundError")
 
@@ -199,8 +209,8 @@ def test_an_extension_of_the_project_is_nothing_to_install(tmp_path: Path) -> No
 
 
 def test_launches_faults_and_operators_are_counted(tmp_path: Path) -> None:
-    fault = {"kind": "unwritten", "kernel": "k", "file": "a.hip", "line": 3}
-    events = {"launches": [{"kernel": "k"}] * 2, "faults": [fault], "operators": {"add": 1}}
+    fault = {"kind": "unwritten", "kernel": "k", "file": str(tmp_path / "a.hip"), "line": 3}
+    events = {"launches": [{"kernel": "k"}] * 2, "faults": [fault] * 2, "operators": {"add": 1}}
     run = project_tests.read_lines("", events, tmp_path)
     assert (run.kernels, run.operators, run.faults) == ({"k": 2}, {"add": 1}, ("unwritten in k at a.hip:3",))
 

@@ -215,7 +215,8 @@ def read_lines(lines: str, events: Mapping[str, Any], folder: Path) -> TestRun:
             messages[test] = lacking or _message(line, folder)
         outcome[test] = result
     kernels = _kernels(events)
-    faults = tuple(f"{one['kind']} in {one['kernel']} at {one['file']}:{one['line']}" for one in events["faults"])
+    named = (f"{one['kind']} in {one['kernel']} at {one['file']}:{one['line']}" for one in events["faults"])
+    faults = tuple(dict.fromkeys(name.replace(f"{folder}/", "") for name in named))
     return TestRun(outcome, messages, kernels, events.get("operators", {}), faults)
 
 
@@ -251,7 +252,10 @@ def _counts(run: TestRun) -> str:
 def _before(old: TestRun | None) -> str:
     if old is None:
         return ""
-    return f"before the port: {old.problem or _counts(old)}; "
+    why = ""
+    if not old.problem and not old.named("passed") and old.messages:
+        why = " ({}: {})".format(*next(iter(old.messages.items())))
+    return f"before the port: {old.problem or _counts(old)}{why}; "
 
 
 def where_it_ran(events: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from kernel_pytorch.emulate.libraries import host_cxx
 
 SOURCES = Path(__file__).parents[1] / "native" / "torch_device"
 NAME = "libkpt_torch_device.so"
-TRIED = ("2.13",)
+TRIED = ("2.9", "2.10", "2.11", "2.12", "2.13")
 UNTRIED = "KPT_TORCH_UNTRIED"
 # With a header for each operator, torch's own headers do not bring in all of them: a third less to parse.
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-w", "-DAT_PER_OPERATOR_HEADERS")
@@ -53,11 +53,15 @@ def require_tried(version: str) -> None:
     """Refuses a torch that nobody tried: its insides may differ in ways that show late and look like other faults."""
     if ".".join(version.split(".")[:2]) in TRIED or os.environ.get(UNTRIED) == "1":
         return
-    tried = " and ".join(TRIED)
     raise TorchDeviceError(
-        f"torch {version} was never tried: the emulated GPU calls torch's insides, which change from version to "
-        f"version, and was tried with torch {tried}. Install that one, or set {UNTRIED}=1 to try it with yours"
+        f"torch {version} was never tried, or its tests do not pass: the emulated GPU calls torch's insides, which "
+        f"change from version to version. It works with torch {_tried()}. Install one of them into an environment of "
+        f"its own: python -m venv emulated && emulated/bin/pip install torch=={TRIED[-1]}.0. {UNTRIED}=1 tries yours"
     )
+
+
+def _tried() -> str:
+    return f"{TRIED[0]} to {TRIED[-1]}"
 
 
 def _build(folder: Path, torch_folder: Path, version: str, compiler: Sequence[str], runtime: Path) -> None:
@@ -69,7 +73,7 @@ def _build(folder: Path, torch_folder: Path, version: str, compiler: Sequence[st
         include = torch_folder / "include"
         where = [f"-I{SOURCES}", f"-I{include}", f"-I{include / 'torch' / 'csrc' / 'api' / 'include'}"]
 
-        what = f"the emulated GPU for torch {version} (it was tried with {' and '.join(TRIED)})"
+        what = f"the emulated GPU for torch {version} (it works with torch {_tried()})"
 
         def compiled_unit(unit: Sequence[str]) -> Path:
             source, target = work / f"{unit[0]}.cpp", work / f"{unit[0]}.o"

@@ -40,7 +40,7 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _DISTRIBUTED = re.compile(
-    r"(ProcessGroupNCCL|NCCLXStub|_DEFAULT_PG_NCCL_TIMEOUT|_get_intra_node_comm_usage_counter|_hash_tensors|"
+    r"(ProcessGroupNCCL2?|NCCLXStub|_DEFAULT_PG_NCCL_TIMEOUT|_get_intra_node_comm_usage_counter|_hash_tensors|"
     r"_reset_fr_recording_nccl)$|_dump_nccl|_is_nvshmem|_nvshmem|_(un)?register_external_nccl"
 )
 _LIBRARY_FLAGS = ("_has_cudnn", "_has_cusparselt", "_has_magma")
@@ -93,6 +93,8 @@ class _BeforeTorchCuda:
         if name == "torch.cuda" and not self.done:
             self.done = True
             hide_cuda(sys.modules["torch._C"])
+            # torch asks this while it is imported, to register kernels that would call CUDA's.
+            sys.modules["torch.version"].cuda = None  # type: ignore[attr-defined]
 
 
 def hide_cuda(torch_c: Any) -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
+# file:line:column: error, or program: error
+_COMPILER = re.compile(r":\d+: (fatal )?error: |^[\w.+-]+: (fatal )?error: ")
 _PATHS = [path for path in os.environ.get("KPT_TEST_PATHS", "").split(os.pathsep) if path]
 # Before what is installed: an installed copy of the project is another state of it.
 sys.path[:0] = _PATHS
@@ -48,5 +51,5 @@ def _why(report: Any) -> dict[str, str]:
     reasons = [line[1:].strip() for line in text.splitlines() if line.startswith("E ")]
     crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
     everything = "\n".join([*(content for _, content in report.sections), text])
-    errors = [line.strip() for line in everything.splitlines() if "error: " in line]
+    errors = [line.strip() for line in everything.splitlines() if _COMPILER.search(line)]
     return {"message": crash or (reasons[-1] if reasons else text[-400:]), "compiler": errors[0] if errors else ""}

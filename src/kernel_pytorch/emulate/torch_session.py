@@ -8,8 +8,8 @@ print(session.operators, session.launches)    # what the CPU computed, and what 
 
 One GPU can be emulated in a process: the runtime reads what it is to be when it is loaded. Where torch was imported
 before, torch.cuda's modules run again; names that somebody took out of them earlier (`from torch.cuda import Stream`)
-are the old ones. A CUDA build of torch has to be imported inside the block. `kpt emulate -- python train.py` has no such
-limits.
+are the old ones. A CUDA build of torch has to be imported inside the block. `kpt emulate -- python train.py` has none
+of these limits.
 """
 
 from __future__ import annotations

@@ -15,10 +15,6 @@ from typing import Any
 
 # file:line:column: error, or program: error
 _COMPILER = re.compile(r":\d+: (fatal )?error: |^[\w.+-]+: (fatal )?error: ")
-_PATHS = [path for path in os.environ.get("KPT_TEST_PATHS", "").split(os.pathsep) if path]
-# Before what is installed: an installed copy of the project is another state of it.
-sys.path[:0] = _PATHS
-os.environ["PYTHONPATH"] = os.pathsep.join([*_PATHS, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def _write(**line: Any) -> None:
@@ -53,3 +49,14 @@ def _why(report: Any) -> dict[str, str]:
     everything = "\n".join([*(content for _, content in report.sections), text])
     errors = [line.strip() for line in everything.splitlines() if _COMPILER.search(line)]
     return {"message": crash or (reasons[-1] if reasons else text[-400:]), "compiler": errors[0] if errors else ""}
+
+
+def _project_first() -> None:
+    """Before what is installed: an installed copy of the project is another state of it."""
+    paths = [path for path in os.environ.get("KPT_TEST_PATHS", "").split(os.pathsep) if path]
+    sys.path[:0] = paths
+    os.environ["PYTHONPATH"] = os.pathsep.join([*paths, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+if __name__ == "kpt_test_lines":  # as pytest's plugin
+    _project_first()

@@ -3,7 +3,8 @@
 python benchmarks/torch_device_suites.py --checkouts FOLDER [--only NAME ...] [--gpus mi300x,rx7900xtx,cpu] [--most 12]
 
 FOLDER holds a checkout of each repository under its own name (diff-gaussian-rasterization with its submodule glm). The
-suites need einops, transformers, scipy, accelerate, expecttest, termcolor and wheel besides torch and pytest. A suite
+suites need einops, transformers, scipy, accelerate, expecttest, termcolor, matplotlib, omegaconf, dacite, rich, pyyaml
+and wheel besides torch and pytest, and three of them Triton 3.6 (docs/torch-extensions.md says which). A suite
 of thousands of tests is thinned out to `--most` tests of each file, evenly spread; which ones does not depend on how
 they end. "cpu" among the GPUs is the plain CPU, without emulation: it shows which tests have a CPU path.
 """
@@ -84,6 +85,8 @@ SUITES = (
     Suite("ml-cross-entropy", "apple", "Triton", ("tests/test_cce_lse.py", "tests/test_cce_indexed_dot.py"),
           unread=True),
     Suite("mlstm_kernels", "NX-AI", "Triton", ("tests/torch",), unread=True),
+    Suite("scattermoe", "shawntan", "Triton", ("tests",), unread=True),
+    Suite("accelerated-scan", "proger", "CUDA extension and Triton", ("tests/test_eq.py",), ported=True, unread=True),
     Suite("FlagGems", "FlagOpen", "Triton", ("tests/test_unary_pointwise_ops.py", "tests/test_norm_ops.py"),
           paths=("src", "."), unread=True),
 )  # fmt: skip

@@ -8,7 +8,8 @@ print(session.operators, session.launches)    # what the CPU computed, and what 
 
 One GPU can be emulated in a process: the runtime reads what it is to be when it is loaded. Where torch was imported
 before, torch.cuda's modules run again; names that somebody took out of them earlier (`from torch.cuda import Stream`)
-are the old ones. `kpt emulate -- python train.py` has neither limit.
+are the old ones. A CUDA build of torch has to be imported inside the block. `kpt emulate -- python train.py` has none
+of these limits.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.events import Fault, Launch, read_events
 from kernel_pytorch.emulate.run import RunSettings, emulation_environment
+from kernel_pytorch.emulate.torch_device.cuda_build import installed_torch, is_cuda_build, take_its_place
 from kernel_pytorch.emulate.torch_device.install import ROCM, load, names, set_version, storage_on_device
 from kernel_pytorch.emulate.torch_device.native import Native
 from kernel_pytorch.emulate.torch_device.nccl import install_nccl
@@ -88,11 +90,19 @@ def emulated_gpu(
 
     Tensors that stay alive keep their memory, and cannot be computed with after the block.
     """
+    folder = installed_torch()
+    if "torch" not in sys.modules and folder is not None and is_cuda_build(folder):
+        take_its_place(folder)
     import torch
 
     torch_c: Any = torch._C
     if hasattr(torch_c, "_cuda_getDeviceCount"):
-        raise UsageError("this torch has a GPU already: a real one, or an emulated one around this block")
+        raise UsageError(
+            "this torch is a CUDA build, which was imported with its CUDA libraries: enter emulated_gpu before torch "
+            "is imported, or use kpt emulate or pytest --emulated-gpu"
+            if torch.version.cuda
+            else "this torch has a GPU already: a real one, or an emulated one around this block"
+        )
     opened = _open(gpu_to_emulate(gpu) if isinstance(gpu, str) else gpu, settings)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_variables(opened.environment))

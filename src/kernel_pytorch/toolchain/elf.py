@@ -6,6 +6,7 @@ checked, so that damage ends in ElfError and in nothing else.
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ _SECTION_DYNAMIC_SYMBOLS = 11
 _SEGMENT_LOAD = 1
 _SEGMENT_NOTE = 4
 _SYMBOL_SIZE = 24
+_TYPE_OBJECT = 1
+_TYPE_FUNCTION = 2
+_BINDING_GLOBAL = 1
 
 
 class ElfError(ValueError):
@@ -64,9 +68,25 @@ class Symbol:
     value: int
     size: int
     section: int
+    info: int = 0
+
+    @property
+    def is_function(self) -> bool:
+        """Code."""
+        return self.info & 15 == _TYPE_FUNCTION
+
+    @property
+    def is_object(self) -> bool:
+        """Data."""
+        return self.info & 15 == _TYPE_OBJECT
+
+    @property
+    def is_strong(self) -> bool:
+        """Defined in this file and in no other: not a template that each user of it defines as well."""
+        return self.info >> 4 == _BINDING_GLOBAL
 
 
-def is_elf(data: bytes) -> bool:
+def is_elf(data: bytes | mmap.mmap) -> bool:
     """Whether the bytes start like an ELF file."""
     return data[:4] == b"\x7fELF"
 
@@ -74,7 +94,7 @@ def is_elf(data: bytes) -> bool:
 class ElfFile:
     """A parsed ELF file; the bytes stay in memory."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes | mmap.mmap) -> None:
         if not is_elf(data):
             raise ElfError("does not start with the ELF magic")
         self.data = data
@@ -134,17 +154,24 @@ class ElfFile:
 
     def symbols(self) -> Iterator[Symbol]:
         """Every named symbol of the symbol tables."""
+        return self._symbols((_SECTION_SYMBOLS, _SECTION_DYNAMIC_SYMBOLS))
+
+    def dynamic_symbols(self) -> Iterator[Symbol]:
+        """What a shared library defines for others and wants from them (those have section 0)."""
+        return self._symbols((_SECTION_DYNAMIC_SYMBOLS,))
+
+    def _symbols(self, kinds: tuple[int, ...]) -> Iterator[Symbol]:
         for table in self.sections:
-            if table.kind not in (_SECTION_SYMBOLS, _SECTION_DYNAMIC_SYMBOLS):
+            if table.kind not in kinds:
                 continue
             if table.link >= len(self.sections):
                 raise ElfError(f"symbol table {table.name!r} names string section {table.link}, which is not there")
             names = self.content(self.sections[table.link])
             rows = self.content(table)
             for at in range(0, len(rows) - _SYMBOL_SIZE + 1, _SYMBOL_SIZE):
-                name, _, _, section, value, size = struct.unpack_from("<IBBHQQ", rows, at)
+                name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", rows, at)
                 if text := _text_at(names, name):
-                    yield Symbol(text, value, size, section)
+                    yield Symbol(text, value, size, section, info)
 
     def bytes_of(self, symbol: Symbol, size: int) -> bytes:
         """The first `size` bytes a symbol stands for."""

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
 CASES = Path(__file__).parent / "cases"
+NO_CUDA_BUILD = pytest.mark.skipif(
+    torch.version.cuda is not None, reason="a CUDA build of torch has to be imported inside the block"
+)
 # torch's own threads and those of the emulator: the tests run beside others.
 QUIET = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
@@ -108,6 +111,7 @@ print("good")
 """
 
 
+@NO_CUDA_BUILD
 def test_a_block_gives_the_gpu_and_takes_it_back() -> None:
     done = run("-c", IN_PROCESS)
     assert done.stdout.strip() == "good", done.stdout + done.stderr
@@ -127,9 +131,30 @@ except UsageError as refused:
 """
 
 
+@NO_CUDA_BUILD
 def test_a_backward_pass_before_the_block_is_answered_with_what_to_do() -> None:
     done = run("-c", TOO_LATE)
     assert "enter emulated_gpu earlier" in done.stdout, done.stdout + done.stderr
+
+
+CUDA_BUILD_TOO_LATE = """
+import torch
+torch.version.cuda = "13.0"
+torch._C._cuda_getDeviceCount = lambda: 0
+from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.torch_session import emulated_gpu
+
+try:
+    with emulated_gpu("mi300x"):
+        raise SystemExit("entered")
+except UsageError as refused:
+    print(refused)
+"""
+
+
+def test_a_cuda_build_that_was_imported_before_the_block_is_answered_with_what_to_do() -> None:
+    done = run("-c", CUDA_BUILD_TOO_LATE)
+    assert "enter emulated_gpu before torch" in done.stdout, done.stdout + done.stderr
 
 
 RANKS = """

@@ -22,7 +22,7 @@ from kernel_pytorch.emulate.libraries import host_cxx
 
 SOURCES = Path(__file__).parents[1] / "native" / "torch_device"
 NAME = "libkpt_torch_device.so"
-TRIED = ("2.13",)
+TRIED = ("2.9", "2.10", "2.11", "2.12", "2.13")
 UNTRIED = "KPT_TORCH_UNTRIED"
 # With a header for each operator, torch's own headers do not bring in all of them: a third less to parse.
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-w", "-DAT_PER_OPERATOR_HEADERS")
@@ -40,7 +40,7 @@ class TorchDeviceError(UsageError):
 def device_library(torch_folder: Path, version: str, runtime: Path) -> Path:
     """The shared library for this torch, built when it is not there. `runtime` has libamdhip64.so."""
     require_tried(version)
-    compiler = _compiler()
+    compiler = device_compiler()
     folder = default_cache() / f"torch-device-{_identity(torch_folder, version, compiler)}"
     if not (folder / NAME).exists():
         with one_builder(folder):
@@ -53,11 +53,15 @@ def require_tried(version: str) -> None:
     """Refuses a torch that nobody tried: its insides may differ in ways that show late and look like other faults."""
     if ".".join(version.split(".")[:2]) in TRIED or os.environ.get(UNTRIED) == "1":
         return
-    tried = " and ".join(TRIED)
     raise TorchDeviceError(
-        f"torch {version} was never tried: the emulated GPU calls torch's insides, which change from version to "
-        f"version, and was tried with torch {tried}. Install that one, or set {UNTRIED}=1 to try it with yours"
+        f"torch {version} was never tried, or its tests do not pass: the emulated GPU calls torch's insides, which "
+        f"change from version to version. It works with torch {_tried()}. Install one of them into an environment of "
+        f"its own: python -m venv emulated && emulated/bin/pip install torch=={TRIED[-1]}.0. {UNTRIED}=1 tries yours"
     )
+
+
+def _tried() -> str:
+    return f"{TRIED[0]} to {TRIED[-1]}"
 
 
 def _build(folder: Path, torch_folder: Path, version: str, compiler: Sequence[str], runtime: Path) -> None:
@@ -69,10 +73,12 @@ def _build(folder: Path, torch_folder: Path, version: str, compiler: Sequence[st
         include = torch_folder / "include"
         where = [f"-I{SOURCES}", f"-I{include}", f"-I{include / 'torch' / 'csrc' / 'api' / 'include'}"]
 
-        def compiled(unit: Sequence[str]) -> Path:
+        what = f"the emulated GPU for torch {version} (it works with torch {_tried()})"
+
+        def compiled_unit(unit: Sequence[str]) -> Path:
             source, target = work / f"{unit[0]}.cpp", work / f"{unit[0]}.o"
             source.write_text("".join(f'#include "{SOURCES / name}.cpp"\n' for name in unit))
-            _run([*compiler, *FLAGS, *where, "-c", str(source), "-o", str(target)], version)
+            compiled([*compiler, *FLAGS, *where, "-c", str(source), "-o", str(target)], what)
             part_done()
             return target
 
@@ -80,18 +86,19 @@ def _build(folder: Path, torch_folder: Path, version: str, compiler: Sequence[st
             first_build(f"the emulated GPU for torch {version}", len(_UNITS), folder) as part_done,
             ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool,
         ):
-            objects = list(pool.map(compiled, _UNITS))
+            objects = list(pool.map(compiled_unit, _UNITS))
         made = work / "out" / NAME
         made.parent.mkdir()
         libraries = [f"-L{torch_folder / 'lib'}", "-ltorch_cpu", "-ltorch_python", "-lc10"]
         # The runtime by its file: which one is loaded is decided before this library is.
         own = [f"-L{runtime}", "-l:libamdhip64.so.7"]
-        _run([*compiler, "-shared", "-o", str(made), *map(str, objects), *libraries, *own, "-Wl,-z,defs"], version)
+        compiled([*compiler, "-shared", "-o", str(made), *map(str, objects), *libraries, *own, "-Wl,-z,defs"], what)
         if not folder.exists():
             made.parent.rename(folder)
 
 
-def _compiler() -> tuple[str, ...]:
+def device_compiler() -> tuple[str, ...]:
+    """The host's C++ compiler with the system's library, which torch was built with."""
     found = host_cxx()
     if "ziglang" in found:
         raise TorchDeviceError(
@@ -104,19 +111,21 @@ def _compiler() -> tuple[str, ...]:
 def _identity(torch_folder: Path, version: str, compiler: Sequence[str]) -> str:
     digest = hashlib.sha256("\0".join([*compiler, *FLAGS, version, repr(_UNITS)]).encode())
     library = torch_folder / "lib" / "libtorch_cpu.so"
-    program = shutil.which(compiler[0])
-    for path in (library, Path(program or compiler[0])):
-        # Two builds of one version, and a new compiler under the old name, are told apart by their size.
-        digest.update(f"{path.stat().st_size if path.exists() else 0} ".encode())
+    for path in (library, Path(compiler[0])):
+        digest.update(f"{size_of(path)} ".encode())
     for path in sorted(SOURCES.iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _run(command: Sequence[str], version: str) -> None:
+def size_of(program: Path) -> int:
+    """Two builds of one version, and a new compiler under the old name, are told apart by their size."""
+    found = program if program.exists() else Path(shutil.which(program) or program)
+    return found.stat().st_size if found.exists() else 0
+
+
+def compiled(command: Sequence[str], what: str) -> None:
+    """Run a compiler. Its words are in the error."""
     done = run_child(command)
     if done.returncode != 0:
-        raise TorchDeviceError(
-            f"the emulated GPU could not be built for torch {version} (it was tried with {' and '.join(TRIED)}):\n"
-            f"{done.stderr.strip()[-4000:]}"
-        )
+        raise TorchDeviceError(f"{what} could not be built:\n{done.stderr.strip()[-4000:]}")

@@ -41,6 +41,12 @@ def graph_names(native: Native) -> dict[str, Any]:
         def capture_end(self) -> None:
             native.check(native.graph_end(self._graph))
 
+        # torch 2.14 calls the end of a capture in two steps.
+        capture_end_pre = capture_end
+
+        def capture_end_post(self) -> None:
+            """Nothing is left of the capture that the graph does not need."""
+
         def instantiate(self) -> None:
             """Done at the end of the capture."""
 
@@ -58,6 +64,12 @@ def graph_names(native: Native) -> dict[str, Any]:
             if self._pool is None:
                 raise RuntimeError("Called CUDAGraph::pool() without a preceding successful capture.")
             return self._pool
+
+        def pools(self) -> list[Any]:
+            return [self.pool()]
+
+        def _retain_pool(self, pool: Any) -> None:
+            """What a graph wrote to stays as long as the graph."""
 
         def register_generator_state(self, generator: Any) -> None:
             """Every generator is: a replay draws from it as the operators did."""

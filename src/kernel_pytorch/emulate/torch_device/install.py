@@ -69,6 +69,7 @@ def set_version(rocm: str | None) -> None:
     """What torch.version says of ROCm."""
     version: Any = sys.modules["torch.version"]
     version.hip = rocm
+    version.cuda = None
     if hasattr(version, "rocm"):
         version.rocm = rocm
 

@@ -64,7 +64,8 @@ class Native:
         # The runtime first: the library needs one of that name, and this one is to be it.
         self.runtime = ctypes.CDLL(str(runtime / "libamdhip64.so.7"), mode=ctypes.RTLD_GLOBAL)
         # PyDLL: the calls are short, and some of them make Python objects.
-        loaded = ctypes.PyDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        # Its names stay its own: with it all of torch would become global, and come before the libraries of extensions.
+        loaded = ctypes.PyDLL(str(library))
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(loaded, name)
             function.restype, function.argtypes = result, arguments

@@ -16,21 +16,41 @@ from typing import Any
 _HERE = Path(__file__).resolve().parent
 
 
-class _BeforeTorchCuda:
-    """Waits for the import of torch.cuda: by then torch's C++ part is there, and nothing of torch.cuda has run."""
+class _WithTorch:
+    """Waits for torch and for torch.cuda, once each.
+
+    Before torch: a CUDA build is loaded without CUDA's libraries. Before torch.cuda: torch's C++ part is there by then,
+    and nothing of torch.cuda has run. It stays in sys.meta_path: a finder that takes itself out while Python goes
+    through the list makes Python leave out the next one.
+    """
+
+    def __init__(self) -> None:
+        self.pending = {"torch": _before_torch, "torch.cuda": _before_torch_cuda}
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
-        if name != "torch.cuda":
-            return
-        sys.meta_path.remove(self)
-        package = str(_HERE.parents[3])
-        # Ours first, and only while it is imported: its folder may hold other packages than the program's own.
-        sys.path.insert(0, package)
-        try:
-            install = importlib.import_module("kernel_pytorch.emulate.torch_device.install")
-        finally:
-            sys.path.remove(package)
-        install.install_from_environment()
+        prepare = self.pending.pop(name, None)
+        if prepare is not None:
+            prepare()
+
+
+def _before_torch() -> None:
+    found = importlib.machinery.PathFinder.find_spec("torch")
+    if found is not None and found.origin and (Path(found.origin).parent / "lib" / "libtorch_cuda.so").is_file():
+        _ours("cuda_build").take_its_place_or_say_why(Path(found.origin).parent)
+
+
+def _before_torch_cuda() -> None:
+    _ours("install").install_from_environment()
+
+
+def _ours(module: str) -> Any:
+    package = str(_HERE.parents[3])
+    # Ours first, and only while it is imported: its folder may hold other packages than the program's own.
+    sys.path.insert(0, package)
+    try:
+        return importlib.import_module(f"kernel_pytorch.emulate.torch_device.{module}")
+    finally:
+        sys.path.remove(package)
 
 
 def _run_next() -> None:
@@ -45,5 +65,5 @@ def _run_next() -> None:
 
 
 if os.environ.get("KPT_TORCH_DEVICE") and __name__ == "sitecustomize":
-    sys.meta_path.insert(0, _BeforeTorchCuda())
+    sys.meta_path.insert(0, _WithTorch())
     _run_next()

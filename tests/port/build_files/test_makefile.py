@@ -47,6 +47,7 @@ run: main
         ("--use_fast_math", "-ffp-contract=fast -fno-math-errno"),
         ("-Xptxas -v --ptxas-options=-O3", ""),
         ("-rdc=true", "-fgpu-rdc"),
+        ("--fmad false -O2 -fmad=false -fmad true", "-ffp-contract=off -O2 -ffp-contract=off"),
         ("-rdc=false", ""),
         ("-lineinfo -G", "-gline-tables-only -g"),
         ("--expt-relaxed-constexpr --extended-lambda", ""),

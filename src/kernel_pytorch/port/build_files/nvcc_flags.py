@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -60,6 +61,14 @@ def flag_table() -> dict[str, FlagRow]:
     return {row["flag"]: FlagRow(**row) for row in read_table("nvcc_flags.csv")}
 
 
+def flags_in_two_words(words: Sequence[str]) -> list[str]:
+    """Those that the table has with their value only: `--fmad false` for --fmad=false."""
+    pairs = itertools.pairwise(words)
+    return [
+        f"{flag} {value}" for flag, value in pairs if flag not in flag_table() and f"{flag}={value}" in flag_table()
+    ]
+
+
 @cache
 def libraries() -> dict[str, Library]:
     """Rows by CUDA's library name."""
@@ -84,6 +93,11 @@ def _one(words: Sequence[str], index: int, result: Mapped, arch_flag: str) -> in
     bare = word.strip("\"'")
     name, joined, value = bare.partition("=")
     row = flag_table().get(bare) or flag_table().get(name)
+    following = words[index + 1].strip("\"'") if index + 1 < len(words) else ""
+    pair = flag_table().get(f"{bare}={following}") if row is None else None
+    if pair is not None:  # nvcc takes `--fmad false` for --fmad=false
+        _apply(pair, f"{bare}={following}", following, result, arch_flag)
+        return 2
     if row is None:
         if _library(bare, result) or _cuda_path(words, index, result):
             return 2 if bare in ("-I", "-L", "-isystem") else 1

@@ -9,6 +9,7 @@ cc_flag.append("-gencode")
 cc_flag.append("arch=compute_80,code=sm_80")
 
 inline = load(name="inline", sources=["a.cu"], extra_cuda_cflags=["-O3", "--use_fast_math", "-Xptxas -O3", "-lineinfo"])
+exact = load(name="exact", sources=["b.cu"], extra_cuda_cflags=["-O3", "--fmad", "false"])
 
 setup(
     name="ext",

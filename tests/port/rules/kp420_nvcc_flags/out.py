@@ -42,6 +42,7 @@ cc_flag.append("-gencode")
 cc_flag.append("arch=compute_80,code=sm_80")
 
 inline = load(name="inline", sources=["a.cu"], extra_cuda_cflags=["-O3", "-ffp-contract=fast", "-fno-math-errno", "-gline-tables-only"] if IS_ROCM else ["-O3", "--use_fast_math", "-Xptxas -O3", "-lineinfo"])
+exact = load(name="exact", sources=["b.cu"], extra_cuda_cflags=["-O3", "-ffp-contract=off"] if IS_ROCM else ["-O3", "--fmad", "false"])
 
 setup(
     name="ext",

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.build_files.hip_flags import HALF, NEWER_STANDARD, hip_flags_function
-from kernel_pytorch.port.build_files.nvcc_flags import flag_table, map_flags
+from kernel_pytorch.port.build_files.nvcc_flags import flag_table, flags_in_two_words, map_flags
 from kernel_pytorch.port.python.extension_calls import is_build_file, list_text, nvcc_flag_values, words_of
 from kernel_pytorch.port.python.gated_import import is_rocm_branch
 from kernel_pytorch.port.python.module import PythonModule
@@ -38,7 +38,8 @@ def check(module: PythonModule) -> Iterator[Finding]:
         if is_gated or not module.reached_on_rocm(value) or is_rocm_branch(module, value):
             continue
         words = words_of(value)
-        changed = [word for word in _reached_words(module, value) if hip_words([word]) != [word]]
+        reached = _reached_words(module, value)
+        changed = [word for word in reached if hip_words([word]) != [word]] + flags_in_two_words(words or ())
         if not changed:
             continue
         span, text = module.span(value), module.text(value)

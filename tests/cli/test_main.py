@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.cli.main import GROUPS, main, parser_for, verb_summaries
-from kernel_pytorch.jobs.emulate import emulated_gpu
+from kernel_pytorch.core.gpu_to_emulate import gpu_to_emulate
 from kernel_pytorch.version import VERSION
 
 
@@ -96,8 +96,8 @@ def test_old_option_names_mean_the_same(verb: str, old: list[str], new: list[str
 
 
 def test_a_target_names_its_usual_gpu() -> None:
-    assert emulated_gpu("gfx942") == emulated_gpu("mi300x")
-    assert emulated_gpu("gfx1100") == emulated_gpu("rx7900xtx")
+    assert gpu_to_emulate("gfx942") == gpu_to_emulate("mi300x")
+    assert gpu_to_emulate("gfx1100") == gpu_to_emulate("rx7900xtx")
 
 
 def test_triton_says_nothing_at_the_end(tmp_path: Path) -> None:

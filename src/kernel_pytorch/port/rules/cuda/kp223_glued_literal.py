@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.includes import includes_in
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ def check(src: CxxFile) -> Iterator[Finding]:
     """Each such name."""
     if src.path.endswith(".c"):
         return
+    headers = {include.start for include in includes_in(src)}
     for _, start, end in src.split.strings:
+        if start in headers:
+            continue
         name = _NAME.match(src.data, end)
         if name is None or name[0] in _SUFFIXES or end - start < 2 or src.data[end - 1 : end] != b'"':
             continue

@@ -28,7 +28,7 @@ from kernel_pytorch.verify.install.judge import judged, made_at, not_judged, sam
 from kernel_pytorch.verify.install.parting import Parting, partings
 from kernel_pytorch.verify.install.record import InstallRecord, InstallTrial, SourceLine
 from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_on_rocm
-from kernel_pytorch.verify.install.units import recorded_extension
+from kernel_pytorch.verify.install.units import plain_units, recorded_extension
 from kernel_pytorch.verify.install_level import judged_trial, requests_of, try_all
 from kernel_pytorch.verify.levels import NEEDS_PROJECT_CODE, LevelResult
 
@@ -49,13 +49,15 @@ OWN_SOURCES = "kpt_hip_sources"  # a folder of its own, which no glob of the pro
 class PortInstall:
     """What the trials of a port came to: the patches with their gates, and the findings on the project's own lines.
 
-    `units` are the sources that the project's own build compiles for ROCm, as far as its descriptions ran to the end.
+    `units` are the sources that torch's build compiles for ROCm, as far as its descriptions ran to the end,
+    `plain_units` the kernels that CMake compiles.
     """
 
     patches: tuple[Patch, ...]
     findings: tuple[Finding, ...] = ()
     level: LevelResult = LevelResult("install")  # noqa: RUF009 (frozen)
     units: tuple[RecordedUnit, ...] = ()
+    plain_units: tuple[RecordedUnit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,9 +107,10 @@ def install_port(root: Path, listed: Sequence[str], patches: Sequence[Patch], gp
             trials, done = _from_the_beginning(tree, trials, done, reached)
         results = [judged_trial(trial, worker.scratch) for trial in trials]
         units = tuple(unit for trial in trials for unit in _units_of(trial, root))
+        plain = tuple(unit for one in trials if one.setup.endswith("CMakeLists.txt") for unit in plain_units(one))
     left = tuple(on_original(done.patches, one) for _, findings in results for one in findings)
     level = LevelResult("install", (*(check for checks, _ in results for check in checks), *missing))
-    return PortInstall(done.patches, (*done.findings, *left), level, units)
+    return PortInstall(done.patches, (*done.findings, *left), level, units, plain)
 
 
 def _from_the_beginning(

@@ -213,7 +213,7 @@ def run_plan(
     proof = prove((*rewritten.patches, *added))
     tried = _install(plan, proof.patches) if plan.build else PortInstall(proof.patches)
     proof = Proof(tried.patches, (*proof.refused, *(one for one in map(verdict_on, tried.patches) if one is not None)))
-    recorded = tried.units or _make_units(plan)
+    recorded = _recorded(plan, tried)
     built = build_patches(plan, proof.patches, recorded, progress) if plan.build else PatchesBuilt(proof.patches)
     findings = (*rewritten.findings, *tried.findings, *built.findings)
     return PortResult(
@@ -245,12 +245,17 @@ def _install(plan: PortPlan, patches: tuple[Patch, ...]) -> PortInstall:
     return install_port(root, tuple(list_files(root).names), patches, _gpu_for(plan))
 
 
-def _make_units(plan: PortPlan) -> tuple[RecordedUnit, ...]:
-    """What Makefiles compile, with their flags. make reads the original: nvcc is what it names."""
+def _recorded(plan: PortPlan, tried: PortInstall) -> tuple[RecordedUnit, ...]:
+    """The sources that the project's own build names, with their flags.
+
+    Torch's build names all there are. Outside it CMake's flags count, and those of Makefiles: make reads the original,
+    since nvcc is what that names.
+    """
     if not plan.build or layout_named(plan.layout).is_built_by_torch:
-        return ()
+        return tried.units
     with TemporaryDirectory(prefix="kpt-make-") as scratch:
-        return make_units(plan.project.root, tuple(list_files(plan.project.root).names), Path(scratch))
+        by_make = make_units(plan.project.root, tuple(list_files(plan.project.root).names), Path(scratch))
+    return (*by_make, *tried.plain_units, *tried.units)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The sources of a Makefile are built with the macros and folders that make gives them."""
+"""Sources are built with the macros and folders that the project's Makefile, or its CMake, gives them."""
 
 from __future__ import annotations
 
@@ -87,3 +87,26 @@ def test_port_and_verify_build_with_them(project: Path) -> None:
     result.write()
     level, _ = build_level(project, ("gfx942",))
     assert [check.status.value for check in level.checks] == ["pass"], level.checks
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.21)
+project(p LANGUAGES CXX CUDA)
+add_library(ops STATIC twice.cu)
+target_compile_definitions(ops PRIVATE GPU BLOCK=64)
+target_include_directories(ops PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/headers)
+set_target_properties(ops PROPERTIES CUDA_STANDARD 20)
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+def test_a_cmake_project_is_built_with_what_cmake_gives(project: Path) -> None:
+    try:
+        find_toolchain()
+    except ToolchainNotFoundError as error:
+        pytest.skip(str(error))
+    (project / "Makefile").unlink()
+    (project / "CMakeLists.txt").write_text(CMAKE)
+    result = port(project)
+    assert [check.status.value for check in result.checks] == ["pass"], result.checks
+    assert not result.refused

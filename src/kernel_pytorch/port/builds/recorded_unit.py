@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kernel_pytorch.toolchain.compile import CompileOptions
+
+_NEWER = re.compile(r"(?:c|gnu)\+\+2\w")
 
 
 @dataclass(frozen=True)
@@ -27,3 +31,17 @@ class RecordedUnit:
             return folder
         inside = folder.relative_to(self.tree)
         return root / inside if (root / inside).is_dir() else otherwise / inside
+
+
+def plain_unit(
+    path: str, tree: Path, defines: Sequence[str], folders: Iterable[Path], included: Sequence[str] = (), std: str = ""
+) -> RecordedUnit:
+    """A source outside torch's build: the macros, folders and headers that the project gives it.
+
+    Folders of the project only: our compiler brings what takes the place of CUDA's. An older standard than our
+    compiler's own is left out: ROCm's headers need that one.
+    """
+    inside = tuple(dict.fromkeys(one for one in folders if one.is_dir() and one.is_relative_to(tree)))
+    extra = tuple(word for header in included for word in ("-include", header))
+    options = CompileOptions(defines=tuple(defines), include_dirs=inside, extra=extra)
+    return RecordedUnit(path, tree, replace(options, std=std) if _NEWER.fullmatch(std) else options)

@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.hardware import gpu_by_alias
@@ -18,12 +17,10 @@ from kernel_pytorch.core.project_code import is_project_code_forbidden, require_
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.build_files.make_commands import MakeUnit, gpu_switches, nvcc_units
 from kernel_pytorch.port.build_files.makefile import uses_nvcc
-from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
-from kernel_pytorch.toolchain.compile import CompileOptions
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit, plain_unit
 from kernel_pytorch.verify.install.run import CUDA_GPU, InstallRequest, prepare
 
 TIMEOUT_S = 60.0
-_NEWER = re.compile(r"(?:c|gnu)\+\+2\w")
 _NAMES = ("GNUmakefile", "makefile", "Makefile")  # in the order in which make looks for them
 _FOREIGN = re.compile(r"(?:^|/)(?:third_party|thirdparty|3rdparty|external|extern|vendor)/", re.IGNORECASE)
 
@@ -48,7 +45,8 @@ def make_units(
             source = one.source.resolve()
             if source.is_file() and source.is_relative_to(tree):
                 name = source.relative_to(tree).as_posix()
-                units.setdefault(name, RecordedUnit(name, tree, _options(one, tree)))
+                folders = [folder.resolve() for folder in one.include_dirs]
+                units.setdefault(name, plain_unit(name, tree, one.defines, folders, one.included, one.std))
     return tuple(units.values())
 
 
@@ -79,15 +77,3 @@ def _dry_run(folder: Path, name: str, switches: Sequence[str], environment: Mapp
     except subprocess.TimeoutExpired:
         return ()
     return nvcc_units(done.stdout, folder)
-
-
-def _options(unit: MakeUnit, tree: Path) -> CompileOptions:
-    """Folders of the project only: our compiler brings what takes the place of CUDA's.
-
-    An older standard than our compiler's own is left out: ROCm's headers need that one.
-    """
-    folders = [folder.resolve() for folder in unit.include_dirs]
-    kept = tuple(folder for folder in folders if folder.is_dir() and folder.is_relative_to(tree))
-    extra = tuple(word for header in unit.included for word in ("-include", header))
-    options = CompileOptions(defines=unit.defines, include_dirs=kept, extra=extra)
-    return replace(options, std=unit.std) if _NEWER.fullmatch(unit.std) else options

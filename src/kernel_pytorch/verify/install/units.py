@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit, plain_unit
 from kernel_pytorch.port.builds.torch_extension import TorchExtension
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions, check_host
 from kernel_pytorch.toolchain.find import Toolchain
@@ -83,6 +85,20 @@ def recorded_extension(trial: InstallTrial, root: Path) -> TorchExtension:
     }
     renamed = {(trial.tree / old).resolve(): trial.tree / new for old, new in trial.rocm.renamed}
     return TorchExtension(trial.tree, root, torch, headers, (), renamed, units=units)
+
+
+def plain_units(trial: InstallTrial) -> tuple[RecordedUnit, ...]:
+    """The kernels that CMake compiles for ROCm outside torch's build, each with what its first target gives it."""
+    if trial.rocm.failure is not None:
+        return ()
+    units: dict[str, RecordedUnit] = {}
+    for command in trial.rocm.compiles:
+        if command.is_gpu and not Path(command.source).is_absolute():
+            flags = read_flags(command.words, lambda name: (Path(name),))
+            included = [value for word, value in pairwise(flags.plain) if word == "-include"]
+            unit = plain_unit(command.source, trial.tree, flags.defines, flags.include_dirs, included, flags.std)
+            units.setdefault(command.source, unit)
+    return tuple(units.values())
 
 
 def include_folder(start: Path, torch: InstalledTorch, headers: Path, tools: Path) -> Callable[[str], tuple[Path, ...]]:

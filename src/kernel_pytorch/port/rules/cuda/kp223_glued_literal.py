@@ -22,7 +22,7 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP223", "glued-literal", languages=("cuda",), safety=Safety.SAFE, triggers=(b"PRI", b"SCN", b"define"))
+RULE = Rule("KP223", "glued-literal", languages=("cuda",), safety=Safety.SAFE, triggers=(b'"',))
 
 _NAME = re.compile(rb"[A-Za-z]\w*")
 _SUFFIXES = frozenset((b"s", b"sv", b"h", b"min", b"ms", b"us", b"ns", b"y", b"d", b"i", b"il"))

@@ -165,6 +165,30 @@ def test_a_header_that_hipify_does_not_find_is_included_by_its_path(tmp_path: Pa
 
 
 @pytest.mark.slow
+def test_hipify_is_told_to_read_headers_with_other_names(tmp_path: Path) -> None:
+    """One with CUDA's names, and one without that the moved source leaves behind."""
+    (tmp_path / "csrc/cuda").mkdir(parents=True)
+    (tmp_path / "setup.py").write_text(
+        f'{HEAD}setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/cuda/k.cu"])],\n'
+        '      cmdclass={"build_ext": BuildExtension})\n'
+    )
+    (tmp_path / "csrc/cuda/k.cu").write_text('#include "named.inl"\n#include "plain.inc"\n' + KERNEL)
+    (tmp_path / "csrc/cuda/named.inl").write_text("#include <cuda_runtime.h>\ninline cudaStream_t none();\n")
+    (tmp_path / "csrc/cuda/plain.inc").write_text("inline int one() { return 1; }\n")
+    files = ("setup.py", *(f"csrc/cuda/{name}" for name in ("k.cu", "named.inl", "plain.inc")))
+    done = install_port(tmp_path, files, (), "mi300x")
+    (patch,) = done.patches
+    assert (patch.path, patch.codes) == ("setup.py", ("KP821",))
+    assert b'".inc"' in patch.after and b'".inl"' in patch.after
+    assert compare_file(patch.path, patch.before or b"", patch.after).is_proven
+    assert {(one.path, one.line, bool(one.edits)) for one in done.findings} == {
+        ("csrc/cuda/k.cu", 1, True),
+        ("csrc/cuda/k.cu", 2, True),
+    }
+    assert [check.status for check in done.level.checks] == [Status.PASS]
+
+
+@pytest.mark.slow
 def test_a_header_outside_the_folder_of_setup_py_gets_hips_names(tmp_path: Path) -> None:
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops/setup.py").write_text(

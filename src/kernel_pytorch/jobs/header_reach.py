@@ -12,12 +12,13 @@ from kernel_pytorch.core.findings import Edit, Patch, Safety, Span
 from kernel_pytorch.jobs.install_patches import Repaired, codes_with, contents, on_original, proven_patch, with_patch
 from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_compiled
-from kernel_pytorch.port.cxx.includes import includes_of
+from kernel_pytorch.port.cxx.includes import include_closure, includes_of
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.layouts.gates import behind_gates
 from kernel_pytorch.port.names.rename import name_file
 from kernel_pytorch.port.python import run_time_build
+from kernel_pytorch.port.python.hipified_suffixes import unread_suffixes, with_suffixes
 from kernel_pytorch.port.python.module import python_module
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.verify.install.judge import judged
@@ -28,12 +29,16 @@ _OF_TORCH = re.compile(rb"\b(?:at|c10)::cuda\b|\b(?:ATen|c10)/cuda/")
 
 
 def within_reach(root: Path, done: Repaired, trial: InstallTrial) -> Repaired:
-    """Headers that hipify does not find: their folder is named, the include gives their path, or we rename in them."""
+    """Headers that hipify does not find.
+
+    hipify is told to read them, their folder is named, the include gives their path, or we rename in them.
+    """
+    done, read = _with_suffixes_read(root, done, trial)
     done, named = _with_named_folders(root, done, trial)
     edits: dict[str, EditSet] = {}
     settled: dict[str, list[OutOfReach]] = {}
     for one in out_of_reach(trial):
-        if one in named and not one.climbs:
+        if one in read or (one in named and not one.climbs):
             continue
         if one in named:
             path, group = one.path, _included_as(root, done.patches, one, PurePosixPath(one.header).name)
@@ -65,6 +70,24 @@ def _settled(
     found = (one for one in judged(trial) if one.code == "KP821" and (one.path, one.line) in places)
     shown = (replace(on_original(done.patches, one), safety=Safety.SAFE, edits=edits) for one in found)
     return Repaired(with_patch(done.patches, patch), (*done.findings, *shown))
+
+
+def _with_suffixes_read(root: Path, done: Repaired, trial: InstallTrial) -> tuple[Repaired, list[OutOfReach]]:
+    """hipify told to read what the unread headers are called, and what those include; and the headers meant."""
+    waiting = [one for one in out_of_reach(trial) if unread_suffixes([one.header])]
+    places = {one.name: one.made_at.path for one in trial.rocm.extensions if one.made_at is not None}
+    read: list[OutOfReach] = []
+    for path in sorted({places[one.extension] for one in waiting if one.extension in places}):
+        headers = [one for one in waiting if places.get(one.extension) == path]
+        closure = (reached for one in headers for reached in include_closure(trial.tree / one.header, trial.tree))
+        suffixes = unread_suffixes((*(one.header for one in headers), *map(str, closure)))
+        module = python_module(source_file(path, contents(root, done.patches, path)[0]))
+        edits = with_suffixes(module, suffixes) if module is not None else ()
+        patch = proven_patch(root, done.patches, path, edits, "KP821") if edits else None
+        if patch is not None:
+            done = _settled(done, trial, headers, patch, edits)
+            read += headers
+    return done, read
 
 
 def _with_named_folders(root: Path, done: Repaired, trial: InstallTrial) -> tuple[Repaired, list[OutOfReach]]:

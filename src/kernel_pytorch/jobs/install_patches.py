@@ -44,11 +44,11 @@ def proven_patch(root: Path, patches: Sequence[Patch], path: str, edits: Sequenc
     data, original = contents(root, patches, path)
     src = source_file(path, data)
     every = EditSet()
-    for edit in edits:
-        every.add([edit])
     module = python_module(src) if src.language == "python" else None
     if module is not None:
-        every.add(gate_edits(module, edits))
+        every.add(gate_edits(module, edits))  # first: of two insertions at one place the gate's definition leads
+    for edit in edits:
+        every.add([edit])
     after = every.apply(data)
     known = next((one for one in patches if one.path == path), None)
     patch = Patch(path, known.before if known else original, after, codes_with(known, code))

@@ -132,7 +132,8 @@ def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
 
 def _out_of_reach(trial: InstallTrial) -> Iterator[Finding]:
     for one in out_of_reach(trial):
-        message = f"torch's hipify does not reach {one.header}: it keeps CUDA's names on ROCm"
+        why = "its includer moves to another folder" if one.is_left_behind else "it keeps CUDA's names"
+        message = f"torch's hipify does not reach {one.header}: {why} on ROCm"
         yield _finding("KP821", SourceLine(one.path, one.line), message)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.read_file import read_if_there
@@ -21,13 +21,17 @@ _OF_CUDA = re.compile(rb"cuda|cu(?:blas|sparse|solver|fft|rand|dnn|b)\b|nvrtc|nc
 
 @dataclass(frozen=True)
 class OutOfReach:
-    """An #include in a file of the project, the header it means, and the extension that it is compiled for."""
+    """An #include in a file of the project, the header it means, and the extension that it is compiled for.
+
+    `is_left_behind`: it has no CUDA names, but its includer is written to another folder and no longer finds it.
+    """
 
     extension: str
     path: str
     include: Include
     line: int
     header: str
+    is_left_behind: bool = False
 
     @property
     def from_here(self) -> str:
@@ -56,8 +60,8 @@ class OutOfReach:
 
 
 def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:
-    """Every include that leads from a file which hipify read to one with CUDA's names which it did not."""
-    reached = frozenset(old for old, _ in trial.rocm.renamed)
+    """Every include that leads from a file which hipify read to one which it did not, and should have."""
+    reached = dict(trial.rocm.renamed)
     if not reached:
         return ()  # hipify did not run: nothing is renamed, and another finding says so
     tree = trial.tree.resolve()
@@ -77,7 +81,7 @@ def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:
 
 
 def _from(
-    extension: str, source: str, tree: Path, folders: Sequence[Path], reached: frozenset[str]
+    extension: str, source: str, tree: Path, folders: Sequence[Path], reached: Mapping[str, str]
 ) -> Iterator[OutOfReach]:
     pending, seen = [source], set[str]()
     while pending:
@@ -91,11 +95,17 @@ def _from(
             header = resolve_include(include, tree / path, folders)
             if header is None or not header.is_relative_to(tree) or is_within(include.start, only_rocm):
                 continue
-            name = header.relative_to(tree)
-            if name.as_posix() in reached:
-                pending.append(name.as_posix())
-            elif not is_third_party(name) and _is_of_cuda(header, tree, folders):
-                yield OutOfReach(extension, path, include, data.count(b"\n", 0, include.start) + 1, name.as_posix())
+            name = header.relative_to(tree).as_posix()
+            if name in reached:
+                pending.append(name)
+                continue
+            found = OutOfReach(extension, path, include, data.count(b"\n", 0, include.start) + 1, name)
+            if is_third_party(header.relative_to(tree)):
+                continue
+            if _is_of_cuda(header, tree, folders):
+                yield found
+            elif resolve_include(include, tree / reached[path], folders) is None:
+                yield replace(found, is_left_behind=True)
 
 
 def _is_of_cuda(header: Path, tree: Path, folders: Sequence[Path]) -> bool:

@@ -34,7 +34,7 @@ def with_suffixes(module: PythonModule, suffixes: Sequence[str]) -> tuple[Edit, 
         return ()
     first = min(holders, key=lambda one: one.lineno)
     decorators = first.decorator_list if isinstance(first, (ast.FunctionDef, ast.ClassDef)) else []
-    at = module.line_span(min(one.lineno for one in (first, *decorators))).start
+    at = module.line_span(min([first.lineno, *(one.lineno for one in decorators)])).start
     lines = (
         b"if " + GATE + b":",
         b"    # torch's hipify reads files with these names, and leaves others as they are unless it is told.",
@@ -53,9 +53,7 @@ def with_suffixes(module: PythonModule, suffixes: Sequence[str]) -> tuple[Edit, 
 
 def module_statement(module: PythonModule, node: ast.AST) -> ast.stmt:
     """The statement of the module's own body that a node is part of."""
-    return next(
-        one for one in (node, *module.parents(node)) if isinstance(one, ast.stmt) and one in module.tree.body
-    )
+    return next(one for one in (node, *module.parents(node)) if isinstance(one, ast.stmt) and one in module.tree.body)
 
 
 def _tuple(suffixes: Sequence[str]) -> bytes:

@@ -22,6 +22,7 @@ from kernel_pytorch.port.hipify.large import rename_large
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.layout import Draft, Layout
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, Needs, goes_into_compat_header
+from kernel_pytorch.port.names.glued import add_glued
 from kernel_pytorch.port.names.headers import RUNTIME_HEADER
 from kernel_pytorch.port.names.implicit import implicit_headers
 from kernel_pytorch.port.names.rename import (
@@ -191,6 +192,7 @@ def _ported(src: CxxFile, unit: Unit, options: HipifyOptions, is_local: IsLocal 
     if not src.is_parsable:
         return _names_only(src, own, is_local, layout)
     naming = name_file(src, own, is_local)
+    add_glued(src, unit, own, naming, layout.has_one_header)
     if not src.path.endswith(".c"):
         _add_overloads(src, naming)
     if src.language == "cuda":

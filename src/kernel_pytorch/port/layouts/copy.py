@@ -22,6 +22,8 @@ def copy(draft: Draft) -> LaidOut:
     edits.add(half_blas(src, draft.unit, draft.naming))
     for _, group in draft.naming.groups:
         draft.rename(group)
+    for group in draft.naming.glued:
+        edits.add(group)
     edits.add(_local_cuda_includes(draft))
     edits.add(_files_read_at_run_time(draft))
     return LaidOut(edits.apply(src.data))

@@ -19,6 +19,8 @@ def torch_extension(draft: Draft) -> LaidOut:
     for name, group in draft.naming.groups:
         if is_renamed_here(name) and all(is_compiled(src, edit.span.start) for edit in group):
             draft.rename(group)
+    for group in draft.naming.glued:
+        edits.add(group)
     top = _top(draft)
     if top:
         edits.add([Edit(Span(top_of_file(src), top_of_file(src)), top)])

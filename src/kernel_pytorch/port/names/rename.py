@@ -13,6 +13,7 @@ from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.tokens import is_string
 from kernel_pytorch.port.names.call_shapes import wrapping
 from kernel_pytorch.port.names.headers import RULES_OWN, RUNTIME_HEADER, HeaderChange, header_change
+from kernel_pytorch.port.names.pieces import DRIVER_PIECE
 from kernel_pytorch.port.names.shims import Shim, shims
 from kernel_pytorch.port.names.table import Name, Use, names_used
 
@@ -31,9 +32,13 @@ _WITH_SHIM_HEADERS = {
 
 @dataclass
 class Naming:
-    """What the names of a file come to. `groups` are edits that belong together, with the name they are for."""
+    """What the names of a file come to. `groups` are edits that belong together, with the name they are for.
+
+    `glued` are edits for names that macros glue together, which no layout leaves to anybody else.
+    """
 
     groups: list[tuple[str, tuple[Edit, ...]]] = field(default_factory=list)
+    glued: list[tuple[Edit, ...]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     used: dict[str, Name] = field(default_factory=dict)
     headers: list[tuple[Include, HeaderChange]] = field(default_factory=list)
@@ -60,15 +65,15 @@ def name_file(src: CxxFile, own: frozenset[bytes], is_local: IsLocal) -> Naming:
             result.translated += 1
         elif not use.name.hip:
             result.untranslated += 1
-            result.findings.append(
-                _finding(src, use, "KP202", f"{use.name.cuda} has no HIP counterpart", use.name.note)
-            )
+            result.findings.append(without_counterpart(src, use))
         else:
             result.translated += 1
             result.groups.append((use.name.cuda, _rename(src, use)))
             _remarks(src, use, reported, result)
     result.needed_shims += [shim for shim in _beside_own(src, own) if shim not in result.needed_shims]
     for piece in pasted:
+        if piece.text == DRIVER_PIECE:
+            continue
         line, col = src.line_col(piece.token.start)
         text = piece.text.decode("latin-1")
         message = f"{text} is glued to another token by ##: the name it makes is not renamed"
@@ -117,6 +122,11 @@ def _remarks(src: CxxFile, use: Use, reported: set[str], result: Naming) -> None
     elif use.name.status == "deprecated":
         reported.add(use.name.cuda)
         result.findings.append(_finding(src, use, "KP205", f"{use.name.hip} is deprecated in HIP", use.name.note))
+
+
+def without_counterpart(src: CxxFile, use: Use) -> Finding:
+    """The finding for a name that HIP does not have."""
+    return _finding(src, use, "KP202", f"{use.name.cuda} has no HIP counterpart", use.name.note)
 
 
 def _finding(src: CxxFile, use: Use, code: str, message: str, note: str) -> Finding:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from kernel_pytorch.port.cxx.lexer import Token
 from kernel_pytorch.port.cxx.source import CxxFile, pieces, read_once
 from kernel_pytorch.port.cxx.tokens import words
+from kernel_pytorch.port.names.pieces import may_be_piece
 
 
 class Name(NamedTuple):
@@ -111,27 +112,6 @@ _NOT_TYPES = frozenset(
 _BASIC_TYPES = frozenset(b"int char void float double bool unsigned long short size_t".split())
 _AFTER_DECLARATOR = frozenset((b"=", b";", b",", b")", b"[", b"{", b":"))
 _NAMESPACES_OF_VENDORS = frozenset((b"cub", b"hipcub", b"thrust", b"cooperative_groups", b"cg", b"nvcuda", b"std"))
-# What a pasted piece must start with to be one of ours.
-_PIECES = (
-    b"cuda",
-    b"cublas",
-    b"cufft",
-    b"curand",
-    b"cusparse",
-    b"cusolver",
-    b"cudnn",
-    b"nvrtc",
-    b"nvtx",
-    b"CUDA_",
-    b"CUBLAS_",
-    b"CUFFT_",
-    b"CURAND_",
-    b"CUSPARSE_",
-    b"CUSOLVER_",
-    b"CUDNN_",
-    b"CU_",
-    b"__nv_",
-)
 
 
 def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[Use], list[Pasted]]:
@@ -150,7 +130,7 @@ def names_used(src: CxxFile, own: frozenset[bytes] = frozenset()) -> tuple[list[
         before = _text(data, code, index - 1)
         after = _text(data, code, index + 1)
         if before == b"##" or after == b"##":
-            if text.startswith(_PIECES):
+            if may_be_piece(text):
                 pasted.append(Pasted(token, text))
             continue
         if not known or text in own or before in (b".", b"->") or (before == b"::" and _is_foreign(data, code, index)):
@@ -196,7 +176,7 @@ def _wanted(src: CxxFile) -> frozenset[bytes]:
     """The words of a file that are in the table, or may be a piece of a name in it."""
     known = table_words(src)
     # A word is a piece of a name only where the preprocessor glues something to it.
-    return known | {word for word in src.vocabulary if word.startswith(_PIECES)} if b"##" in src.data else known
+    return known | set(filter(may_be_piece, src.vocabulary)) if b"##" in src.data else known
 
 
 @read_once

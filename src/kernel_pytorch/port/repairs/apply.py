@@ -13,7 +13,7 @@ from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.layouts.gates import behind_gates
 from kernel_pytorch.port.repairs import all_repairs
 from kernel_pytorch.port.repairs.complaint import Complaint, Spot
-from kernel_pytorch.port.repairs.repair import RepairPlace
+from kernel_pytorch.port.repairs.repair import Around, RepairPlace
 
 # Code, path, the line as it was and the column, and which of several lines like it: a repair is tried once at a place.
 Key = tuple[str, str, bytes, int, int]
@@ -53,14 +53,20 @@ def repair_round(
     files: dict[str, CxxFile] = {}
     edits: dict[str, EditSet] = {}
     made: list[Repaired] = []
+
+    def file(path: str) -> CxxFile | None:
+        src = files.get(path) or _load(path, current, read)
+        if src is not None:
+            files[path] = src
+        return src
+
     for complaint in complaints:
         for spot in complaint.spots:
-            src = files.get(spot.path) or _load(spot.path, current, read)
+            src = file(spot.path)
             if src is None:
                 continue
-            files[spot.path] = src
-            mentioned = partial(is_mentioned_beside, spot.path)
-            repaired = _repair(src, spot, complaint, edits.setdefault(spot.path, EditSet()), tried, mentioned)
+            around = Around(partial(is_mentioned_beside, spot.path), file)
+            repaired = _repair(src, spot, complaint, edits.setdefault(spot.path, EditSet()), tried, around)
             if repaired is not None:
                 made.append(repaired)
                 break
@@ -88,7 +94,7 @@ def _repair(
     complaint: Complaint,
     edits: EditSet,
     tried: set[Key],
-    mentioned: Callable[[bytes], bool],
+    around: Around,
 ) -> Repaired | None:
     if spot.line > src.data.count(b"\n") + 1:
         return None
@@ -98,7 +104,7 @@ def _repair(
         found = loaded.repair.message.search(complaint.text)
         if found is None:
             continue
-        group = loaded.edits(RepairPlace(src, offset, complaint, found, mentioned))
+        group = loaded.edits(RepairPlace(src, offset, complaint, found, around))
         line = src.data[start:end]
         key = (loaded.repair.code, spot.path, line, offset - start, src.data.count(line, 0, start))
         if group and key not in tried and edits.add(group):

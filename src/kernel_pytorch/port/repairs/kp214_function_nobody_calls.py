@@ -39,7 +39,7 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
     if row is None or row.hip or lost in shims():
         return ()
     for name, span in _functions_around(place.src, place.offset):
-        is_mentioned = len(words(place.src).get(name, ())) > 1 or place.is_mentioned_elsewhere(name)
+        is_mentioned = len(words(place.src).get(name, ())) > 1 or place.around.mentions(name)
         return () if is_mentioned else (Edit(span, b""),)
     return ()
 

@@ -26,6 +26,14 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Around:
+    """The project around a place, as it is now: whether another file has a word, and what is in another file."""
+
+    mentions: Callable[[bytes], bool] = lambda name: False
+    file: Callable[[str], CxxFile | None] = lambda path: None
+
+
+@dataclass(frozen=True)
 class RepairPlace:
     """Where a complaint points: an offset in a file of the project as it is now."""
 
@@ -33,7 +41,7 @@ class RepairPlace:
     offset: int
     complaint: Complaint
     found: re.Match[str]  # the repair's pattern in the complaint's text
-    is_mentioned_elsewhere: Callable[[bytes], bool] = lambda name: False  # whether another file has this word
+    around: Around = Around()
 
     @property
     def line(self) -> tuple[int, int]:

@@ -27,3 +27,19 @@ def test_only_the_lack_of_such_a_macro_excuses_a_failure(tmp_path: Path, name: s
     check = unless_a_macro_is_missing(failed, GivenMacros(tmp_path, ["train.py"]))
     assert check.status is status
     assert ("train.py:2" in check.detail) is (status is Status.NOT_RUN)
+
+
+def test_a_name_that_a_branch_on_such_a_macro_would_define(tmp_path: Path) -> None:
+    """`#if N == 2 / using point = float2; / #else / #pragma message(...)`: the first error names what N decides."""
+    (tmp_path / "CMakeLists.txt").write_text("target_compile_definitions(a PRIVATE -DN=${size})\n")
+    (tmp_path / "a.cu").write_text("#if N == 2\nusing point = float2;\n#endif\npoint p;\n")
+    failed = CheckResult("build a.cu", Status.FAIL, "a.cu:4:1: error: unknown type name 'point'")
+    check = unless_a_macro_is_missing(failed, GivenMacros(tmp_path, ["CMakeLists.txt", "a.cu"]))
+    assert check.status is Status.NOT_RUN and "needs the macro N, which CMakeLists.txt:1 gives" in check.detail
+
+
+def test_a_member_of_a_namespace_can_be_such_a_macro(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text("add_definitions(-DBUILDER=fast)\n")
+    failed = CheckResult("build a.cu", Status.FAIL, "a.cu:3:7: error: no member named 'BUILDER' in namespace 'trees'")
+    macros = GivenMacros(tmp_path, ["CMakeLists.txt"])
+    assert unless_a_macro_is_missing(failed, macros).status is Status.NOT_RUN

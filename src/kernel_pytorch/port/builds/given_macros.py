@@ -14,8 +14,14 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.port.cxx.directives import conditionals
+from kernel_pytorch.port.cxx.source import cxx_file
+from kernel_pytorch.port.cxx.tokens import words
 
-_FIRST = re.compile(r"^\S+?:\d+:\d+: error: (?:use of undeclared identifier|unknown type name) '(\w+)'")
+_FIRST = re.compile(
+    r"^(?P<path>\S+?):\d+:\d+: error: (?:use of undeclared identifier|unknown type name|no (?:member|type) named) "
+    r"'(?P<name>\w+)'"
+)
 _GIVEN = re.compile(rb"-D\s*([A-Za-z_]\w*)")
 _BUILD_FILES = (".py", ".cmake", ".mk", ".sh", ".toml")
 _BUILD_NAMES = frozenset({"CMakeLists.txt", "Makefile", "makefile", "GNUmakefile"})
@@ -41,12 +47,27 @@ class GivenMacros:
                 found.setdefault(flag[1].decode(), f"{path}:{line}")
         return found
 
+    def wanted_for(self, name: str, path: str) -> str | None:
+        """The macro that a file lacks where it has no `name`: that name, or the one that a branch with it asks for."""
+        if name in self.places:
+            return name
+        src = cxx_file(path, read_if_there(self.root / path, self.root) or b"")
+        for conditional in conditionals(src):
+            asked = {src.text(token).decode() for branch in conditional.branches for token in branch.directive.tokens}
+            given = sorted(asked & self.places.keys())
+            spans = [branch.body for branch in conditional.branches]
+            places = (src.code[at].start for at in words(src).get(name.encode()))
+            if given and any(span.start <= place < span.end for place in places for span in spans):
+                return given[0]
+        return None
+
 
 def unless_a_macro_is_missing(check: CheckResult, macros: GivenMacros) -> CheckResult:
     """A failed build that begins with the lack of such a macro was not a build of the project."""
     first = _FIRST.match(check.detail) if check.status is Status.FAIL else None
-    place = macros.places.get(first[1]) if first is not None else None
-    if first is None or place is None:
+    macro = macros.wanted_for(first["name"], first["path"]) if first is not None else None
+    if macro is None:
         return check
-    detail = f"needs the macro {first[1]}, which {place} gives when it builds: kpt could not run that build here"
+    place = macros.places[macro]
+    detail = f"needs the macro {macro}, which {place} gives when it builds: kpt could not run that build here"
     return replace(check, status=Status.NOT_RUN, detail=detail)

@@ -21,7 +21,10 @@ from kernel_pytorch.toolchain.diagnostics import CompilerMessage
 
 @dataclass(frozen=True)
 class HipifiedTree:
-    """The ported main file, and for every file written where it came from and which line became which."""
+    """The ported main file, and for every file written where it came from and which line became which.
+
+    `folders` are those of the copies that includes count on and nobody has named.
+    """
 
     top: Path
     main: Path
@@ -29,6 +32,7 @@ class HipifiedTree:
     origins: dict[Path, Path]
     lines: dict[Path, dict[int, int]]
     findings: tuple[Finding, ...]
+    folders: tuple[Path, ...] = ()
 
     def on_original(self, message: CompilerMessage) -> CompilerMessage:
         """A compiler's message on the user's own file and line. Most name it already: the copies hold #line."""
@@ -78,7 +82,9 @@ def hipified_tree(
                 twin.write_bytes(text)
                 origins[twin], lines[twin] = origins[written], lines[written]
         _lay_ways(reached, top)
-        yield HipifiedTree(top, top / reached.main.relative_to(root), path, origins, lines, tuple(findings))
+        main = top / reached.main.relative_to(root)
+        folders = tuple(top / folder.relative_to(root) for folder in reached.looked_in)
+        yield HipifiedTree(top, main, path, origins, lines, tuple(findings), folders)
 
 
 def _lay_ways(reached: ReachedFiles, top: Path) -> None:
@@ -98,7 +104,7 @@ def hipified_folders(tree: HipifiedTree, folders: Sequence[Path]) -> tuple[Path,
     common = Path(os.path.commonpath([main.parent, *(folder.resolve() for folder in folders)]))
     top = tree.main.parents[len(main.relative_to(common).parts) - 1]
     own = [top / folder.resolve().relative_to(common) for folder in folders]
-    return (*(folder for folder in own if folder.is_dir()), *folders)
+    return (*(folder for folder in own if folder.is_dir()), *folders, *tree.folders)
 
 
 def _as_given(at: Path, main: Path) -> Path:

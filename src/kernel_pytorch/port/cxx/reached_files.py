@@ -44,6 +44,7 @@ class ReachedFiles:
 
     `root` holds everything else here. `main` is the main file with its own name, which may be a link's. `links` are
     the links on the way and where they lead; `foreign` are folders of somebody else's code, which are not read.
+    `looked_in` are the folders besides `search` that a compiler has to be told of: an #include counts on them.
     """
 
     root: Path
@@ -53,6 +54,7 @@ class ReachedFiles:
     links: dict[Path, Path]
     foreign: frozenset[Path]
     outside: tuple[OutsideInclude, ...]
+    looked_in: tuple[Path, ...]
 
 
 def reached_files(path: Path, search: Sequence[Path] = (), project: Path | None = None) -> ReachedFiles:
@@ -72,8 +74,9 @@ def reached_files(path: Path, search: Sequence[Path] = (), project: Path | None 
     root = Path(os.path.commonpath([lowest, *walk.passed, *(file.parent for file in walk.files)]))
     folders = frozenset(folder for folder in walk.passed if not walk.is_foreign(folder / "file"))
     return ReachedFiles(
-        root, main, walk.files, folders, walk.links, frozenset(walk.foreign), tuple(dict.fromkeys(walk.outside))
-    )
+        root, main, walk.files, folders, walk.links, frozenset(walk.foreign), tuple(dict.fromkeys(walk.outside)),
+        tuple(folder for folder in walk.looked_in if folder not in named),
+    )  # fmt: skip
 
 
 class _Walk:
@@ -88,6 +91,7 @@ class _Walk:
         self.links: dict[Path, Path] = {}
         self.foreign: set[Path] = set()
         self.outside: list[OutsideInclude] = []
+        self.looked_in: dict[Path, None] = {}
 
     def follow(self, main: Path) -> None:
         """Reads a file and what it reaches. A file is looked at once for every folder that it has a name in."""
@@ -121,6 +125,8 @@ class _Walk:
                 continue
             self.passed |= folders
             self.links |= links
+            if found != os.path.join(at.parent, include.name):  # noqa: PTH118
+                self.looked_in[Path(found.removesuffix(include.name))] = None
             if self.is_foreign(real):
                 area = self._area_of(real)
                 self.foreign.add(area / third_party_folder(real.relative_to(area)))

@@ -113,6 +113,23 @@ def closing(src: CxxFile, opening: int) -> int | None:
     return _brackets(src).get(opening)
 
 
+def is_in_named_namespace(src: CxxFile, index: int) -> bool:
+    """Whether a token stands between the braces of `namespace a { ... }` or `namespace a::b { ... }`."""
+    return any(
+        opening < index < close and text_at(src, opening) == b"{" and _names_namespace(src, opening)
+        for opening, close in _brackets(src).items()
+    )
+
+
+def _names_namespace(src: CxxFile, opening: int) -> bool:
+    at = opening - 1
+    while at > 0 and (src.code[at].kind == "identifier" or text_at(src, at) == b"::"):
+        if text_at(src, at - 1) == b"namespace":
+            return True
+        at -= 1
+    return False
+
+
 _SNAPSHOT_DEPTH = 200
 _BRACKET = re.compile(rb"[][(){}#]")
 

@@ -76,3 +76,17 @@ __device__ void added_in_code(int *p) {
     p[threadIdx.x] = 1;
   }
 }
+
+// Marks alone: clang's host pass reads the bodies of kernels too, and needs them there.
+#ifdef __HIPCC__
+#define ON_DEVICE __device__
+#else
+#define ON_DEVICE
+#endif
+#ifndef __HIPCC__
+#define ON_BOTH
+#else
+#define ON_BOTH __host__ __device__
+#endif
+ON_BOTH inline int twice(int x) { return 2 * x; }
+__global__ void doubles(int *x) { x[threadIdx.x] = twice(x[threadIdx.x]); }

@@ -3,7 +3,8 @@
 What: `#ifdef __CUDA_ARCH__`, `#if __CUDA_ARCH__ >= N`, and the name used in code.
 Why: HIP's device pass does not define it. Device code then takes the host branch, or the branch for the oldest GPUs,
     without any message.
-Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`. A comparison with 700 or less asks for
+Fix: A test whether this is the device pass becomes `__HIP_DEVICE_COMPILE__`, or `__HIPCC__` where it only chooses
+    what functions are marked with (`#define BOTH __host__ __device__`). A comparison with 700 or less asks for
     what every current AMD GPU has (double and half atomics, half arithmetic, synchronised shuffles), so it becomes the
     same test. Above 700 the comparison stands for some NVIDIA feature. There AMD takes the branch for older GPUs. If
     there is none, AMD takes the newer branch (up to 890), provided that a port has a form of all that it needs, such
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 RULE = Rule("KP220", "cuda-arch", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__CUDA_ARCH__",))
 
 _MACRO = CAPABILITY
-_DEVICE = b"defined(__HIP_DEVICE_COMPILE__)"
 # All AMD GPUs have its features in HIP; it is also where tensor cores begin.
 _MATCHED = MATCHED_CAPABILITY
 # A CUDA of today: beside a capability, a version test asks whether the toolkit is old.
@@ -124,7 +124,7 @@ def _condition(src: CxxFile, conditional: Conditional, position: int) -> Iterato
                 src,
                 branch.directive.span,
                 "__CUDA_ARCH__ is not defined in HIP's device pass, which takes the other branch",
-                _edits(src, branch.directive.name, ours),
+                _edits(src, branch.directive.name, ours, _marks_functions(src, conditional)),
             )
         return
     if not hidden and any(atom.span in newer_atoms(src) for atom in ours):
@@ -205,11 +205,21 @@ def _on_device(atom: Atom) -> bool | None:
     return True if atom.operator in ("defined", "value") else compare(value, atom.operator, atom.number)
 
 
-def _edits(src: CxxFile, name: bytes, ours: list[Atom]) -> list[Edit]:
-    return [_edit(name, atom, _on_device(atom) is True) for atom in ours]
+def _marks_functions(src: CxxFile, conditional: Conditional) -> bool:
+    """Whether a conditional does nothing but define what functions are marked with.
+
+    nvcc leaves the bodies of kernels out of its host pass. clang reads them there too, and needs the marks.
+    """
+    bodies = [branch_text(src, branch) for branch in conditional.branches]
+    return all(map(only_defines, bodies)) and any(b"__device__" in body for body in bodies)
 
 
-def _edit(name: bytes, atom: Atom, holds: bool) -> Edit:
+def _edits(src: CxxFile, name: bytes, ours: list[Atom], in_both_passes: bool) -> list[Edit]:
+    macro = b"__HIPCC__" if in_both_passes else b"__HIP_DEVICE_COMPILE__"
+    return [_edit(name, atom, _on_device(atom) is True, macro) for atom in ours]
+
+
+def _edit(name: bytes, atom: Atom, holds: bool, macro: bytes = b"__HIP_DEVICE_COMPILE__") -> Edit:
     if name.endswith((b"ifdef", b"ifndef")):
-        return Edit(atom.span, b"__HIP_DEVICE_COMPILE__")
-    return Edit(atom.span, _DEVICE if holds else b"!" + _DEVICE)
+        return Edit(atom.span, macro)
+    return Edit(atom.span, (b"" if holds else b"!") + b"defined(" + macro + b")")

@@ -1,7 +1,7 @@
 """The project's own atomic functions that HIP has
 
 What: A definition of atomicMin or atomicMax for float or double, or of atomicAdd for double, at file scope, for the
-    device. A function of that name for the host alone does not clash with HIP's and stays.
+    device. A function of that name for the host alone, or in a namespace, does not clash with HIP's and stays.
 Why: CUDA has no such overload (or had none), so projects write one with atomicCAS. HIP has it, and the two clash.
 Fix: kpt leaves the definition out on ROCm. HIP's function returns the old value too.
 Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_atomic.h in ROCm/rocm-systems
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
 from kernel_pytorch.port.cxx.directives import is_in_directive
-from kernel_pytorch.port.cxx.tokens import text_at, words
+from kernel_pytorch.port.cxx.tokens import is_in_named_namespace, text_at, words
 from kernel_pytorch.port.names.table import matching
 from kernel_pytorch.port.rule import Rule
 
@@ -33,7 +33,7 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each definition of an overload that HIP declares."""
     for index in sorted(index for name in _IN_HIP for index in words(src).get(name)):
         span = _definition(src, unit, index)
-        if span is not None:
+        if span is not None and not is_in_named_namespace(src, index):
             name, kind = text_at(src, index).decode(), text_at(src, index + 2).decode()
             yield RULE.finding(src, span, f"{name} for {kind} is declared by HIP as well", [Edit(span, b"")])
 

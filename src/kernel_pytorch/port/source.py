@@ -25,6 +25,11 @@ _CUDA_PATTERNS = (
     ((b"cu",), re.compile(
         rb"cu(?<!\wcu)(?:da[A-Z_]\w|[A-Z][a-z]\w+\s*\(|blas|fft|rand|sparse|solver|dnn|b::)"
     )),
+    # What the driver's handles are, in a header that needs no more of CUDA than that.
+    ((b"CU",), re.compile(
+        rb"CU(?<!\wCU)(?:stream|device|deviceptr|context|ctx|module|mod|function|func|event|array|graph|texref|result)"
+        rb"(?:_st)?\b"
+    )),
     ((b"nccl",), re.compile(rb"nccl(?<!\wnccl)[A-Z]")),
     *(((word,), re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")"))
       for word in (b"nvrtc", b"thrust::", b"CUDA_")),

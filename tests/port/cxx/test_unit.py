@@ -75,6 +75,8 @@ def test_functions_and_macros_by_name() -> None:
 def test_language_of_headers() -> None:
     assert cxx_file("a.h", b"__device__ int f();").language == "cuda"
     assert cxx_file("a.h", b"int f();").language == "c++"
+    assert source_file("a.h", b"typedef struct CUstream_st* Stream;").language == "cuda"
+    assert source_file("a.h", b"struct CUdevices; int ACUstream;").language == "c++"
     assert source_file("CMakeLists.txt", b"").language == "cmake"
     assert source_file("Makefile.cuda", b"").language == "make"
 

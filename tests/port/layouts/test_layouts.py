@@ -31,6 +31,14 @@ def test_an_unknown_layout_is_named() -> None:
         HipifyOptions("twins")
 
 
+def test_what_a_handle_points_at_is_renamed_where_no_header_of_ours_may_come_before() -> None:
+    """`#include "lib.h"` before any header of CUDA's: what lib.h says of a stream must be HIP's stream later."""
+    header = b"typedef struct CUstream_st* Stream;\nint run(Stream stream);\n"
+    after = hipify_file(cxx_file("lib.h", header), None, HipifyOptions("single-source")).after
+    assert b"\ntypedef struct ihipStream_t* Stream;\n#else\ntypedef struct CUstream_st* Stream;\n#endif\n" in after
+    assert hipify_file(cxx_file("lib.h", after), None, HipifyOptions("single-source")).after == after
+
+
 def test_nobody_compares_the_name_of_a_layout() -> None:
     names = "|".join(map(re.escape, LAYOUTS))
     compared = re.compile(rf'layout\w*\s*(?:==|!=)\s*"(?:{names})"|"(?:{names})"\s*(?:==|!=)')

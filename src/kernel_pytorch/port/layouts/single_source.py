@@ -9,6 +9,10 @@ from kernel_pytorch.port.layouts.layout import Draft, LaidOut
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, goes_into_compat_header
 from kernel_pytorch.port.names.rename import needs_runtime_header, newline_of, top_of_file
 
+# `typedef struct CUstream_st *Stream;`: a header that declares what a handle points at needs no header of CUDA's, and
+# may come before ours. Its name is changed where it stands.
+_OPAQUE = "_st"
+
 
 def single_source(draft: Draft) -> LaidOut:
     """The file with every changed line behind a gate, and our header where CUDA's was."""
@@ -27,6 +31,9 @@ def single_source(draft: Draft) -> LaidOut:
         place = top_of_file(src)
         line = f'#include "{COMPAT_HEADER}"'.encode() + newline_of(src)
         edits.add([Edit(Span(place, place), line)])
+    for name, group in draft.naming.groups:
+        if name.endswith(_OPAQUE) and all(is_compiled(src, edit.span.start) for edit in group):
+            draft.rename(group)
     return behind_gates(src, edits)
 
 

@@ -20,6 +20,7 @@ from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.builds.complaints import complaints, merged
 from kernel_pytorch.port.builds.given_macros import GivenMacros, unless_a_macro_is_missing
+from kernel_pytorch.port.builds.ignored_headers import ignored_headers
 from kernel_pytorch.port.builds.missing_header import missing_header
 from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
@@ -103,6 +104,8 @@ def try_ported(
         _lay_out(project, patches, root)
         # What the project brings along is not laid out: it is not ported, and looked for where it is.
         named = compile_folders(project.root, [project.root / path for path in project.of("cuda", "c++")])
+        for header in ignored_headers(project, named):
+            _write(root / header.relative_to(project.root.resolve()), read_bytes(header, project.root))
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
         if of_torch:
@@ -221,14 +224,15 @@ def _as_written(path: str) -> str:
 
 
 def _lay_out(project: Project, patches: Sequence[Patch], root: Path) -> None:
-    for path in (*project.of("cuda", "c++"),):
-        destination = root / path
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        destination.write_bytes(read_bytes(project.root / path, project.root))
+    for path in project.of("cuda", "c++"):
+        _write(root / path, read_bytes(project.root / path, project.root))
     for patch in patches:
-        destination = root / patch.path
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        destination.write_bytes(patch.after)
+        _write(root / patch.path, patch.after)
+
+
+def _write(destination: Path, data: bytes) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    destination.write_bytes(data)
 
 
 def _build_one(

@@ -32,6 +32,13 @@ def test_equal_reasons_are_one_group_with_the_first_names() -> None:
     assert groups[0].checks == tuple(checks)
 
 
+def test_a_library_that_is_missing_in_every_source_is_named_once() -> None:
+    reason = "includes mpi.h, which no include folder has"
+    checks = [not_run(f"build {name} for gfx942", f"{name}:7 {reason}") for name in ("a.cu", "b.cu", "c.cu")]
+    (group,) = check_groups(checks)
+    assert group.detail == f"a.cu:7 {reason}" and len(group.checks) == 3
+
+
 @pytest.mark.parametrize(
     ("names", "title"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -48,9 +49,18 @@ def check_groups(checks: Iterable[CheckResult]) -> list[CheckGroup]:
     """The checks, those that say the same joined. One that passed stays alone: its name is what it tells."""
     groups: dict[object, list[CheckResult]] = {}
     for number, check in enumerate(checks):
-        key = number if check.status is Status.PASS else (check.status, check.detail, check.fix)
+        key = number if check.status is Status.PASS else (check.status, _reason(check), check.fix)
         groups.setdefault(key, []).append(check)
     return [CheckGroup(tuple(group)) for group in groups.values()]
+
+
+def _reason(check: CheckResult) -> str:
+    """What a check says, without the place where it begins if it did not run: one library that is missing is missing
+    in every source, and the first one's place is enough to read."""
+    return _PLACE.sub("", check.detail) if check.status is Status.NOT_RUN else check.detail
+
+
+_PLACE = re.compile(r"^\S+:\d+ (?=includes )")
 
 
 def _shared(names: Sequence[Sequence[str]]) -> int:

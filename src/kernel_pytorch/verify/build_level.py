@@ -99,11 +99,13 @@ def build_level(
         missing = (CheckResult("kernels", Status.NOT_RUN, f"a HIP compiler: {error}"),) if triton else ()
         return LevelResult("build", (*missing, *triton), f"a HIP compiler: {error}"), ()
     sources = _sorted_out(project, [path for path in kernels if path not in recorded], of_torch)
+    macros = GivenMacros(root, project.listed)
+    switched = CompileOptions(defines=macros.switches)
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="kpt-make-")))
         made = {one.path: one.moved(root, root) for one in make_units(root, project.listed, scratch)}
         jobs: list[Callable[[], _Outcome]] = [
-            partial(_build, root, path, target, toolchain, folders, made.get(path, CompileOptions()))
+            partial(_build, root, path, target, toolchain, folders, made.get(path, switched))
             for path in sources.plain
             for target in targets
         ]
@@ -113,7 +115,6 @@ def build_level(
             jobs += _trial_jobs(root, trial, targets, toolchain, wanted)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
-    macros = GivenMacros(root, project.listed)
     checks = tuple(unless_a_macro_is_missing(check, macros) for check, _ in results)
     return LevelResult("build", (*checks, *triton)), tuple(kernel for _, found in results for kernel in found)
 

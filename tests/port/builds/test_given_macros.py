@@ -43,3 +43,10 @@ def test_a_member_of_a_namespace_can_be_such_a_macro(tmp_path: Path) -> None:
     failed = CheckResult("build a.cu", Status.FAIL, "a.cu:3:7: error: no member named 'BUILDER' in namespace 'trees'")
     macros = GivenMacros(tmp_path, ["CMakeLists.txt"])
     assert unless_a_macro_is_missing(failed, macros).status is Status.NOT_RUN
+
+
+def test_the_switches_of_the_projects_own_amd_build(tmp_path: Path) -> None:
+    """What `port` takes for true in conditions is what its builds define."""
+    text = "add_definitions(-DLIB_USE_HIP -DN=4)\nadd_compile_definitions(-DUSE_ROCM -DWITH_CUDA)\n"
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    assert GivenMacros(tmp_path, ["CMakeLists.txt"]).switches == ("LIB_USE_HIP",)

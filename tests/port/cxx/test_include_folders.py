@@ -56,3 +56,11 @@ def test_files_are_seen_together_through_such_a_folder(tmp_path: Path) -> None:
     )
     members = [sorted(task.members) for task in tasks_of(tmp_path, files)]
     assert ["p/csrc/a.cu", "p/include/Common.h"] in members and ["p/csrc/b.cu"] in members
+
+
+def test_a_name_in_angles_that_is_no_name_of_c_is_the_projects(tmp_path: Path) -> None:
+    """`#include <test_utils.hpp>` in tests/map/a.cu means tests/test_utils.hpp; <getopt.h> is the system's."""
+    for name in ("tests/test_utils.hpp", "compat/getopt.h", "tests/map/a.cu"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#include <test_utils.hpp>\n#include <getopt.h>\n" if name.endswith(".cu") else "")
+    assert inferred_folders(tmp_path, [tmp_path / "tests/map/a.cu"]) == (tmp_path.resolve() / "tests",)

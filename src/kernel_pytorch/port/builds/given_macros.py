@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_own_switch
 from kernel_pytorch.port.cxx.directives import conditionals
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.cxx.tokens import words
@@ -46,6 +47,11 @@ class GivenMacros:
                 line = data.count(b"\n", 0, flag.start()) + 1
                 found.setdefault(flag[1].decode(), f"{path}:{line}")
         return found
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The macros that the project's own build for AMD defines: its sources count on them there."""
+        return tuple(sorted(name for name in self.places if is_own_switch(name.encode())))
 
     def wanted_for(self, name: str, path: str) -> str | None:
         """The macro that a file lacks where it has no `name`: that name, or the one that a branch with it asks for."""

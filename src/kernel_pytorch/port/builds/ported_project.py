@@ -108,6 +108,7 @@ def try_ported(
             _write(root / header.relative_to(project.root.resolve()), read_bytes(header, project.root))
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
+        macros = GivenMacros(project.root, project.listed)
         if of_torch:
             paths = [*project.of("cuda", "c++"), *sorted(ported)]
             sources = _of_torch(root, paths, folders) if every else _reaching(root, ported, paths, folders)
@@ -126,14 +127,13 @@ def try_ported(
             }
 
             def build(path: str) -> TriedUnit:
-                own = given.get(path) or given.get(_as_written(path), CompileOptions())
+                switched = CompileOptions(defines=macros.switches)
+                own = given.get(path) or given.get(_as_written(path), switched)
                 options = replace(
                     own, include_dirs=(*own.include_dirs, *folders), bounds=bounds, all_errors=True,
                     timeout_s=min(own.timeout_s, max(time_left(), 1.0)),
                 )  # fmt: skip
                 return _build_one(path, target, toolchain, options, root, made)
-
-        macros = GivenMacros(project.root, project.listed)
 
         def tried(path: str) -> TriedUnit:
             name, reason = f"build {path} for {target}", OUT_OF_TIME

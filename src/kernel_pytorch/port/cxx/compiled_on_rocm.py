@@ -42,7 +42,12 @@ Value = Callable[[Atom], bool | None]
 
 def is_rocm_macro(name: bytes) -> bool:
     """Whether a macro is defined in builds for AMD alone, by HIP, by torch, or by the project as its name says."""
-    return name in ROCM_MACROS or _OWN_SWITCH.fullmatch(name) is not None
+    return name in ROCM_MACROS or is_own_switch(name)
+
+
+def is_own_switch(name: bytes) -> bool:
+    """Whether a macro is, as its name says, what a project's own build for AMD defines."""
+    return name not in ROCM_MACROS and _OWN_SWITCH.fullmatch(name) is not None
 
 
 def left_out(src: CxxFile) -> tuple[Span, ...]:

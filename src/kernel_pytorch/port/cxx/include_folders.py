@@ -16,6 +16,7 @@ from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.port.cxx.includes import Include, IncludeSearch, read_includes, search_folders
 
 _HEADER_SUFFIXES = (".h", ".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
+_NO_NAMES_OF_C = (".hh", ".hpp", ".hxx", ".cuh", ".inl", ".inc", ".cu")
 _NOT_ENTERED = frozenset({"__pycache__", "node_modules", "site-packages", "build", "dist", "venv"})
 # ROCm and torch bring these themselves, under these names or those that take their place.
 _BROUGHT_ELSEWHERE = (
@@ -55,12 +56,11 @@ def inferred_folders(
     for path in files:
         beside = path.parent
         for include in read(path):
-            if not include.quoted and "/" not in include.name:  # of the system
-                continue
+            if not include.quoted and "/" not in include.name and not include.name.endswith(_NO_NAMES_OF_C):
+                continue  # the system's: <getopt.h> also where the project has one of its own
             name = PurePosixPath(include.name)
-            is_of_the_system = not include.quoted and len(name.parts) == 1
             is_brought = include.name.startswith(_BROUGHT_ELSEWHERE) and not _is_beside(include, name)
-            if is_of_the_system or ".." in name.parts or is_brought:
+            if ".." in name.parts or is_brought:
                 continue
             if (beside, include.name) in seen:
                 continue

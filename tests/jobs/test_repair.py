@@ -11,6 +11,7 @@ import pytest
 
 from kernel_pytorch.core.findings import CheckResult, Patch, Status
 from kernel_pytorch.jobs import repair
+from kernel_pytorch.jobs.last_builds import REPAIRED_SINCE, LastBuilds
 from kernel_pytorch.port.builds.ported_project import OUT_OF_TIME, TriedUnit
 from kernel_pytorch.port.discover import Project, discover
 from kernel_pytorch.port.repairs.complaint import Complaint, Spot
@@ -67,6 +68,25 @@ def test_it_ends_where_a_repair_does_not_help(project: Project, monkeypatch: pyt
     done = repair.build_and_repair(repair.RepairRequest(project, "torch-extension", ("gfx942",)), (), None)  # type: ignore[arg-type]
     assert len(calls) <= repair.MAX_ROUNDS + 2
     assert done.findings
+
+
+def test_a_round_without_time_keeps_what_the_last_one_showed(tmp_path: Path) -> None:
+    """Unless a repair has changed the source, or a header that it reaches, since."""
+    (tmp_path / "a.cu").write_text('#include "a.h"\n')
+    (tmp_path / "a.h").write_text("int a;\n")
+    (tmp_path / "b.cu").write_text("int b;\n")
+    last = LastBuilds(discover(tmp_path))
+    built = {name: TriedUnit(name, CheckResult(f"build {name}", Status.PASS, "")) for name in ("a.cu", "b.cu")}
+    late = {name: TriedUnit(name, CheckResult(f"build {name}", Status.NOT_RUN, OUT_OF_TIME)) for name in built}
+    assert last.noted("gfx942", late["a.cu"]) == late["a.cu"]  # never built
+    for unit in built.values():
+        last.noted("gfx942", unit)
+    last.repaired((), (Patch("a.h", b"int a;\n", b"int a2;\n"),))
+    assert last.noted("gfx942", late["b.cu"]) == built["b.cu"]
+    stale = last.noted("gfx942", late["a.cu"]).check
+    assert (stale.status, stale.detail) == (Status.NOT_RUN, REPAIRED_SINCE)
+    assert last.noted("gfx1100", late["b.cu"]) == late["b.cu"]
+    assert last.noted("gfx942", built["a.cu"]) == last.noted("gfx942", late["a.cu"]) == built["a.cu"]
 
 
 def test_a_compiler_is_stopped_when_the_time_for_builds_is_over(tmp_path: Path) -> None:

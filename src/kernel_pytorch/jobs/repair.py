@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
 from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.jobs.last_builds import LastBuilds
 from kernel_pytorch.jobs.proof import verdict_on
 from kernel_pytorch.port.builds.hipified_tree import line_map
 from kernel_pytorch.port.builds.ported_project import TriedUnit, try_ported
@@ -64,10 +65,11 @@ def build_and_repair(
     rounds = 0
     store = PrecompiledHeaders()
     end = time.monotonic() + request.limit_s
+    last = LastBuilds(request.project)
 
     def attempt(target: str) -> tuple[TriedUnit, ...]:
         where = f"round {rounds + 1}, {target}"
-        return try_ported(
+        units = try_ported(
             request.project,
             current,
             toolchain,
@@ -79,6 +81,7 @@ def build_and_repair(
             progress=lambda path: progress(f"{where}: {path}"),
             time_left=lambda: end - time.monotonic(),
         )
+        return tuple(last.noted(target, unit) for unit in units)
 
     for targets in dict.fromkeys((request.targets[:1], request.targets)):
         while rounds < MAX_ROUNDS:
@@ -88,6 +91,7 @@ def build_and_repair(
             )
             if not after.made:
                 break
+            last.repaired(current, after.patches)
             current = after.patches
             rounds += 1
     left = tuple(_left(units, request.project, current)) if request.wants(LEFT) else ()

@@ -50,3 +50,17 @@ def test_the_switches_of_the_projects_own_amd_build(tmp_path: Path) -> None:
     text = "add_definitions(-DLIB_USE_HIP -DN=4)\nadd_compile_definitions(-DUSE_ROCM -DWITH_CUDA)\n"
     (tmp_path / "CMakeLists.txt").write_text(text)
     assert GivenMacros(tmp_path, ["CMakeLists.txt"]).switches == ("LIB_USE_HIP",)
+
+
+def test_the_definitions_of_cmake_that_have_no_minus_d(tmp_path: Path) -> None:
+    text = "target_compile_definitions(lib\n  PRIVATE TARGET_ARCH=90 FAST\n  PUBLIC $<$<CONFIG:Debug>:CHECKED>)\n"
+    (tmp_path / "CMakeLists.txt").write_text(text + "add_compile_definitions(ROWS=4)\n")
+    macros = GivenMacros(tmp_path, ["CMakeLists.txt"])
+    assert macros.places == {
+        "TARGET_ARCH": "CMakeLists.txt:2",
+        "FAST": "CMakeLists.txt:2",
+        "ROWS": "CMakeLists.txt:4",
+    }
+    detail = "a.cu:9:9: error: use of undeclared identifier 'sm_TARGET_ARCH'"  # sm_##TARGET_ARCH
+    check = unless_a_macro_is_missing(CheckResult("build a.cu", Status.FAIL, detail), macros)
+    assert check.status is Status.NOT_RUN and "TARGET_ARCH, which CMakeLists.txt:2 gives" in check.detail

@@ -7,7 +7,7 @@ training script), a name that only such a flag defines says nothing about the po
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -24,6 +24,11 @@ _FIRST = re.compile(
     r"'(?P<name>\w+)'"
 )
 _GIVEN = re.compile(rb"-D\s*([A-Za-z_]\w*)")
+# CMake's other form, `target_compile_definitions(lib PRIVATE N=4)`: names without -D, behind a target and a keyword.
+_DEFINITIONS = re.compile(rb"\b(?:(target)|add)_compile_definitions\s*\(([^()]*)")
+_DEFINITION = re.compile(rb"(?<![\w${<:.-])[A-Za-z_]\w*(?==|\s|$)")
+_KEYWORDS = frozenset((b"PUBLIC", b"PRIVATE", b"INTERFACE"))
+_GLUED = 4  # a name that ends with a macro of so many letters is one that the preprocessor glued to it
 _BUILD_FILES = (".py", ".cmake", ".mk", ".sh", ".toml")
 _BUILD_NAMES = frozenset({"CMakeLists.txt", "Makefile", "makefile", "GNUmakefile"})
 
@@ -43,9 +48,9 @@ class GivenMacros:
             if not path.endswith(_BUILD_FILES) and PurePosixPath(path).name not in _BUILD_NAMES:
                 continue
             data = read_if_there(self.root / path, self.root) or b""
-            for flag in _GIVEN.finditer(data):
-                line = data.count(b"\n", 0, flag.start()) + 1
-                found.setdefault(flag[1].decode(), f"{path}:{line}")
+            for name, at in _definitions(data):
+                line = data.count(b"\n", 0, at) + 1
+                found.setdefault(name.decode(), f"{path}:{line}")
         return found
 
     @property
@@ -57,6 +62,9 @@ class GivenMacros:
         """The macro that a file lacks where it has no `name`: that name, or the one that a branch with it asks for."""
         if name in self.places:
             return name
+        for macro in self.places:
+            if len(macro) >= _GLUED and name.endswith(f"_{macro}"):
+                return macro
         src = cxx_file(path, read_if_there(self.root / path, self.root) or b"")
         for conditional in conditionals(src):
             asked = {src.text(token).decode() for branch in conditional.branches for token in branch.directive.tokens}
@@ -66,6 +74,15 @@ class GivenMacros:
             if given and any(span.start <= place < span.end for place in places for span in spans):
                 return given[0]
         return None
+
+
+def _definitions(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """The macros that a build file names, with their places, in order."""
+    found = [(flag[1], flag.start()) for flag in _GIVEN.finditer(data)]
+    for command in _DEFINITIONS.finditer(data):
+        names = [(word[0], command.start(2) + word.start()) for word in _DEFINITION.finditer(command[2])]
+        found += [one for one in names[1 if command[1] else 0 :] if one[0] not in _KEYWORDS]
+    return iter(sorted(found, key=lambda one: one[1]))
 
 
 def unless_a_macro_is_missing(check: CheckResult, macros: GivenMacros) -> CheckResult:

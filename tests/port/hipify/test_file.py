@@ -85,6 +85,13 @@ def test_a_name_without_counterpart_is_reported_and_stays() -> None:
     assert (result.translated, result.untranslated) == (1, 1)
 
 
+def test_what_a_rule_defines_is_not_missing() -> None:
+    """One finding of KP258 defines all intrinsics of the file: none of them is left for a person."""
+    text = "__device__ unsigned f(unsigned a, unsigned b) { return __vminu2(a, b) + __vmaxu4(a, b) + __vsadu4(a, b); }\n"
+    assert codes(run(text, options=HipifyOptions())) == ["KP258"]
+    assert codes(run(text)) == ["KP202"] * 3  # without the rule
+
+
 def test_pasted_names_are_listed() -> None:
     assert codes(run("#include <cuda_runtime.h>\n#define C(x) cuda##x\n")) == ["KP204"]
 

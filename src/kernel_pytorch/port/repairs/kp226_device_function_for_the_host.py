@@ -20,7 +20,9 @@ REPAIR = Repair(
     "device-function-for-the-host",
     re.compile(
         r"no matching (?:constructor for initialization of '(?:const )?(?:\w+::)*(?P<type>\w+)|"
-        r"(?:member )?function for call to '(?P<function>\w+)')"
+        r"(?:member )?function for call to '(?P<function>\w+)'|"
+        r"conversion for .* to '(?:const )?(?:\w+::)*(?P<to>\w+)(?:<[^']*)?'"
+        r"(?: \(aka '(?:const )?(?:\w+::)*(?P<aka>\w+))?)"
     ),
 )
 _WHY = "call to __device__ function from __host__ function"
@@ -30,8 +32,9 @@ def edits(place: RepairPlace) -> tuple[Edit, ...]:
     """`__host__` for the candidate that a note points to."""
     if not any(_WHY in note for note in place.complaint.context):
         return ()
-    name = (place.found["type"] or place.found["function"]).encode()
-    index = name_at(place.src, name, place.offset)
+    found = place.found
+    name = found["type"] or found["function"] or found["aka"] or found["to"]
+    index = name_at(place.src, name.encode(), place.offset)
     marks = marks_before(place.src, index) if index is not None else {}
     if marks.keys() != {b"__device__"}:
         return ()

@@ -15,4 +15,16 @@ template <int kind> void run(float* x, float delta) {
     robust<kind><<<1, 32>>>(x, kernel);
 }
 
+template <typename T> struct Block {
+    __device__ Block(T* data) : data(data) {}
+    T* data;
+};
+
+template <typename T> struct Blocks {
+    using BlockOfT = Block<T>;
+    operator BlockOfT() const { return BlockOfT(data); }
+    T* data;
+};
+
+template struct Blocks<float>;
 template void run<0>(float*, float);

@@ -19,4 +19,20 @@ template <int kind> void run(float* x, float delta) {
     robust<kind><<<1, 32>>>(x, kernel);
 }
 
+template <typename T> struct Block {
+#if defined(USE_ROCM) || defined(__HIP_PLATFORM_AMD__)
+    __host__ __device__ Block(T* data) : data(data) {}
+#else
+    __device__ Block(T* data) : data(data) {}
+#endif
+    T* data;
+};
+
+template <typename T> struct Blocks {
+    using BlockOfT = Block<T>;
+    operator BlockOfT() const { return BlockOfT(data); }
+    T* data;
+};
+
+template struct Blocks<float>;
 template void run<0>(float*, float);

@@ -87,7 +87,8 @@ def test_a_name_without_counterpart_is_reported_and_stays() -> None:
 
 def test_what_a_rule_defines_is_not_missing() -> None:
     """One finding of KP258 defines all intrinsics of the file: none of them is left for a person."""
-    text = "__device__ unsigned f(unsigned a, unsigned b) { return __vminu2(a, b) + __vmaxu4(a, b) + __vsadu4(a, b); }\n"
+    calls = "__vminu2(a, b) + __vmaxu4(a, b) + __vsadu4(a, b)"
+    text = f"__device__ unsigned f(unsigned a, unsigned b) {{ return {calls}; }}\n"
     assert codes(run(text, options=HipifyOptions())) == ["KP258"]
     assert codes(run(text)) == ["KP202"] * 3  # without the rule
 

@@ -46,6 +46,7 @@ BAD = re.compile(
 VENDOR = re.compile(
     r"-l(hipblas|hipblaslt|hipfft|hiprand|hipsolver|hipsparse|rocblas|rocfft|rocrand|rocsolver|rocsparse|rccl|MIOpen)\b"
 )
+NONE = re.compile(r":\s*0\s*$")  # "Number of incorrect matches: 0"
 NO_FILE = re.compile(
     r".*(?:unable to|can ?not|can't|could not|couldn't|failed to|error) (?:be )?(?:open|read|load|find).*"
     r"|.*no such file.*",
@@ -208,7 +209,7 @@ def verdict(run: Run, cpu_s: float) -> tuple[str, str]:
     if run.exit_code != 0:
         missing = NO_FILE.search(text)
         return ("data", missing.group(0)) if missing else ("fail", f"exit {run.exit_code}: {last_line(text)}")
-    bad = [line for line in text.splitlines() if BAD.search(line)]
+    bad = [line for line in text.splitlines() if BAD.search(line) and not NONE.search(line)]
     if bad:
         return "fail", bad[0].strip()
     return ("pass", "") if GOOD.search(text) else ("no-check", last_line(text))

@@ -33,6 +33,14 @@ __global__ void total(const int *x, int *out, int n) {
 }
 __global__ void past_the_end(float *x) { x[threadIdx.x + 8] = 1; }
 """
+ONE_LANE_AWAY = """__global__ void read(const TYPE *x, TYPE *out, int bad) {
+  out[threadIdx.x] = x[threadIdx.x == 21 ? bad : threadIdx.x * 7 % 64];
+}
+__global__ void write(TYPE *x, int bad) {
+  const int i = threadIdx.x;
+  x[i == 21 ? bad : i * 7 % 64] = TYPE();
+}
+"""
 SOURCE_LINE = next(n for n, line in enumerate(SCALE.splitlines(), 1) if "past_the_end" in line)
 
 
@@ -166,3 +174,15 @@ def test_code_for_another_gpu_is_refused() -> None:
 def test_nvidia_is_not_emulated() -> None:
     with pytest.raises(UsageError, match="not an AMD GPU"):
         EmulatedDevice("h100")
+
+
+@pytest.mark.parametrize("kind", ["float", "float2", "float4"])
+def test_one_lane_outside_is_named_where_addresses_lie_apart(device: EmulatedDevice, kind: str) -> None:
+    source = ONE_LANE_AWAY.replace("TYPE", kind)
+    x, out = numpy.zeros(256, dtype=numpy.float32), numpy.zeros(256, dtype=numpy.float32)
+    for name, arguments in (("read", (x, out)), ("write", (x,))):
+        load(device, source, name).launch(1, 64, *arguments, 20)
+        with pytest.raises(EmulatedKernelFault) as caught:
+            load(device, source, name).launch(1, 64, *arguments, 1 << 20)
+        (fault, *_) = caught.value.faults
+        assert (fault.kind, fault.lane, fault.line) == ("bounds", 21, 2 if name == "read" else 6)

@@ -48,7 +48,13 @@ class HostCompiler:
             "-fwrapv", "-fno-semantic-interposition", "-w",
         )  # fmt: skip
         if self.kind == "gcc":
-            return (*common, "-ftree-vectorize", "-fvect-cost-model=dynamic", "-mprefer-vector-width=512")
+            return (
+                *common,
+                "-ftree-vectorize",
+                "-fvect-cost-model=dynamic",
+                "-mprefer-vector-width=512",
+                "-fopenmp-simd",
+            )
         return (*common, "-mprefer-vector-width=512", "-fno-sanitize=all")
 
 

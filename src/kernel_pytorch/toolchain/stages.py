@@ -89,7 +89,7 @@ def bundle(code_objects: Mapping[str, bytes]) -> bytes:
 def link_program(objects: Sequence[Path], toolchain: Toolchain, destination: Path, link: Sequence[str]) -> None:
     """An executable of host objects; `link` are further words for the linker. Raises CompileFailed."""
     # The language flag holds for what follows it: objects and libraries are known by their names again.
-    support = ["-x", "c", str(_HOST_SUPPORT), "-x", "none"]
+    support = ["-O2", "-x", "c", str(_HOST_SUPPORT), "-x", "none"]
     command = [*host_linker(toolchain), "-o", str(destination), *map(str, objects), *support, *link]
     command += ["-lm", "-lpthread", "-ldl"]
     run_compiler(command, 600.0, None)

@@ -11,7 +11,10 @@ from .harness import Library, Start, differences
 from .programs import Program
 
 BASE = 40  # scalar register pair that holds the memory's address
-WORDS = {"gfx942": {1: "dword", 2: "dwordx2", 4: "dwordx4"}, "gfx1100": {1: "b32", 2: "b64", 4: "b128"}}
+WORDS = {
+    "gfx942": {1: "dword", 2: "dwordx2", 3: "dwordx3", 4: "dwordx4"},
+    "gfx1100": {1: "b32", 2: "b64", 3: "b96", 4: "b128"},
+}
 
 #: Where lane l's access of `size` bytes starts.
 LAYOUTS: dict[str, Callable[[int, int], int]] = {
@@ -20,6 +23,9 @@ LAYOUTS: dict[str, Callable[[int, int], int]] = {
     "rows of 8": lambda lane, size: lane // 8 * 160 + lane % 8 * size,
     "one place": lambda lane, size: 64,
     "one place for each row": lambda lane, size: lane // 16 * 48,
+    "every second place": lambda lane, size: lane * 2 * size,
+    "in disorder": lambda lane, size: lane * 29 % 64 * size,
+    "few places": lambda lane, size: lane * 7 % 5 * 20,
     "backwards": lambda lane, size: (63 - lane) * size,
     "over each other": lambda lane, size: lane * 2,
     "one lane elsewhere": lambda lane, size: 1040 if lane == 21 else lane * size,
@@ -53,10 +59,10 @@ def lines(target: str, words: int) -> list[str]:
 
 @pytest.mark.parametrize(("target", "wave"), [("gfx942", 64), ("gfx1100", 32)])
 def test_lanes_in_patterns(target: str, wave: int) -> None:
-    programs = [Program(f"{words} words", target, wave, lines(target, words)) for words in (1, 2, 4)]
+    programs = [Program(f"{words} words", target, wave, lines(target, words)) for words in WORDS[target]]
     library = Library(programs)
     found: list[str] = []
-    for index, words in enumerate((1, 2, 4)):
+    for index, words in enumerate(WORDS[target]):
         for name, place in LAYOUTS.items():
 
             def prepare(start: Start, place: Callable[[int, int], int] = place, size: int = 4 * words) -> None:

@@ -59,19 +59,19 @@ def global_address(em: Emission, instruction: Instruction, row: Row, vector: Ope
     base = f"(uint64_t)(int64_t){offset_of(instruction)}"
     if scalar is None or is_off(scalar):
         low = vector_row(em, vector)
-        return f"(KptAddress){{{low}, {low} + WAVE, {base}}}"
+        return f"{low}, {low} + WAVE, {base}"
     base = f"{raw_scalar(em, scalar, 'u64')} + {base}"
     if is_off(vector):
-        return f"(KptAddress){{0, 0, {base}}}"
+        return f"0, 0, {base}"
     low = vector_row(em, vector)
     if not em.shape.is_gfx125:
-        return f"(KptAddress){{{low}, 0, {base}}}"
+        return f"{low}, 0, {base}"
     # Here the lane's offset has a sign, and may count elements instead of bytes.
     name = em.fresh("far")
     em.put(f"uint32_t {name}[2 * WAVE]; for (int l = 0; l < WAVE; l++) {{")
     em.put(f"const uint64_t far = (uint64_t)((int64_t)(int32_t){low}[l] * {_lane_bytes(em, instruction, row)});")
     em.put(f"{name}[l] = (uint32_t)far; {name}[WAVE + l] = (uint32_t)(far >> 32); }}")
-    return f"(KptAddress){{{name}, {name} + WAVE, {base}}}"
+    return f"{name}, {name} + WAVE, {base}"
 
 
 def private_address(em: Emission, instruction: Instruction, row: Row, vector: Operand, scalar: Operand | None) -> str:
@@ -85,4 +85,4 @@ def private_address(em: Emission, instruction: Instruction, row: Row, vector: Op
         name = em.fresh("far")
         em.put(f"uint32_t {name}[WAVE]; for (int l = 0; l < WAVE; l++) {name}[l] = {low}[l] * {size}u;")
         low = name
-    return f"(KptAddress){{{low}, 0, {base}}}"
+    return f"{low}, 0, {base}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import TypeGuard
 
 from kernel_pytorch.emulate.assembly.instruction import Decimal, Instruction, Named, Number, Operand, Register
 from kernel_pytorch.emulate.codegen import dpp, sdwa
@@ -183,7 +184,10 @@ def _evaluate(
     _check_modifiers(em, instruction, row)
     results, sources = split(em, instruction, row)
     if row.packed:
-        return _evaluate_packed(em, run, instruction, row, results, sources)
+        return [evaluate_packed(em, run, instruction, row, results, sources)]
+    if row.body == "a" and row.sources == ("u64",) and moved is None and _is_plain_vector(sources[0]):
+        file, index = sources[0].file, sources[0].index
+        return [LaneResult(results[0], "u32", run.read((file, index)), run.read((file, index + 1)))]
     op_sel = instruction.modifiers.get("op_sel", ())
     selected = op_sel if isinstance(op_sel, tuple) and "op_sel" not in row.modifiers else ()
     own = "{neg}" in row.body
@@ -233,6 +237,10 @@ def _evaluate(
     return found
 
 
+def _is_plain_vector(operand: Operand) -> TypeGuard[Register]:
+    return isinstance(operand, Register) and operand.file in ("v", "a") and not (operand.neg or operand.abs)
+
+
 def _mixed_constants(instruction: Instruction, sources: list[Operand]) -> list[Operand]:
     """v_fma_mix: a constant such as 1.0 is a half where op_sel_hi says that its source is one."""
     halves = instruction.modifiers.get("op_sel_hi", ())
@@ -248,18 +256,6 @@ def _mixed_constants(instruction: Instruction, sources: list[Operand]) -> list[O
 def _clamp_is_idle(row: Row) -> bool:
     # Comparisons carry the bit without a meaning of its own (it asks for signalling on NaN).
     return row.results[0] == "mask"
-
-
-def _evaluate_packed(
-    em: Emission,
-    run: LaneRun,
-    instruction: Instruction,
-    row: Row,
-    results: list[Operand | None],
-    sources: list[Operand],
-) -> list[LaneResult]:
-    name, kind = evaluate_packed(em, run, instruction, row, results, sources)
-    return [LaneResult(results[0], kind, name)]
 
 
 def _check_modifiers(em: Emission, instruction: Instruction, row: Row) -> None:

@@ -102,6 +102,11 @@ class LaneRun:
         self.write((key[0], key[1] + 1), f"(uint32_t)({name} >> 32)")
         self.wide[key] = name
 
+    def write_pair(self, key: RegisterKey, low: str, high: str) -> None:
+        """Make the registers of a pair the values of two variables."""
+        self._set(key, low)
+        self._set((key[0], key[1] + 1), high)
+
     def _set(self, key: RegisterKey, name: str) -> None:
         self.values[key] = name
         self.written[key] = None

@@ -103,7 +103,7 @@ def _copy(em: Emission, instruction: Instruction, row: Row, operands: list[Opera
     to_lds = row.fact("action") == "copy_to_lds"
     place, vector, scalar = operands if to_lds else (operands[1], operands[0], operands[2])
     address = global_address(em, instruction, row, vector, scalar)
-    in_lds = f"(KptAddress){{{vector_row(em, place)}, 0, {offset_of(instruction)}u}}"
+    in_lds = f"{vector_row(em, place)}, 0, {offset_of(instruction)}u"
     first, second = (address, in_lds) if to_lds else (in_lds, address)
     spaces = ("GLOBAL", "LDS") if to_lds else ("LDS", "GLOBAL")
     em.put("uint64_t on = 0;")
@@ -129,7 +129,7 @@ def _at_lane(em: Emission, action: str, data: Operand, space: str, base: str) ->
     """One word for each lane, one behind the other from `base`."""
     em.put("{ uint32_t place[WAVE]; for (uint32_t l = 0; l < WAVE; l++) place[l] = 4u * l;")
     how = "load" if action == "load_at_lane" else "store"
-    em.put(f"kpt_{how}_W1_{space}(w, {vector_row(em, data)}, (KptAddress){{place, 0, {base}}}, ex); }}")
+    em.put(f"kpt_{how}_W1_{space}(w, {vector_row(em, data)}, place, 0, {base}, ex); }}")
 
 
 def _load_to_lds(em: Emission, instruction: Instruction, kind: str, load: str, address: str) -> None:
@@ -140,7 +140,7 @@ def _load_to_lds(em: Emission, instruction: Instruction, kind: str, load: str, a
     em.put(
         f"for (uint32_t l = 0; l < WAVE; l++) place[l] = {em.sgpr(124)} + {offset_of(instruction)}u + l * {4 * words}u;"
     )
-    store = f"kpt_store_W{words}_LDS(w, data, (KptAddress){{place, 0, 0}}, ex);"
+    store = f"kpt_store_W{words}_LDS(w, data, place, 0, 0, ex);"
     em.put(f"w->loads_lds = 1; {store} w->loads_lds = 0; }}" if em.shape.follows_lds else f"{store} }}")
 
 
@@ -157,7 +157,7 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
             )
             return
         for data, offset in ((operands[1], first), (operands[2], second)):
-            address = f"(KptAddress){{{vector_row(em, operands[0])}, 0, {offset}u}}"
+            address = f"{vector_row(em, operands[0])}, 0, {offset}u"
             em.put(f"kpt_store_W{words}_LDS(w, {vector_row(em, data)}, {address}, ex);")
         return
     if action == "exchange2":
@@ -182,7 +182,7 @@ def _lds(em: Emission, instruction: Instruction, row: Row) -> None:
         data, vector = operands[0], operands[1]
     else:
         vector, data = operands[0], operands[1]
-    address = f"(KptAddress){{{vector_row(em, vector)}, 0, {offset_of(instruction)}u}}"
+    address = f"{vector_row(em, vector)}, 0, {offset_of(instruction)}u"
     if action == "atomic":
         rows = vector_row(em, data)
         second_rows = "0"
@@ -221,7 +221,7 @@ def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
     if instruction.modifiers.get("offen"):
         vector_offset = vector_row(em, vector) + (" + WAVE" if both else "")
     soffset = raw_scalar(em, scalar, "u32")
-    buffer = f"(KptBuffer){{{{{words}}}, {soffset}, {offset_of(instruction)}u, {index}, {vector_offset}}}"
+    buffer = f"&(KptBuffer){{{{{words}}}, {soffset}, {offset_of(instruction)}u, {index}, {vector_offset}}}"
     action = row.fact("action")
     if to_lds:
         _load_to_lds(em, instruction, row.fact("moves"), f"kpt_buffer_load_{row.fact('moves')}", buffer)
@@ -317,7 +317,7 @@ def _scalar_atomic(em: Emission, instruction: Instruction, row: Row, target: Reg
     for word in range(given):
         em.put(f"data[{word} * WAVE] = {em.sgpr(target.index + word)};")
     second = f"data + {words} * WAVE" if given > words else "0"
-    address = f"(KptAddress){{0, 0, {base} + {offset}}}"
+    address = f"0, 0, {base} + {offset}"
     call = f"kpt_atomic_{row.fact('operation')}_{bits}_GLOBAL(w, old, {address}, data, {second}, 1u);"
     em.put(f"if ({offset} + {bits // 8} <= {limit}) {call}")
     if returns_old(instruction):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kernel_pytorch.emulate.assembly.instruction import Decimal, Instruction, Number, Operand, Register
 from kernel_pytorch.emulate.codegen.bodies import fill, statements
 from kernel_pytorch.emulate.codegen.emission import Emission
+from kernel_pytorch.emulate.codegen.lane_results import LaneResult
 from kernel_pytorch.emulate.codegen.lane_run import LaneRun
 from kernel_pytorch.emulate.codegen.operands import capture, constant, result_bits, typed
 from kernel_pytorch.emulate.isa.row import FLOATS, SOURCE_NAMES, TYPES, Row
@@ -17,8 +18,8 @@ def evaluate_packed(
     row: Row,
     results: list[Operand | None],
     sources: list[Operand],
-) -> tuple[str, str]:
-    """The variable with the packed result, and its type: 32 bits for halves, 64 for pairs of single precision."""
+) -> LaneResult:
+    """The packed result: one register of halves, or two of elements of 32 bits."""
     element = row.results[0].removeprefix("+")
     clamped = bool(instruction.modifiers.get("clamp"))
     if clamped and element not in FLOATS and not row.saturated:
@@ -45,12 +46,11 @@ def evaluate_packed(
         run.body.append(f"uint32_t {name};")
         run.body.append(f"{{ {' '.join(declarations)} {TYPES[element][0]} d{start}; {text} {name} = {bits}; }}")
         parts.append(name)
-    name = run.fresh()
     if element in ("f32", "u32", "i32"):
-        run.body.append(f"const uint64_t {name} = (uint64_t){parts[1]} << 32 | {parts[0]};")
-        return name, "u64"
+        return LaneResult(results[0], "u32", parts[0], parts[1])
+    name = run.fresh()
     run.body.append(f"const uint32_t {name} = {parts[1]} << 16 | ({parts[0]} & 0xffffu);")
-    return name, "u32"
+    return LaneResult(results[0], "u32", name)
 
 
 def _bit(instruction: Instruction, name: str, position: int, default: int) -> bool:

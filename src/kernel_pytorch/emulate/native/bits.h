@@ -60,9 +60,22 @@ static inline uint32_t kpt_popcount(uint32_t x) {
     x = (x + (x >> 4)) & 0x0f0f0f0fu;
     return x * 0x01010101u >> 24;
 }
-/* Position of the first one: from the top (flbit) or the bottom (ff1); all ones when there is none. */
-static inline uint32_t kpt_first_high(uint32_t x) { return x ? (uint32_t)__builtin_clz(x) : ~0u; }
-static inline uint32_t kpt_first_low(uint32_t x) { return x ? (uint32_t)__builtin_ctz(x) : ~0u; }
+/* Position of the first one: from the top (flbit) or the bottom (ff1); all ones when there is none. Counted: vector
+ * units without an instruction for it can do that too. */
+static inline uint32_t kpt_first_high(uint32_t x) {
+    uint32_t below = x | x >> 1;
+    below |= below >> 2;
+    below |= below >> 4;
+    below |= below >> 8;
+    below |= below >> 16;
+    return (32u - kpt_popcount(below)) | (0u - (uint32_t)(x == 0));
+}
+static inline uint32_t kpt_first_low(uint32_t x) { return kpt_popcount(~x & (x - 1u)) | (0u - (uint32_t)(x == 0)); }
+/* Lanes of the lower or the upper half of a wave that come before lane l. */
+static inline uint32_t kpt_lanes_before_low(uint32_t l) { return ((1u << (l & 31)) - 1u) | (0u - (uint32_t)(l >= 32)); }
+static inline uint32_t kpt_lanes_before_high(uint32_t l) {
+    return ((1u << (l & 31)) - 1u) & (0u - (uint32_t)(l >= 32));
+}
 static inline uint32_t kpt_first_high64(uint64_t x) { return x ? (uint32_t)__builtin_clzll(x) : ~0u; }
 static inline uint32_t kpt_first_low64(uint64_t x) { return x ? (uint32_t)__builtin_ctzll(x) : ~0u; }
 /* The first bit from the top that differs from the sign. */

@@ -71,6 +71,8 @@ KPT_INLINE void kpt_load_chunk(KptWave *w, uint32_t *d, KptAddress a, uint32_t a
     const int whole = words == 1 || how == KPT_SAME || on == (1u << KPT_CHUNK) - 1;
     const uint8_t *from = how != KPT_APART && whole ? kpt_chunk_bytes(w, a, at, on, size, how, KPT_READ, space) : 0;
     if (!from) {
+        /* Of a few lanes, one by one is faster. */
+        if (__builtin_popcount(on) > 4 && kpt_gather(w, d, a, at, on, kind, space)) return;
         KPT_EACH_LANE(l, (uint64_t)on << at)
         kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, space), kind);
     } else if (how == KPT_SAME) {
@@ -89,10 +91,7 @@ KPT_INLINE void kpt_load_chunk(KptWave *w, uint32_t *d, KptAddress a, uint32_t a
     } else if (words == 1) {
         kpt_move_words(d + at, from, on);
     } else {
-        uint32_t held[4 * KPT_CHUNK];
-        memcpy(held, from, KPT_CHUNK * size);
-        for (int k = 0; k < words; k++)
-            for (uint32_t l = 0; l < KPT_CHUNK; l++) d[k * WAVE + at + l] = held[l * words + k];
+        kpt_from_memory(d + at, from, words);
     }
 }
 /* Lanes that write one place do so in turn: that, as all else, is left to the loop. */
@@ -104,15 +103,13 @@ KPT_INLINE void kpt_store_chunk(KptWave *w, const uint32_t *s, KptAddress a, uin
     const int whole = words == 1 || on == (1u << KPT_CHUNK) - 1;
     uint8_t *to = behind && whole ? kpt_chunk_bytes(w, a, at, on, size, KPT_BEHIND, KPT_WRITE, space) : 0;
     if (!to) {
+        if (__builtin_popcount(on) > 4 && kpt_scatter(w, s, a, at, on, kind, space)) return;
         KPT_EACH_LANE(l, (uint64_t)on << at)
         kpt_take_lane(s, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_WRITE, space), kind);
     } else if (words == 1) {
         kpt_move_words(to, s + at, on);
     } else {
-        uint32_t held[4 * KPT_CHUNK];
-        for (int k = 0; k < words; k++)
-            for (uint32_t l = 0; l < KPT_CHUNK; l++) held[l * words + k] = s[k * WAVE + at + l];
-        memcpy(to, held, KPT_CHUNK * size);
+        kpt_to_memory(to, s + at, words);
     }
 }
 #endif

@@ -48,7 +48,7 @@ KPT_INLINE float kpt_div_fmas_f32(float a, float b, float c, uint32_t moved) {
 }
 KPT_INLINE double kpt_div_fmas_f64(double a, double b, double c, uint32_t moved) {
     const double plain = __builtin_fma(a, b, c);
-    const uint32_t whole = (a - a == 0) & (b - b == 0) & (c - c == 0);
+    const uint32_t whole = (a - a) + (b - b) + (c - c) == 0;
     /* Only the sum overflows, not what it comes down to. */
     const uint32_t over_the_top = plain - plain != 0, large = fabs(a) > 1.0;
     const uint64_t shrunk = kpt_u64(__builtin_fma(a * 0x1p-128, b, c * 0x1p-128));
@@ -64,7 +64,9 @@ KPT_INLINE double kpt_div_fmas_f64(double a, double b, double c, uint32_t moved)
     found = KPT_EITHER(KPT_EXPONENT64(plain) > 128, kpt_u64(plain * 0x1p-128), found);
     found = KPT_EITHER(over_the_top, KPT_EITHER(large, shrunk, kpt_u64(plain)), found);
     found = KPT_EITHER(KPT_EXPONENT64(c) > 1023, kpt_u64(plain * 0x1p128), found);
-    found = KPT_EITHER((moved != 0) & whole, found, kpt_u64(plain));
+    /* One after the other: gcc does not vectorise a mask of 32-bit words joined with one of doubles. */
+    found = KPT_EITHER(whole, found, kpt_u64(plain));
+    found = KPT_EITHER(moved, found, kpt_u64(plain));
     return kpt_f64(found);
 }
 #define KPT_DIV_FIXUP(name, type, bits_of, value_of, quiet, infinity, nan, top, exponent, lowest)                      \
@@ -91,9 +93,8 @@ KPT_DIV_FIXUP(kpt_div_fixup_f64, double, kpt_u64, kpt_f64, UINT64_C(0x8000000000
 /* Halves are exact as floats, whose exponents never are that far apart; their quotient is single precision's and
  * cannot have overflowed, so a NaN stays one. */
 KPT_INLINE float kpt_div_fixup_f16(float a, float b, float c) {
-    const uint32_t ordinary = b - b == 0 && c - c == 0 && b != 0 && c != 0;
-    const float found = kpt_div_fixup_f32(a, b, c);
-    return ordinary && a != a ? a : found;
+    const uint32_t kept = (b - b == 0) & (c - c == 0) & (b != 0) & (c != 0) & (a != a);
+    return kpt_f32(KPT_EITHER(kept, kpt_u32(a), kpt_u32(kpt_div_fixup_f32(a, b, c))));
 }
 
 /* 1216 bits of 2/pi behind the point, first word first. */

@@ -99,6 +99,8 @@ KPT_INLINE void kpt_take_lane(const uint32_t *s, uint32_t l, uint8_t *p, const i
         for (int k = 0; k <= kind - KPT_W1; k++) memcpy(p + 4 * k, &s[k * WAVE + l], 4);
     }
 }
+#include "interleave.h"
+#include "gathers.h"
 #include "chunks.h"
 #ifdef KPT_COUNT
 KPT_OUTLINE void kpt_count_access(KptWave *w, KptAddress a, uint64_t ex, uint32_t size, uint32_t how, int space) {
@@ -129,6 +131,9 @@ KPT_INLINE void kpt_load(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex, con
     if (run) {
         if (kind == KPT_W1)
             memcpy(d, run, 4 * WAVE);
+        else if (kind > KPT_W1 && kind <= KPT_W4)
+            for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK)
+                kpt_from_memory(d + at, run + at * size, kind - KPT_W1 + 1);
         else
             for (uint32_t l = 0; l < WAVE; l++) kpt_put_lane(d, l, run + l * size, kind);
         return;
@@ -154,6 +159,8 @@ KPT_INLINE void kpt_store(KptWave *w, const uint32_t *s, KptAddress a, uint64_t 
     if (run) {
         if (kind == KPT_W1)
             memcpy(run, s, 4 * WAVE);
+        else if (kind > KPT_W1 && kind <= KPT_W4)
+            for (uint32_t at = 0; at < WAVE; at += KPT_CHUNK) kpt_to_memory(run + at * size, s + at, kind - KPT_W1 + 1);
         else
             for (uint32_t l = 0; l < WAVE; l++) kpt_take_lane(s, l, run + l * size, kind);
         return;
@@ -262,30 +269,33 @@ KPT_INLINE uint8_t *kpt_buffer_pointer(KptWave *w, const KptBuffer *b, uint32_t 
     }
     return kpt_pointer(w, l, base + at, bytes, how, KPT_GLOBAL);
 }
-KPT_INLINE void kpt_buffer_load(KptWave *w, uint32_t *d, KptBuffer b, uint64_t ex, const int kind) {
-    KPT_EACH_LANE(l, ex) kpt_put_lane(d, l, kpt_buffer_pointer(w, &b, l, kpt_bytes_of(kind), KPT_READ), kind);
+KPT_INLINE void kpt_buffer_load(KptWave *w, uint32_t *d, const KptBuffer *b, uint64_t ex, const int kind) {
+    KPT_EACH_LANE(l, ex) kpt_put_lane(d, l, kpt_buffer_pointer(w, b, l, kpt_bytes_of(kind), KPT_READ), kind);
 }
-KPT_INLINE void kpt_buffer_store(KptWave *w, const uint32_t *s, KptBuffer b, uint64_t ex, const int kind) {
-    KPT_EACH_LANE(l, ex) kpt_take_lane(s, l, kpt_buffer_pointer(w, &b, l, kpt_bytes_of(kind), KPT_WRITE), kind);
+KPT_INLINE void kpt_buffer_store(KptWave *w, const uint32_t *s, const KptBuffer *b, uint64_t ex, const int kind) {
+    KPT_EACH_LANE(l, ex) kpt_take_lane(s, l, kpt_buffer_pointer(w, b, l, kpt_bytes_of(kind), KPT_WRITE), kind);
 }
 
-/* One function for each kind and space that a module uses: the calls in a kernel stay small. */
+/* One function for each kind and space that a module uses: the calls in a kernel stay small. The parts of an address go
+ * in registers: as a structure it would be put together in memory, and read back before that is done. */
 #define KPT_DEFINE_ACCESS(kind, space)                                                                                 \
-    KPT_OUTLINE void kpt_load_##kind##_##space(KptWave *w, uint32_t *d, KptAddress a, uint64_t ex) {                   \
-        kpt_load(w, d, a, ex, KPT_##kind, KPT_##space);                                                                \
+    KPT_OUTLINE void kpt_load_##kind##_##space(KptWave *w, uint32_t *d, const uint32_t *lo, const uint32_t *hi,        \
+                                               uint64_t base, uint64_t ex) {                                           \
+        kpt_load(w, d, (KptAddress){lo, hi, base}, ex, KPT_##kind, KPT_##space);                                       \
     }                                                                                                                  \
-    KPT_OUTLINE void kpt_store_##kind##_##space(KptWave *w, const uint32_t *s, KptAddress a, uint64_t ex) {            \
-        kpt_store(w, s, a, ex, KPT_##kind, KPT_##space);                                                               \
+    KPT_OUTLINE void kpt_store_##kind##_##space(KptWave *w, const uint32_t *s, const uint32_t *lo, const uint32_t *hi, \
+                                                uint64_t base, uint64_t ex) {                                          \
+        kpt_store(w, s, (KptAddress){lo, hi, base}, ex, KPT_##kind, KPT_##space);                                      \
     }
 #define KPT_DEFINE_KIND(kind)                                                                                          \
     KPT_DEFINE_ACCESS(kind, GLOBAL)                                                                                    \
     KPT_DEFINE_ACCESS(kind, FLAT)                                                                                      \
     KPT_DEFINE_ACCESS(kind, LDS)                                                                                       \
     KPT_DEFINE_ACCESS(kind, PRIVATE)                                                                                   \
-    KPT_OUTLINE void kpt_buffer_load_##kind(KptWave *w, uint32_t *d, KptBuffer b, uint64_t ex) {                       \
+    KPT_OUTLINE void kpt_buffer_load_##kind(KptWave *w, uint32_t *d, const KptBuffer *b, uint64_t ex) {                \
         kpt_buffer_load(w, d, b, ex, KPT_##kind);                                                                      \
     }                                                                                                                  \
-    KPT_OUTLINE void kpt_buffer_store_##kind(KptWave *w, const uint32_t *s, KptBuffer b, uint64_t ex) {                \
+    KPT_OUTLINE void kpt_buffer_store_##kind(KptWave *w, const uint32_t *s, const KptBuffer *b, uint64_t ex) {         \
         kpt_buffer_store(w, s, b, ex, KPT_##kind);                                                                     \
     }
 KPT_DEFINE_KIND(U8)

@@ -137,10 +137,10 @@ KPT_DEFINE_ATOMIC(64, uint64_t, 2)
 
 /* Through a buffer resource: lane by lane, each with the address the resource gives. */
 #define KPT_DEFINE_BUFFER_ATOMIC(bits, words)                                                                          \
-    KPT_INLINE void kpt_buffer_atomic##bits(KptWave *w, uint32_t *d, KptBuffer b, const uint32_t *data,                \
+    KPT_INLINE void kpt_buffer_atomic##bits(KptWave *w, uint32_t *d, const KptBuffer *b, const uint32_t *data,         \
                                             const uint32_t *second, uint64_t ex, const int op) {                       \
         KPT_EACH_LANE(lane, ex) {                                                                                      \
-            uint8_t *p = kpt_buffer_pointer(w, &b, lane, bits / 8, KPT_READ | KPT_WRITE | KPT_ATOMIC);                 \
+            uint8_t *p = kpt_buffer_pointer(w, b, lane, bits / 8, KPT_READ | KPT_WRITE | KPT_ATOMIC);                  \
             if (p) {                                                                                                   \
                 KptAddress a = {0, 0, (uint64_t)(uintptr_t)p};                                                         \
                 kpt_atomic##bits(w, d, a, data, second, UINT64_C(1) << lane, op, KPT_GLOBAL);                          \
@@ -153,13 +153,14 @@ KPT_DEFINE_BUFFER_ATOMIC(32, 1)
 KPT_DEFINE_BUFFER_ATOMIC(64, 2)
 
 #define KPT_DEFINE_ATOMIC_OP(op, bits, space)                                                                          \
-    KPT_OUTLINE void kpt_atomic_##op##_##bits##_##space(KptWave *w, uint32_t *d, KptAddress a, const uint32_t *data,   \
+    KPT_OUTLINE void kpt_atomic_##op##_##bits##_##space(KptWave *w, uint32_t *d, const uint32_t *lo,                   \
+                                                        const uint32_t *hi, uint64_t base, const uint32_t *data,       \
                                                         const uint32_t *second, uint64_t ex) {                         \
-        kpt_atomic##bits(w, d, a, data, second, ex, KPT_##op, KPT_##space);                                            \
+        kpt_atomic##bits(w, d, (KptAddress){lo, hi, base}, data, second, ex, KPT_##op, KPT_##space);                   \
     }
 #define KPT_DEFINE_ATOMIC_SPACES(op, bits)                                                                             \
-    KPT_OUTLINE void kpt_buffer_atomic_##op##_##bits(KptWave *w, uint32_t *d, KptBuffer b, const uint32_t *data,       \
-                                                     const uint32_t *second, uint64_t ex) {                            \
+    KPT_OUTLINE void kpt_buffer_atomic_##op##_##bits(KptWave *w, uint32_t *d, const KptBuffer *b,                      \
+                                                     const uint32_t *data, const uint32_t *second, uint64_t ex) {      \
         kpt_buffer_atomic##bits(w, d, b, data, second, ex, KPT_##op);                                                  \
     }                                                                                                                  \
     KPT_DEFINE_ATOMIC_OP(op, bits, GLOBAL)                                                                             \

@@ -157,21 +157,15 @@ void end_wave(Worker &worker, WaveSlot &slot) {
     worker.progress++;
 }
 
-/* Runs one wave until it stops; false when it faulted and the launch is over. */
-bool run_wave(Worker &worker, WaveSlot &slot, int &stop) {
+/* Runs one wave until it stops, and says why; a fault leaves by the worker's jump. */
+int run_wave(Worker &worker, WaveSlot &slot) {
     worker.running = &slot;
     slot.wave.budget = slot.budget;
     slot.slept = false;
-    if (sigsetjmp(worker.jump, 0) != 0) {
-        worker.in_kernel = 0;
-        if (worker.fault_address) report_memory_fault(worker);
-        worker.launch->stop = true;
-        return false;
-    }
     worker.in_kernel = 1;
-    stop = worker.launch->kernel->run(&slot.wave);
+    const int stop = worker.launch->kernel->run(&slot.wave);
     worker.in_kernel = 0;
-    return true;
+    return stop;
 }
 
 void release_barrier(Worker &worker, Group &group) {
@@ -228,8 +222,7 @@ Outcome run_rounds(Worker &worker, Group &group, const Sizes &sizes) {
                     continue;
                 }
             }
-            int stop = KPT_DONE;
-            if (!run_wave(worker, slot, stop)) return Outcome::stopped;
+            const int stop = run_wave(worker, slot);
             if (stop == KPT_DONE) {
                 end_wave(worker, slot);
                 moved = true;
@@ -257,6 +250,13 @@ Outcome run_rounds(Worker &worker, Group &group, const Sizes &sizes) {
 } // namespace
 
 Outcome run_group(Worker &worker, Group &group, const Sizes &sizes) {
+    /* Once for all its waves: with barriers they stop and go on every few hundred instructions. */
+    if (sigsetjmp(worker.jump, 0) != 0) {
+        worker.in_kernel = 0;
+        if (worker.fault_address) report_memory_fault(worker);
+        worker.launch->stop = true;
+        return Outcome::stopped;
+    }
     const Outcome outcome = run_rounds(worker, group, sizes);
     /* Shared between the workers, so it is touched once and not for every wave. A group that has ended is counted as one. */
     if (worker.progress && outcome != Outcome::finished)

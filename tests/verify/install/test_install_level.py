@@ -344,6 +344,22 @@ def test_a_project_without_setup_py(tmp_path: Path) -> None:
     assert (level.status, findings, trials) == (Status.PASS, (), ())
 
 
+def test_a_setup_script_of_another_name_is_tried_and_its_template_is_not(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc/bind.cpp").write_text("int one() { return 1; }\n")
+    (tmp_path / "csrc/k.cu").write_text(KERNEL)
+    (tmp_path / "setup_cuda.py").write_text(textwrap.dedent(SETUPS["behind CUDA_HOME"]))
+    (tmp_path / "template.py").write_text(f"SETUP = {SETUPS['ordinary']!r}\nclass CppExtension: ...\n")
+    (tmp_path / "make.py").write_text(
+        "from setuptools import Extension, setup\ndef make():\n    setup(name='p', ext_modules=[Extension('p', [])])\n"
+    )
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    _, findings, trials = install_level(tmp_path, "mi300x", scratch)
+    assert [trial.setup for trial in trials] == ["setup_cuda.py"]
+    assert [(one.code, one.path, one.line) for one in findings] == [("KP811", "setup_cuda.py", 4)]
+
+
 def test_a_setup_py_in_a_folder_reaches_the_rest_of_the_project(tmp_path: Path) -> None:
     root = tmp_path / "project"
     (root / "python").mkdir(parents=True)

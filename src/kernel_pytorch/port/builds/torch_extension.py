@@ -20,7 +20,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.inside import is_inside
-from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.core.read_file import read_bytes, read_if_there
 from kernel_pytorch.port.build_files.setup_macros import declared_macros, undefined_macros
 from kernel_pytorch.port.builds.hipified_tree import column_before, line_map
 from kernel_pytorch.port.builds.leading_headers import leading_headers, shared_headers
@@ -30,6 +30,7 @@ from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resol
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.run import run_tasks
 from kernel_pytorch.port.hipify.tree import tasks_of
+from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,
@@ -230,9 +231,13 @@ def renamed_extension(
 
 
 def setup_files(root: Path) -> tuple[Path, ...]:
-    """The setup.py of a project; where it has none, those of its parts."""
-    top = root / "setup.py"
-    return (top,) if top.is_file() else tuple(sorted((*root.glob("*/setup.py"), *root.glob("*/*/setup.py"))))
+    """The setup scripts of a project; where its top folder has none, those of its parts."""
+    for patterns in (("*.py",), ("*/*.py", "*/*/*.py")):
+        found = sorted(file for pattern in patterns for file in root.glob(pattern) if file.is_file())
+        setups = tuple(one for one in found if builds_extensions(one.name, read_if_there(one, root) or b""))
+        if setups:
+            return setups
+    return ()
 
 
 @contextmanager

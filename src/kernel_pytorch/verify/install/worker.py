@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.toolchain.rocm_folder import HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.install.cmake_record import CMakeRuns, cmake_runs
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG
@@ -100,8 +101,8 @@ class _Run:
         failure = None
         try:
             self._prepare(gpu)
-            if description == "setup.py":
-                self._run_setup(legacy)
+            if description == "setup.py" or builds_extensions(description, (self.project / description).read_bytes()):
+                self._run_setup(description, legacy)
             else:
                 self._run_module(description)
         except SystemExit as stop:
@@ -209,8 +210,8 @@ class _Run:
         else:
             self.links.append(words)
 
-    def _run_setup(self, legacy: bool) -> None:
-        file = self.project / "setup.py"
+    def _run_setup(self, name: str, legacy: bool) -> None:
+        file = self.project / name
         scratch = os.environ["KPT_BUILD_FOLDER"]
         os.chdir(self.project)
         # pip puts the project's folder on the path only for projects without a build backend of their own.

@@ -113,6 +113,18 @@ SETUPS = {
     + PLAIN.format(more=""),
     "needs a package": "import a_package_nobody_has\n",
     "network": "import socket\nsocket.create_connection(('127.0.0.1', 9), timeout=1)\n",
+    "fetches a library": """\
+        import urllib.request
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+        def library():
+            try:
+                return urllib.request.urlopen("http://library.invalid/library.tar")
+            except OSError:
+                return None
+        setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/k.cu"], include_dirs=[library()])],
+              cmdclass={"build_ext": BuildExtension})
+        """,
     "ends Python": "import os\nos._exit(3)\n",
     "imports its own module": "import beside\nfrom setuptools import setup\nsetup(name='p', version=beside.VERSION)\n",
 }
@@ -332,6 +344,7 @@ def test_extensions_that_are_built_at_run_time(run_time: dict[str, Outcome], nam
         ("needs a package", "pip install a_package_nobody_has"),
         ("network", "the network is off"),
         ("ends Python", "ended Python"),
+        ("fetches a library", "setup.py:6 asks for the network, which is off here"),
     ],
 )
 def test_what_fails_on_cuda_too_is_not_run(outcomes: dict[str, Outcome], name: str, says: str) -> None:

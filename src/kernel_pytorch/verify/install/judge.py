@@ -43,13 +43,22 @@ def not_judged(trial: InstallTrial) -> str:
     """Why nothing can be said about an install: it does not work on a CUDA machine either. Empty where it does."""
     failure = trial.cuda.failure
     if failure is None:
-        return ""
+        return _stopped_without_network(trial)
     name = PurePosixPath(trial.setup).name
     if failure.missing_module:
         package = failure.missing_module.partition(".")[0]
         return f"{name} needs the Python package {package}, which is not installed here: pip install {package}"
     where = f"{failure.place}: " if failure.place else ""
     return f"{name} does not run here for CUDA either: {where}{failure.error}"
+
+
+def _stopped_without_network(trial: InstallTrial) -> str:
+    """A run that wanted to fetch something says nothing about ROCm: CUDA's stand-in may not look at what is missing."""
+    failure, asked = trial.rocm.failure, trial.rocm.asked_network
+    if failure is None or asked is None:
+        return ""
+    stopped = f"and then it stops on ROCm: {failure.error}"
+    return f"{asked} asks for the network, which is off here, {stopped}. Install what it fetches, and try again"
 
 
 def made_at(trial: InstallTrial, extension: Extension) -> SourceLine:

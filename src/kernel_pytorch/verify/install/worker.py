@@ -96,6 +96,7 @@ class _Run:
         self.built_at_run_time: list[dict[str, object]] = []
         self.not_tried: list[str] = []
         self.renamed: dict[str, str] = {}
+        self.asked_network: dict[str, object] | None = None
 
     def answer(self, gpu: str, description: str, legacy: bool) -> dict[str, object]:
         failure = None
@@ -131,6 +132,7 @@ class _Run:
                 for place, kind, answers in self.conditions.asked()
             ],
             "not_tried": self.not_tried,
+            "asked_network": self.asked_network,
         }
 
     def _prepare(self, gpu: str) -> None:
@@ -145,10 +147,18 @@ class _Run:
             present_cuda(torch, CUDA_VERSION, gpu)
             major, minor = torch.cuda.get_device_capability()
             present_built_with_gpu(torch, f"cu{CUDA_VERSION.replace('.', '')}", [f"sm_{major}{minor}"])
-        socket.socket.connect = _refuse_network  # type: ignore[method-assign]
+        # Names are looked up before anything connects, and a machine may have no names either.
+        socket.socket.connect = socket.getaddrinfo = self._refuse_network  # type: ignore[method-assign,assignment]
         provide_pkg_resources()
         self._record_torch()
         self._record_setuptools()
+
+    def _refuse_network(self, *_arguments: object, **_keywords: object) -> NoReturn:
+        frames = (frame for frame, _ in traceback.walk_stack(None))
+        asking = next((one for one in frames if self._is_inside(one.f_code.co_filename)), None)
+        if asking is not None and self.asked_network is None:
+            self.asked_network = self._place(asking.f_code.co_filename, asking.f_lineno)
+        raise OSError("the network is off while kpt tries the install")
 
     def _record_torch(self) -> None:
         from torch.utils import cpp_extension
@@ -309,10 +319,6 @@ def _subclasses(kind: type) -> Iterator[type]:
     for one in kind.__subclasses__():
         yield one
         yield from _subclasses(one)
-
-
-def _refuse_network(*_arguments: object, **_keywords: object) -> None:
-    raise OSError("the network is off while kpt tries the install")
 
 
 if __name__ == "__main__":

@@ -222,6 +222,12 @@ RUN_TIME = {
             return load(name="ops", sources=[source], extra_cuda_cflags=["-DMINE"])
         ops = built("k")
         """,
+    "load, and then a use of what is not built": """\
+        import torch
+        from torch.utils.cpp_extension import load
+        load("ops", [__file__.replace("ops.py", "k.cu")], extra_cuda_cflags=["-DMINE"], is_python_module=False)
+        first = torch.ops.ops.first
+        """,
     "load with a name of its caller": """\
         from torch.utils.cpp_extension import load
         def ops(source):

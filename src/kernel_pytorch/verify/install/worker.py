@@ -31,6 +31,7 @@ from kernel_pytorch.verify.install.jit import reach_calls, stop_before_building
 from kernel_pytorch.verify.install.old_setuptools import provide_pkg_resources
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
 
+_LONGEST = 300
 JIT_FOLDER = ".kpt-jit"  # in the tree: what load_inline writes is then named from its top
 
 
@@ -148,7 +149,7 @@ class _Run:
             major, minor = torch.cuda.get_device_capability()
             present_built_with_gpu(torch, f"cu{CUDA_VERSION.replace('.', '')}", [f"sm_{major}{minor}"])
         # Names are looked up before anything connects, and a machine may have no names either.
-        socket.socket.connect = socket.getaddrinfo = self._refuse_network  # type: ignore[method-assign,assignment]
+        socket.socket.connect = socket.getaddrinfo = self._refuse_network  # type: ignore[method-assign]
         provide_pkg_resources()
         self._record_torch()
         self._record_setuptools()
@@ -243,7 +244,8 @@ class _Run:
         self.conditions.install()
         stop_before_building(self._note_build)
         with contextlib.redirect_stdout(sys.stderr):
-            self.not_tried = reach_calls(file, self.tree, lambda: len(self.built_at_run_time))
+            missed = reach_calls(file, self.tree, lambda: len(self.built_at_run_time))
+            self.not_tried = [_on_one_line(one.replace(f"{self.tree}/", "")) for one in missed]
 
     def _note_build(self, name: str, commands: list[tuple[str, list[str]]]) -> None:
         frame = sys._getframe()
@@ -289,7 +291,7 @@ class _Run:
         missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
         first = error.__cause__ or error.__context__
         return {
-            "error": text.strip().replace(f"{self.tree}/", ""),
+            "error": _on_one_line(text.replace(f"{self.tree}/", "")),
             "stack": self._stack(error),
             "cause": self._stack(first) if first is not None else [],
             "missing_module": missing,
@@ -310,6 +312,12 @@ class _Run:
         """A path as seen from the top of the tree; setup.py's own paths start in its folder."""
         path = Path(os.path.normpath(self.project / name))
         return path.relative_to(self.tree).as_posix() if path.is_relative_to(self.tree) else str(path)
+
+
+def _on_one_line(text: str) -> str:
+    """A message of the project's, which may be an essay: its beginning, as part of a sentence."""
+    words = " ".join(text.split())
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]} ..."
 
 
 def _subclasses(kind: type) -> Iterator[type]:

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
 from kernel_pytorch.core.read_file import read_if_there
@@ -40,6 +41,7 @@ class RepairRequest:
     recorded: tuple[RecordedUnit, ...] = ()  # the sources that the project's own build names, where that is known
     wants: Callable[[str], bool] = lambda code: True
     limit_s: float = math.inf  # builds are stopped after this; what was repaired by then stays
+    include_dirs: tuple[Path, ...] = ()  # headers of libraries, besides what the project's own build names
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ def build_and_repair(
             current,
             toolchain,
             target,
+            request.include_dirs,
             layout=request.layout,
             every=True,
             recorded=request.recorded,

@@ -127,7 +127,7 @@ def test_what_gcc_takes_of_the_hosts_sources_is_no_fault(
 
 
 def test_a_folder_that_is_named_is_searched(project: Path, with_stand_in: Path, tmp_path: Path) -> None:
-    (project / "csrc/ext.cpp").write_text("#include <table/map.h>\nint size = table_size;\n")
+    (project / "csrc/ext.cpp").write_text('#include "scale.h"\n#include <table/map.h>\nint size = table_size;\n')
     (tmp_path / "library/table").mkdir(parents=True)
     (tmp_path / "library/table/map.h").write_text("const int table_size = 3;\n")
     recorded = RecordedUnit("csrc/ext.cpp", project, CompileOptions(extra=("-x", "c++")))

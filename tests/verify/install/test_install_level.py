@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Finding, Status
+from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.verify.install.judge import not_judged
 from kernel_pytorch.verify.install.parting import partings
-from kernel_pytorch.verify.install.record import InstallTrial
-from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
+from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
+from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, prepare, try_installs
 from kernel_pytorch.verify.install_level import install_level, judged_trial, requests_of
 
 pytest.importorskip("torch")
@@ -377,6 +379,38 @@ def test_a_setup_script_of_another_name_is_tried_and_its_template_is_not(tmp_pat
     _, findings, trials = install_level(tmp_path, "mi300x", scratch)
     assert [trial.setup for trial in trials] == ["setup_cuda.py"]
     assert [(one.code, one.path, one.line) for one in findings] == [("KP811", "setup_cuda.py", 4)]
+
+
+def test_a_submodule_that_is_checked_out_is_there_and_stays_as_it_is(tmp_path: Path) -> None:
+    root, scratch = tmp_path / "p", tmp_path / "scratch"
+    (root / "third/folder").mkdir(parents=True)
+    scratch.mkdir()
+    (root / "third/.git").write_text("gitdir: ../.git/modules/third\n")
+    (root / "third/folder/version.txt").write_text("1")
+    (root / "setup.py").write_text("")
+    # git names a submodule as one entry.
+    runs = [
+        prepare(scratch, InstallRequest(root, ("setup.py", "third")), "cuda", gpu_by_alias("h200")) for _ in range(2)
+    ]
+    for place, _ in runs:
+        assert (place / "tree/third/folder/version.txt").read_text() == "1"
+        assert not (place / "tree/third/.git").exists()
+    (runs[0][0] / "tree/third/folder/version.txt").write_text("2")
+    assert (root / "third/folder/version.txt").read_text() == "1"
+
+
+def test_submodules_that_are_not_checked_out_are_named(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/a.txt").write_text("")
+    (tmp_path / "absent").mkdir()
+    (tmp_path / ".gitmodules").write_text(
+        '[submodule "a"]\n\tpath = there\n[submodule "b"]\n\tpath = absent\n[submodule "c"]\n\tpath = lib/c\n'
+    )
+    failed = InstallRecord("cuda", failure=Failure("FileNotFoundError: absent/a.txt"))
+    reason = not_judged(InstallTrial("setup.py", failed, failed, tmp_path))
+    assert "2 submodules (absent, lib/c); git submodule update --init" in reason
+    (tmp_path / ".gitmodules").unlink()
+    assert "submodule" not in not_judged(InstallTrial("setup.py", failed, failed, tmp_path))
 
 
 def test_a_setup_py_in_a_folder_reaches_the_rest_of_the_project(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kernel_pytorch.port.discover import discover
+from kernel_pytorch.port.discover import discover, list_files
 
 
 def test_a_folder_called_submodules_is_the_projects_own(tmp_path: Path) -> None:
@@ -14,3 +14,12 @@ def test_a_folder_called_submodules_is_the_projects_own(tmp_path: Path) -> None:
     project = discover(tmp_path)
     assert sorted(project.of("cuda")) == ["own.cu", "submodules/rasterizer/forward.cu"]
     assert any(one.path.startswith("third_party") for one in project.skipped)
+
+
+def test_a_build_folder_of_the_project_is_read_in_a_copy_without_git(tmp_path: Path) -> None:
+    for name in ("build/setup.pytorch.py", "made/build/run.py", "made/build/temp.linux-x86_64/k.o", "other/build/k.cu"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    listing = list_files(tmp_path)
+    assert listing.names == ("build/setup.pytorch.py",)
+    assert sorted(listing.not_entered) == ["made/build", "other/build"]

@@ -24,6 +24,7 @@ _SKIPPED_FOLDERS = frozenset({
     "__pycache__", "node_modules", "site-packages", ".venv", "venv", "build", "dist", ".git", ".hg", ".svn", ".tox",
     ".nox", ".eggs", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints", ".idea", ".vscode",
 })  # fmt: skip
+SUBMODULE = "a submodule, which is a repository of its own: not ported"
 _SCRIPTS = (".py", ".sh", ".cmake", ".mk")
 _OF_A_BUILD = re.compile(
     r"CMakeCache\.txt|CMakeFiles|build\.ninja|cmake_install\.cmake|(?:lib|temp|bdist)(?:\..+)?|.+\.s?o"
@@ -88,6 +89,9 @@ def discover(root: Path) -> Project:
         reason = _reason_not_to_read(full, name, root, remembered)
         if reason:
             (skipped if by_name == "other" else unread)[name] = reason
+            continue
+        if full.is_dir() and not full.is_symlink() and any(full.iterdir()):
+            skipped[name] = SUBMODULE
             continue
         # The file that a link leads to is listed itself; a folder is a submodule, or the target of a link.
         if by_name == "other" or full.is_symlink() or not full.is_file():

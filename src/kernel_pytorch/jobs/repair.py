@@ -93,7 +93,7 @@ def build_and_repair(
                 break
             current = after.patches
             rounds += 1
-    left = tuple(_left(units, request.project, current)) if request.wants(LEFT) else ()
+    left = tuple(findings_left(units, request.project, current)) if request.wants(LEFT) else ()
     return RepairedBuild(current, tuple(unit.check for unit in units), left, rounds)
 
 
@@ -128,7 +128,7 @@ def _is_proven(patch: Patch) -> bool:
     return verdict is None or verdict.is_proven
 
 
-def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
+def findings_left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
     """A finding for each of a source's first errors that no repair answers, on the user's own line."""
     changed = {patch.path: patch for patch in patches}
     seen: set[tuple[str, int, str]] = set()
@@ -137,8 +137,9 @@ def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]
             continue
         for complaint in unit.complaints[:MAX_LEFT] or (Complaint(unit.check.detail, ()),):
             path, line, column = unit.path, 1, 1
-            if complaint.spots:
-                spot = complaint.spots[0]
+            # What a macro puts together has no file: clang calls it <scratch space>.
+            spot = next((one for one in complaint.spots if not one.path.startswith("<")), None)
+            if spot is not None:
                 path, line, column = spot.path, spot.line, spot.column
             patch = changed.get(path)
             if patch is not None and patch.before is not None:

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from kernel_pytorch.emulate.first_configuration import compile_first_that_fits, one_run
+from kernel_pytorch.emulate.first_configuration import compile_first_that_fits, one_run, one_run_as
+
+
+def test_a_benchmark_refuses_what_triton_refuses() -> None:
+    def do_bench(fn: object, warmup: int = 25, quantiles: object = None) -> None: ...
+
+    with pytest.warns(RuntimeWarning, match="emulated"):
+        assert len(one_run_as(do_bench)(lambda: None, 1, quantiles=(0.5, 0.2))) == 2
+    with pytest.raises(TypeError, match="unexpected keyword argument 'percentiles'"):
+        one_run_as(do_bench)(lambda: None, percentiles=(0.5, 0.2))
 
 
 def test_a_benchmark_is_one_run_and_says_so() -> None:

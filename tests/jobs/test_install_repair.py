@@ -66,6 +66,16 @@ SETUPS = {
         if version.startswith("9."):
             sources.append("csrc/old.cu")
         """,
+    # The first gate moves all that is below it: the second condition is looked for in the text with the first gate.
+    "two conditions, one after the other": """\
+        from functools import partial
+        WITH_GPU = torch.version.hip is None
+        kind, sources = CppExtension, ["csrc/bind.cpp"]
+        if WITH_GPU:
+            kind = partial(CUDAExtension, define_macros=[("WITH_GPU", None)])
+        if WITH_GPU:
+            sources.append("csrc/k.cu")
+        """,
     "CppExtension with a kernel": """\
         kind, sources = CppExtension, ["csrc/bind.cpp"]
         other = CppExtension("p._K", ["csrc/k.cu"])
@@ -285,6 +295,37 @@ def test_cmake_is_repaired_by_what_the_configuration_shows(tmp_path: Path) -> No
     assert b"PROPERTIES LANGUAGE HIP" in patch.after, "the glob's .cu files are HIP sources"
     assert compare_file("CMakeLists.txt", CMAKE.encode(), patch.after).is_proven
     assert {one.code for one in done.findings} == {"KP812"}
+
+
+CMAKE_FROM_SETUP = """\
+import subprocess, sys
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+class CMakeBuild(build_ext):
+    def build_extension(self, ext):
+        options = [f"-DPYTHON_EXECUTABLE={sys.executable}"]
+        subprocess.check_call(["cmake", "-S", ".", "-B", "out"] + options)
+        subprocess.check_call(["cmake", "--build", "out"])
+
+setup(name="p", ext_modules=[Extension("p", [])], cmdclass={"build_ext": CMakeBuild})
+"""
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+def test_a_setup_py_that_starts_cmake_passes_the_option(tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.21)\nproject(p LANGUAGES CXX CUDA)\nadd_library(p SHARED k.cu)\n"
+    )
+    (tmp_path / "k.cu").write_text(KERNEL)
+    (tmp_path / "setup.py").write_text(CMAKE_FROM_SETUP)
+    result = port(tmp_path, workers=1)
+    (setup,) = (one for one in result.patches if one.path == "setup.py")
+    assert b'["cmake", "-S", ".", "-B", "out", "-DUSE_HIP=ON"] if IS_ROCM else ["cmake", "-S", ".", "-B", "out"]' in (
+        setup.after
+    )
+    assert b'check_call(["cmake", "--build", "out"])' in setup.after
+    assert result.install.status is Status.PASS, result.install.checks
 
 
 @pytest.mark.slow

@@ -100,3 +100,14 @@ def test_a_compiler_is_stopped_when_the_time_for_builds_is_over(tmp_path: Path) 
     toolchain = Toolchain("clang", (str(slow),), None, "slow", "", (), (), None, (), None, None, (), "")
     (check,) = repair.build_and_repair(request, (patch,), toolchain).checks
     assert (check.status, check.detail) == (Status.NOT_RUN, OUT_OF_TIME)
+
+
+def test_what_a_macro_puts_together_is_told_at_a_line_of_the_project(tmp_path: Path) -> None:
+    failed = CheckResult("build k.cu for gfx942", Status.FAIL, "no matching function")
+    nowhere, there = Spot("<scratch space>", 152, 1), Spot("k.cu", 5, 2)
+    units = [
+        TriedUnit("k.cu", failed, (Complaint("no matching function for call to 'sinf'", (nowhere, there)),)),
+        TriedUnit("other.cu", failed, (Complaint("no matching function for call to 'cosf'", (nowhere,)),)),
+    ]
+    found = [(one.path, one.line, one.col) for one in repair.findings_left(units, discover(tmp_path), ())]
+    assert found == [("k.cu", 5, 2), ("other.cu", 1, 1)]

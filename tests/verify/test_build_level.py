@@ -50,7 +50,7 @@ def test_the_project_names_folders_that_are_there(tmp_path: Path) -> None:
     (root / "pyproject.toml").write_text('[tool.kernel_pytorch.verify]\ninclude_dirs = ["other"]\n')
     assert read_verify_settings(root).include_dirs == ("other",)
     (root / "pyproject.toml").write_text('[tool.kernel_pytorch.verify]\ninclude_dirs = ["nowhere"]\n')
-    with pytest.raises(UsageError, match="nowhere is not a folder of the project"):
+    with pytest.raises(UsageError, match="nowhere is not a folder"):
         read_verify_settings(root)
 
 

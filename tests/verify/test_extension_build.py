@@ -5,17 +5,19 @@ from __future__ import annotations
 import importlib.util
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.port.builds import torch_extension
-from kernel_pytorch.port.builds.ported_project import build_ported
+from kernel_pytorch.port.builds.ported_project import build_ported, try_ported
+from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.discover import discover
 from kernel_pytorch.port.project import PortOptions, choose_layout, port_project
 from kernel_pytorch.toolchain import torch_headers
-from kernel_pytorch.toolchain.compile import CompileFailed
+from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.verify import build_level as level
 from kernel_pytorch.verify.build_level import build_level
@@ -107,6 +109,37 @@ def test_a_header_that_is_not_here_is_not_a_fault_of_the_port(project: Path, wit
     assert all(check.status is Status.NOT_RUN for check in said.values())
     assert "torch's headers include <hipcub/hipcub.hpp>" in said["csrc/scale_cuda.cu for gfx942"].detail
     assert "csrc/ext.cpp:1 includes pybind11/pybind11.h" in said["csrc/ext.cpp for the host"].detail
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="asks for g++")
+def test_what_gcc_takes_of_the_hosts_sources_is_no_fault(
+    project: Path, with_stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", "g++")
+    source, binding = project / "csrc/queue.cpp", project / "csrc/ext.cpp"
+    gnu = '#include "scale.h"\nint first(int n) { int seen[n] = {0}; return seen[0]; }\n'
+    source.write_text(gnu)
+    binding.write_text(f"{gnu}int second() {{ return absent; }}\n")
+    said = {check.check: check for check in build_level(project, ["gfx942"])[0].checks}
+    taken, refused = said["csrc/queue.cpp for the host"], said["csrc/ext.cpp for the host"]
+    assert taken.status is Status.PASS and "(clang refuses it)" in taken.detail
+    assert refused.status is Status.FAIL and "absent" in refused.detail
+
+
+def test_a_folder_that_is_named_is_searched(project: Path, with_stand_in: Path, tmp_path: Path) -> None:
+    (project / "csrc/ext.cpp").write_text('#include "scale.h"\n#include <table/map.h>\nint size = table_size;\n')
+    (tmp_path / "library/table").mkdir(parents=True)
+    (tmp_path / "library/table/map.h").write_text("const int table_size = 3;\n")
+    recorded = RecordedUnit("csrc/ext.cpp", project, CompileOptions(extra=("-x", "c++")))
+    for units in ((), (recorded,)):  # sources as they are found, and as the project's own build names them
+        tried = partial(
+            try_ported, discover(project), (), find_toolchain(), "gfx942", layout="torch-extension", every=True,
+            recorded=units,
+        )  # fmt: skip
+        without = {one.path: one.check for one in tried()}["csrc/ext.cpp"]
+        found = {one.path: one.check for one in tried(include_dirs=[tmp_path / "library"])}["csrc/ext.cpp"]
+        assert without.status is Status.NOT_RUN and "-I DIR" in without.detail
+        assert found.status is Status.PASS, found
 
 
 def test_without_torch_it_says_so_and_the_rest_is_built(

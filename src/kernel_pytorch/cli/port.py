@@ -8,7 +8,7 @@
 Every change is inside a gate (`#if defined(USE_ROCM)`, `if IS_ROCM`) or in a new file. Before anything is shown or
 written, the isolation check closes the gates and compares with the original. A file that fails is left as it was and
 reported. If there is a HIP compiler, the ported sources are built for `--arch`. Known errors are repaired (KP211,
-KP214, KP215, KP280 to KP293) and built again; the others are shown in the compiler's words. Defaults come from
+KP214, KP215, KP229, KP280 to KP293) and built again; the others are shown in the compiler's words. Defaults come from
 `[tool.kernel_pytorch]` in the project's pyproject.toml; options given here win.
 
 A project that builds an extension is installed on a copy, with a stand-in for a ROCm torch and without network:
@@ -63,6 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="begin no build later than this; what was repaired by then stays (default: no limit)",
     )
     parser.add_argument(
+        "-I",
+        dest="include_dirs",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="DIR",
+        help="a folder with headers of a library that the sources include (repeatable)",
+    )
+    parser.add_argument(
         "--no-run", action="store_true", help="run no code of the project: its install is not tried and not repaired"
     )
     parser.add_argument(
@@ -109,6 +118,7 @@ def _port(args: argparse.Namespace) -> int:
         build=not args.no_build,
         wave=args.wave,
         build_limit_s=args.build_limit,
+        include_dirs=args.include_dirs,
     )
     if layout_named(plan.layout).writes_twins and args.write:
         raise UsageError(

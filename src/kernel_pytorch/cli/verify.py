@@ -52,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--require", choices=LEVELS, help="exit 1 unless every level up to this one passes")
     which.add_argument("--arch", metavar="LIST", help="targets to build and emulate for (default gfx942,gfx1100)")
     which.add_argument("--only", metavar="GLOBS", help="build only these sources: csrc/ball_*.cu,csrc/knn")
+    which.add_argument(
+        "-I", dest="include_dirs", action="append", default=[], type=Path, metavar="DIR",
+        help="a folder with headers of a library (repeatable)",
+    )  # fmt: skip
     before = parser.add_argument_group("what to compare with")
     before.add_argument("--base", metavar="REV", help="the revision before the port (default: HEAD)")
     before.add_argument("--head", metavar="REV", help="the revision after it (default: the work tree)")
@@ -98,6 +102,7 @@ def _pyramid(args: argparse.Namespace) -> int:
         old=args.old,
         only=[part.strip() for part in (args.only or "").split(",") if part.strip()],
         progress=lambda name: _say(f"{name} ..."),
+        include_dirs=args.include_dirs,
     )
     if args.html is not None:
         from kernel_pytorch.report.verify_page import write_verify_page

@@ -6,6 +6,8 @@ program, and need the standard library alone.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
 import warnings
 from collections.abc import Callable
@@ -48,6 +50,17 @@ def compile_first_that_fits(compile_all: Callable[[Any], None], self: Any) -> No
                 raise
 
 
+def one_run_as(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`one_run` in the place of a function of Triton's. It refuses the arguments that Triton's own would refuse."""
+    signature = inspect.signature(original)
+
+    @functools.wraps(original)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        return one_run(**signature.bind(*arguments, **keywords).arguments)
+
+    return run
+
+
 def one_run(
     fn: Callable[[], Any],
     warmup: Any = None,
@@ -61,7 +74,7 @@ def one_run(
     warnings.warn(
         "the GPU is emulated: a benchmark runs once, and its time is this CPU's. It says nothing about a GPU.",
         RuntimeWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
     started = time.perf_counter()
     fn()

@@ -20,7 +20,12 @@ from types import ModuleType
 from typing import Any
 
 from kernel_pytorch.emulate import torch_locks
-from kernel_pytorch.emulate.first_configuration import compile_first_that_fits, one_run, run_first_that_fits
+from kernel_pytorch.emulate.first_configuration import (
+    compile_first_that_fits,
+    one_run,
+    one_run_as,
+    run_first_that_fits,
+)
 
 COMPLETE_COMMAND = "KPT_EMULATE_TORCH_EXTENSION"
 # What a ROCm torch has and a CPU torch lacks. A C++ extension is linked against them.
@@ -44,10 +49,9 @@ def _triton_autotuner(module: Any) -> None:
 
 
 def _triton_testing(module: Any) -> None:
-    module.do_bench = one_run
-    for name in ("do_bench_cudagraph", "do_bench_proton"):
+    for name in ("do_bench", "do_bench_cudagraph", "do_bench_proton"):
         if hasattr(module, name):
-            setattr(module, name, one_run)
+            setattr(module, name, one_run_as(getattr(module, name)))
 
 
 def _inductor_kernels(module: Any) -> None:

@@ -42,7 +42,7 @@ def within_reach(root: Path, done: Repaired, trial: InstallTrial) -> Repaired:
             continue
         if one in named:
             path, group = one.path, _included_as(root, done.patches, one, PurePosixPath(one.header).name)
-        elif one.is_followed_from(trial.setup):
+        elif one.is_followed_in(trial):
             path, group = one.path, _included_as(root, done.patches, one, one.from_here)
         else:
             path, group = one.header, _hip_names(root, done.patches, one.header) if one.header not in edits else ()

@@ -155,11 +155,20 @@ def _repaired(tree: _Tree, done: Repaired, trial: InstallTrial) -> Repaired:
     for _ in range(MAX_ROUNDS):
         if not any(one.code in REPAIRABLE for one in judged(trial)):
             return done
+        if done != before:
+            trial = _on_both_again(tree, done, trial)
         step = _best_step(tree, done, trial)
         if step is None:
             break
         done, trial = step
     return done if _score(trial) >= (1,) else before  # gates that did not lead to an install are not kept
+
+
+def _on_both_again(tree: _Tree, done: Repaired, trial: InstallTrial) -> InstallTrial:
+    """The trial with CUDA's run of the same text: a gate moves lines, and conditions are compared by their places."""
+    requests = _requests(tree.root, tree.listed, done.patches)
+    trials, _ = try_all([one for one in requests if one.described_by == trial.setup], tree.gpu, tree.worker)
+    return trials[0] if trials and not not_judged(trials[0]) else trial
 
 
 def _best_step(tree: _Tree, done: Repaired, trial: InstallTrial) -> tuple[Repaired, InstallTrial] | None:
@@ -265,6 +274,7 @@ _Group = tuple[str, int, tuple[Edit, ...]]  # path, line, edits
 def _edit_groups(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:
     """Gates at the conditions that part the two runs, then ways around the line that stops, then all conditions."""
     yield from _hipified_extensions(root, patches, trial)
+    yield from _configured_for_hip(root, patches, trial)
     together: dict[str, list[Edit]] = {}
     for path, line, edits in _hip_sources(root, patches, trial):
         together.setdefault(path, []).extend(edits)
@@ -297,6 +307,16 @@ def _hipified_extensions(root: Path, patches: Sequence[Patch], trial: InstallTri
                 lines[0],
                 tuple(edit for line in lines for edit in install_gates.hipified_extension(module, line)),
             )
+
+
+def _configured_for_hip(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:
+    """The option that the port added to CMake's files, passed by the setup.py that starts CMake."""
+    place = trial.rocm.failure.place if trial.rocm.failure is not None else None
+    if place is None or place.path.endswith(".py") or not trial.setup.endswith(".py"):
+        return
+    module = python_module(source_file(trial.setup, contents(root, patches, trial.setup)[0]))
+    if module is not None:
+        yield trial.setup, 1, install_gates.configured_for_hip(module)
 
 
 def _hip_sources(root: Path, patches: Sequence[Patch], trial: InstallTrial) -> Iterator[_Group]:

@@ -37,13 +37,14 @@ from kernel_pytorch.verify.install.run import ROCM_GPU
 from kernel_pytorch.verify.isolation import FileVerdict
 from kernel_pytorch.verify.levels import LevelResult
 from kernel_pytorch.verify.run_level import emulated_gpu_for
+from kernel_pytorch.verify.settings import header_folders
 
 
 @dataclass(frozen=True)
 class PortPlan:
     """What will be ported and how. `add` names files of ours, `build` says whether to install and build the result.
 
-    `build_limit_s` is how long builds and repairs may take.
+    `build_limit_s` is how long builds and repairs may take, `include_dirs` where they find headers of libraries.
     """
 
     project: Project
@@ -52,6 +53,7 @@ class PortPlan:
     add: tuple[str, ...] = ()
     build: bool = True
     build_limit_s: float = math.inf
+    include_dirs: tuple[Path, ...] = ()
 
     @property
     def layout(self) -> str:
@@ -140,6 +142,7 @@ def port(
     build: bool = True,
     wave: str = "logical32",
     workers: int | None = None,
+    include_dirs: Sequence[Path | str] = (),
 ) -> PortResult:
     """Port a project folder and prove the port. It writes nothing until you call `result.write()`.
 
@@ -155,6 +158,7 @@ def port(
       project's setup.py and CMake files, on a copy and without network; KPT_NO_RUN=1 leaves it out.
     - `wave`: "logical32" keeps warps of 32 lanes, "native" widens where that is provably right.
     - `workers`: processes; all cores by default.
+    - `include_dirs`: folders with headers of libraries, besides those in `[tool.kernel_pytorch.verify]`.
 
     What is None comes from `[tool.kernel_pytorch]` in the project's pyproject.toml. Raises UsageError for input that
     makes no sense.
@@ -162,7 +166,15 @@ def port(
     selection = Selection(select, ignore, exclude, rules)
     return run_plan(
         plan_port(
-            Path(path), selection, layout=layout, targets=targets, unsafe=unsafe, add=add, build=build, wave=wave
+            Path(path),
+            selection,
+            layout=layout,
+            targets=targets,
+            unsafe=unsafe,
+            add=add,
+            build=build,
+            wave=wave,
+            include_dirs=[Path(one) for one in include_dirs],
         ),
         workers,
     )
@@ -179,6 +191,7 @@ def plan_port(
     build: bool = True,
     wave: str = "logical32",
     build_limit_s: float = math.inf,
+    include_dirs: Sequence[Path] = (),
 ) -> PortPlan:
     """Discover the project and settle how to port it: what the caller says, else what the project's table says."""
     require_folder(path, f"name the project's folder, or translate the file alone: kpt hipify {path}")
@@ -199,7 +212,9 @@ def plan_port(
         rules,
     )
     wanted = settings.targets if targets is None else checked_targets(targets, "targets")
-    return PortPlan(project, options, wanted, tuple(add), build, build_limit_s)
+    return PortPlan(
+        project, options, wanted, tuple(add), build, build_limit_s, header_folders(project.root, include_dirs)
+    )
 
 
 def run_plan(
@@ -285,7 +300,9 @@ def build_patches(
         toolchain = find_toolchain()
     except ToolchainNotFoundError as error:
         return PatchesBuilt(patches, reason=str(error))
-    request = RepairRequest(plan.project, plan.layout, plan.targets, recorded, plan.options.wants, plan.build_limit_s)
+    request = RepairRequest(
+        plan.project, plan.layout, plan.targets, recorded, plan.options.wants, plan.build_limit_s, plan.include_dirs
+    )
     done = build_and_repair(request, patches, toolchain, progress)
     return PatchesBuilt(done.patches, done.checks, done.findings)
 

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernel_pytorch.core.findings import CheckResult, Finding, Patch, Status
 from kernel_pytorch.core.read_file import read_if_there
@@ -41,6 +42,7 @@ class RepairRequest:
     recorded: tuple[RecordedUnit, ...] = ()  # the sources that the project's own build names, where that is known
     wants: Callable[[str], bool] = lambda code: True
     limit_s: float = math.inf  # builds are stopped after this; what was repaired by then stays
+    include_dirs: tuple[Path, ...] = ()  # headers of libraries, besides what the project's own build names
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def build_and_repair(
             current,
             toolchain,
             target,
+            request.include_dirs,
             layout=request.layout,
             every=True,
             recorded=request.recorded,
@@ -94,7 +97,7 @@ def build_and_repair(
             last.repaired(current, after.patches)
             current = after.patches
             rounds += 1
-    left = tuple(_left(units, request.project, current)) if request.wants(LEFT) else ()
+    left = tuple(findings_left(units, request.project, current)) if request.wants(LEFT) else ()
     return RepairedBuild(current, tuple(unit.check for unit in units), left, rounds)
 
 
@@ -129,7 +132,7 @@ def _is_proven(patch: Patch) -> bool:
     return verdict is None or verdict.is_proven
 
 
-def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
+def findings_left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]) -> Iterable[Finding]:
     """A finding for each of a source's first errors that no repair answers, on the user's own line."""
     changed = {patch.path: patch for patch in patches}
     seen: set[tuple[str, int, str]] = set()
@@ -138,8 +141,9 @@ def _left(units: Iterable[TriedUnit], project: Project, patches: Sequence[Patch]
             continue
         for complaint in unit.complaints[:MAX_LEFT] or (Complaint(unit.check.detail, ()),):
             path, line, column = unit.path, 1, 1
-            if complaint.spots:
-                spot = complaint.spots[0]
+            # What a macro puts together has no file: clang calls it <scratch space>.
+            spot = next((one for one in complaint.spots if not one.path.startswith("<")), None)
+            if spot is not None:
                 path, line, column = spot.path, spot.line, spot.column
             patch = changed.get(path)
             if patch is not None and patch.before is not None:

@@ -26,7 +26,7 @@ from kernel_pytorch.verify.levels import LEVELS, NEEDS_PROJECT_CODE, LevelResult
 from kernel_pytorch.verify.numerical_level import Numbers, numerical_level
 from kernel_pytorch.verify.nvcc import compare_with_nvcc
 from kernel_pytorch.verify.run_level import emulated_gpu_for, run_level
-from kernel_pytorch.verify.settings import read_verify_settings
+from kernel_pytorch.verify.settings import header_folders, read_verify_settings
 from kernel_pytorch.verify.static_level import static_level
 from kernel_pytorch.version import VERSION
 
@@ -80,6 +80,7 @@ def verify(
     old: Path | str | None = None,
     only: Sequence[str] = (),
     progress: Callable[[str], None] = lambda text: None,
+    include_dirs: Sequence[Path | str] = (),
 ) -> Verification:
     """Run the levels that are asked for, lowest first, on a ported project folder.
 
@@ -91,6 +92,7 @@ def verify(
     - `old`: the folder before the port, instead of a revision.
     - `only`: globs of sources; the build level compiles no others.
     - `progress`: called with the name of each level before it runs.
+    - `include_dirs`: folders with headers of libraries, besides those in `[tool.kernel_pytorch.verify]`.
     """
     path = Path(path)
     default = tuple(gpu_by_alias(name).target.name for name in DEFAULT_GPUS)
@@ -101,6 +103,7 @@ def verify(
     before, new = _tree_before(path, base, old), FolderTree(path)
     root = path.resolve()  # levels start processes in the project's folder, where a relative path means another place
     settings = read_verify_settings(root)
+    folders = [str(one) for one in header_folders(root, [Path(one) for one in include_dirs])]
     results: dict[str, LevelResult] = {}
     report: IsolationReport | None = None
     findings: tuple[Finding, ...] = ()
@@ -122,7 +125,7 @@ def verify(
                 findings += seen
             elif name == "build":
                 spec = settings.triton_spec
-                results[name], kernels = build_level(root, targets, settings.include_dirs, spec, trials, only)
+                results[name], kernels = build_level(root, targets, folders, spec, trials, only)
             elif is_project_code_forbidden():
                 results[name] = LevelResult(name, (), NEEDS_PROJECT_CODE)
             elif name == "run":

@@ -126,11 +126,11 @@ def _copy(source: Path, destination: Path) -> None:
         destination.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, destination, follow_symlinks=False)
     elif source.is_dir():  # git names a submodule as one entry: without it the copy does not build
-        shutil.copytree(source, destination, symlinks=True, ignore=_not_copied)
+        shutil.copytree(source, destination, symlinks=True, ignore=only_copied)
 
 
-def _not_copied(folder: str, names: list[str]) -> list[str]:
-    """git's own folder, and named pipes and devices, which nobody could copy."""
+def only_copied(folder: str, names: list[str]) -> list[str]:
+    """What a copy of a submodule leaves out: git's own folder, and named pipes and devices, which nobody could copy."""
     paths = {name: Path(folder) / name for name in names}
     special = [name for name, path in paths.items() if not (path.is_symlink() or path.is_file() or path.is_dir())]
     return [*special, *(name for name in names if name == ".git")]

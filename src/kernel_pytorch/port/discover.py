@@ -24,6 +24,11 @@ _SKIPPED_FOLDERS = frozenset({
     "__pycache__", "node_modules", "site-packages", ".venv", "venv", "build", "dist", ".git", ".hg", ".svn", ".tox",
     ".nox", ".eggs", ".cache", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints", ".idea", ".vscode",
 })  # fmt: skip
+SUBMODULE = "a submodule, which is a repository of its own: not ported"
+_SCRIPTS = (".py", ".sh", ".cmake", ".mk")
+_OF_A_BUILD = re.compile(
+    r"CMakeCache\.txt|CMakeFiles|build\.ninja|cmake_install\.cmake|(?:lib|temp|bdist)(?:\..+)?|.+\.s?o"
+)
 _MOST_STARS = 8
 
 
@@ -84,6 +89,9 @@ def discover(root: Path) -> Project:
         reason = _reason_not_to_read(full, name, root, remembered)
         if reason:
             (skipped if by_name == "other" else unread)[name] = reason
+            continue
+        if full.is_dir() and not full.is_symlink() and any(full.iterdir()):
+            skipped[name] = SUBMODULE
             continue
         # The file that a link leads to is listed itself; a folder is a submodule, or the target of a link.
         if by_name == "other" or full.is_symlink() or not full.is_file():
@@ -148,13 +156,23 @@ def list_files(root: Path) -> Listing:
     names, not_entered = [], []
     for folder, folders, files in os.walk(root):
         here = Path(folder)
-        made = [name for name in folders if name in _SKIPPED_FOLDERS or (here / name / "pyvenv.cfg").is_file()]
+        made = [name for name in folders if _is_made(here / name)]
         not_entered += [(here / name).relative_to(root).as_posix() for name in made]
         folders[:] = [name for name in folders if name not in made]
         files += [name for name in folders if (here / name).is_symlink()]  # not entered, but the project's
         below = here.relative_to(root).as_posix()
         names += files if below == "." else [f"{below}/{name}" for name in files]
     return Listing(tuple(names), tuple(not_entered))
+
+
+def _is_made(folder: Path) -> bool:
+    """Whether a tool has made a folder. One called "build" may hold the project's own scripts, and nothing built."""
+    if (folder / "pyvenv.cfg").is_file():
+        return True
+    if folder.name != "build" or folder.is_symlink():
+        return folder.name in _SKIPPED_FOLDERS
+    names = [one.name for one in folder.iterdir()]
+    return not any(name.endswith(_SCRIPTS) for name in names) or any(map(_OF_A_BUILD.fullmatch, names))
 
 
 def globs(patterns: Sequence[str]) -> re.Pattern[str]:

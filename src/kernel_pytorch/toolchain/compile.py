@@ -54,6 +54,11 @@ class CompileOptions:
     leading: LeadingHeaders | None = None
     all_errors: bool = False
 
+    def with_folders(self, folders: Sequence[Path]) -> CompileOptions:
+        """The same with more include folders, searched last; files may come from there too."""
+        bounds = (*self.bounds, *folders) if self.bounds else ()
+        return replace(self, include_dirs=(*self.include_dirs, *folders), bounds=bounds)
+
     @property
     def is_relocatable(self) -> bool:
         """Whether device code is linked across translation units: a unit may use what another one defines."""

@@ -112,7 +112,7 @@ def build_level(
         if sources.extension or sources.host:
             jobs += _extension_jobs(root, paths, sources, targets, toolchain, folders, stack)
         for trial in trials:
-            jobs += _trial_jobs(root, trial, targets, toolchain, wanted)
+            jobs += _trial_jobs(root, trial, targets, toolchain, wanted, include_dirs)
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
             results = list(pool.map(lambda job: job(), jobs))
     checks = tuple(unless_a_macro_is_missing(check, macros) for check, _ in results)
@@ -204,6 +204,7 @@ def _trial_jobs(
     targets: Sequence[str],
     toolchain: Toolchain,
     wanted: re.Pattern[str],
+    include_dirs: Sequence[str],
 ) -> list[Callable[[], _Outcome]]:
     """The same for what the project's own build names."""
     commands = {trial.rocm.as_written(command.source): command.is_gpu for command in trial.rocm.compiles}
@@ -212,7 +213,8 @@ def _trial_jobs(
     host = [path for path, is_gpu in commands.items() if not is_gpu]
     try:
         store = PrecompiledHeaders()
-        tree = recorded_extension(trial, root).made_fast((*gpu, *host), store, toolchain)
+        tree = recorded_extension(trial, root, [root / one for one in include_dirs])
+        tree = tree.made_fast((*gpu, *host), store, toolchain)
         return _unit_jobs(tree, gpu, host, targets, toolchain)
     except TorchHeadersError as error:
         return _unit_jobs(f"a torch extension's source: {error}", gpu, host, targets, toolchain)
@@ -230,12 +232,13 @@ def _unit_jobs(
         try:
             if target:
                 return _built(name, path, target, tree.build_device(path, target, toolchain), toolchain)
-            tree.check_host(path, toolchain, targets[0])
+            taken_by = tree.check_host(path, toolchain, targets[0])
         except CompilerStopped as stopped:
             return CheckResult(name, Status.NOT_RUN, stopped.stderr), ()
         except CompileFailed as failure:
             return CheckResult(name, *tree.outcome(path, failure, toolchain)), ()
-        return CheckResult(name, Status.PASS, f"with the headers of torch {tree.torch.version}"), ()
+        other = "" if taken_by == toolchain.version else f"{taken_by}, which torch's build uses (clang refuses it), "
+        return CheckResult(name, Status.PASS, f"{other}with the headers of torch {tree.torch.version}"), ()
 
     wanted = [(path, target) for path in gpu for target in targets]
     wanted += [(path, "") for path in (*gpu, *host)]

@@ -16,6 +16,7 @@ from kernel_pytorch.port.build_files.cmake_text import commands
 from kernel_pytorch.port.discover import list_files
 from kernel_pytorch.port.python.install_gates import vendor_is_chosen_at
 from kernel_pytorch.port.python.module import python_module
+from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.port.source import source_file
 from kernel_pytorch.toolchain.find import ToolchainNotFoundError, find_toolchain
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
@@ -39,10 +40,9 @@ _GPU_LANGUAGE = re.compile(rb"\b(?:CUDA|HIP|cuda_add_\w+|CUDAToolkit)\b|\.(?:cu|
 
 
 def setup_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
-    """The setup.py files of a project that build extensions."""
-    named = (path for path in paths if PurePosixPath(path).name == "setup.py")
-    own = (path for path in named if not _is_foreign(path))
-    return tuple(sorted(path for path in own if b"xtension" in (read_if_there(root / path, root) or b"")))
+    """The setup.py files of a project that build extensions, and those of another name, such as setup_cuda.py."""
+    own = (path for path in paths if path.endswith(".py") and not _is_foreign(path))
+    return tuple(sorted(path for path in own if builds_extensions(path, read_if_there(root / path, root) or b"")))
 
 
 def cmake_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
@@ -71,8 +71,14 @@ def _is_foreign(path: str) -> bool:
 def jit_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     """The modules that build an extension when they run."""
     named = (path for path in paths if path.endswith(".py") and PurePosixPath(path).name != "setup.py")
-    own = (path for path in named if not _is_foreign(path))
-    return tuple(sorted(path for path in own if build_calls(path, read_if_there(root / path, root) or b"") is not None))
+    own = {path: read_if_there(root / path, root) or b"" for path in named if not _is_foreign(path)}
+    return tuple(
+        sorted(
+            path
+            for path, data in own.items()
+            if build_calls(path, data) is not None and not builds_extensions(path, data)
+        )
+    )
 
 
 def requests_of(

@@ -25,13 +25,14 @@ from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.python_child import python_module
 from kernel_pytorch.core.read_file import read_if_there
+from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.toolchain.demangle import demangle, short_name
 from kernel_pytorch.verify.isolation.trees import Tree, read_through_links
 
 _NAMED = 4
 _LONGEST = 60
 _MESSAGE = 160
-_BUILD = ("setup.py", "build_ext", "--inplace")
+_BUILD = ("build_ext", "--inplace")
 _START = Path(__file__).with_name("pytest_start")
 _PLUGIN = "kpt_test_lines"
 _BUILDERS = ("setup.py", "CMakeLists.txt")
@@ -121,9 +122,8 @@ def run_tests(tree: Tree, tests: Sequence[str], gpu: GPU | None, timeout_s: floa
     with tempfile.TemporaryDirectory(prefix="kpt-tests-") as scratch:
         folder, lines = Path(scratch) / "project", Path(scratch) / "results.jsonl"
         _write(tree, folder)
-        setup = read_if_there(folder / "setup.py") or b""
-        if b"cpp_extension" in setup:
-            built = _run(gpu, [*_BUILD], folder, timeout_s)
+        for setup in _setups(folder):
+            built = _run(gpu, [setup, *_BUILD], folder, timeout_s)
             if isinstance(built, str) or built["exit_code"] != 0:
                 words = built if isinstance(built, str) else _last_words(built, timeout_s)
                 lacking = _lacking(words, folder)
@@ -146,6 +146,12 @@ def run_tests(tree: Tree, tests: Sequence[str], gpu: GPU | None, timeout_s: floa
         lacking = "" if run.results else _lacking(words, folder)
         problem = lacking or f"pytest ended with status {ran['exit_code']}: {words}"
         return replace(run, problem=problem, not_here=bool(lacking))
+
+
+def _setups(folder: Path) -> list[str]:
+    """The setup scripts in the project's folder that have torch build an extension."""
+    found = {file.name: read_if_there(file) or b"" for file in sorted(folder.glob("*.py"))}
+    return [name for name, data in found.items() if b"cpp_extension" in data and builds_extensions(name, data)]
 
 
 def _write(tree: Tree, folder: Path) -> None:
@@ -237,7 +243,7 @@ def _lacking(words: str, folder: Path) -> str:
     own = [place for part in (".", "src") for place in (folder / part / package, folder / part / f"{package}.py")]
     # An extension of the project that was not built is missing as well: its name is in the files that build it.
     builds = re.compile(rf"(Extension|add_library|add_module)\s*\([^)]{{0,80}}?\b{package}\b".encode())
-    built_here = any(builds.search(read_if_there(folder / one) or b"") for one in _BUILDERS)
+    built_here = any(builds.search(read_if_there(folder / one) or b"") for one in (*_BUILDERS, *_setups(folder)))
     if built_here or any(place.exists() for place in own):
         return ""
     return f"the package {package} is not installed here (pip install it beside kpt)"

@@ -12,6 +12,7 @@ iterations = 100
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,12 +60,21 @@ def read_verify_settings(root: Path) -> VerifySettings:
     folders = _strings(where, "include_dirs", table)
     for name in folders:
         if not (root / name).is_dir():
-            raise UsageError(f"{where} include_dirs: {name} is not a folder of the project")
+            raise UsageError(f"{where} include_dirs: {name} is not a folder")
     spec = table.get("triton_spec", "")
     if not isinstance(spec, str) or (spec and not (root / spec).is_file()):
         raise UsageError(f"{where} triton_spec = {spec!r}: the name of a file of the project")
     tests = _strings(where, "tests", table)
     return VerifySettings(programs, _strings(where, "entry_points", table), pairs, iterations, folders, spec, tests)
+
+
+def header_folders(root: Path, given: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """Where a project's builds find headers of libraries: the folders of its table, and those that a caller names."""
+    for folder in given:
+        if not folder.is_dir():
+            raise UsageError(f"-I {folder}: no such directory")
+    named = (root / name for name in read_verify_settings(root).include_dirs)
+    return tuple(dict.fromkeys((*(one.resolve() for one in given), *named)))
 
 
 def _strings(where: str, key: str, table: dict[str, Any]) -> tuple[str, ...]:

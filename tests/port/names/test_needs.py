@@ -146,6 +146,12 @@ def test_a_type_of_one_source_is_unknown_to_the_next() -> None:
     ("text", "needs_half"),
     [
         ("__global__ void k(__half* p, __half v) { atomicAdd(p, v); }\n", True),
+        # What an earlier port put behind its gate says nothing about the CUDA code.
+        (
+            "__global__ void k(float* p, unsigned x) {\n"
+            "#ifdef USE_ROCM\n  x = __builtin_bit_cast(unsigned, __half2{});\n#endif\n  atomicAdd(p, x);\n}\n",
+            False,
+        ),
         ("// half of them\n__global__ void k(int* p, int v) { atomicAdd(p, v); }\n", False),
         ("__global__ void k(__half* h, int* p) { *h = h[1]; atomicAdd(&p[f(0, 1)], 1u); }\n", False),
         ("#ifndef USE_ROCM\n__device__ void k(__half* p, __half v) { atomicAdd(p, v); }\n#endif\n", False),

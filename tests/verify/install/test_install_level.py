@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from kernel_pytorch.core.findings import Finding, Status
+from kernel_pytorch.core.hardware import gpu_by_alias
+from kernel_pytorch.verify.install.judge import not_judged
 from kernel_pytorch.verify.install.parting import partings
-from kernel_pytorch.verify.install.record import InstallTrial
-from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, try_installs
+from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
+from kernel_pytorch.verify.install.run import InstallRequest, InstallWorker, prepare, try_installs
 from kernel_pytorch.verify.install_level import install_level, judged_trial, requests_of
 
 pytest.importorskip("torch")
@@ -113,6 +115,18 @@ SETUPS = {
     + PLAIN.format(more=""),
     "needs a package": "import a_package_nobody_has\n",
     "network": "import socket\nsocket.create_connection(('127.0.0.1', 9), timeout=1)\n",
+    "fetches a library": """\
+        import urllib.request
+        from setuptools import setup
+        from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+        def library():
+            try:
+                return urllib.request.urlopen("http://library.invalid/library.tar")
+            except OSError:
+                return None
+        setup(name="p", ext_modules=[CUDAExtension("p._C", ["csrc/k.cu"], include_dirs=[library()])],
+              cmdclass={"build_ext": BuildExtension})
+        """,
     "ends Python": "import os\nos._exit(3)\n",
     "imports its own module": "import beside\nfrom setuptools import setup\nsetup(name='p', version=beside.VERSION)\n",
 }
@@ -209,6 +223,12 @@ RUN_TIME = {
             source = os.path.join(os.path.dirname(__file__), name + ".cu")
             return load(name="ops", sources=[source], extra_cuda_cflags=["-DMINE"])
         ops = built("k")
+        """,
+    "load, and then a use of what is not built": """\
+        import torch
+        from torch.utils.cpp_extension import load
+        load("ops", [__file__.replace("ops.py", "k.cu")], extra_cuda_cflags=["-DMINE"], is_python_module=False)
+        first = torch.ops.ops.first
         """,
     "load with a name of its caller": """\
         from torch.utils.cpp_extension import load
@@ -332,6 +352,7 @@ def test_extensions_that_are_built_at_run_time(run_time: dict[str, Outcome], nam
         ("needs a package", "pip install a_package_nobody_has"),
         ("network", "the network is off"),
         ("ends Python", "ended Python"),
+        ("fetches a library", "setup.py:6 asks for the network, which is off here"),
     ],
 )
 def test_what_fails_on_cuda_too_is_not_run(outcomes: dict[str, Outcome], name: str, says: str) -> None:
@@ -342,6 +363,54 @@ def test_what_fails_on_cuda_too_is_not_run(outcomes: dict[str, Outcome], name: s
 def test_a_project_without_setup_py(tmp_path: Path) -> None:
     level, findings, trials = install_level(tmp_path, "mi300x", tmp_path)
     assert (level.status, findings, trials) == (Status.PASS, (), ())
+
+
+def test_a_setup_script_of_another_name_is_tried_and_its_template_is_not(tmp_path: Path) -> None:
+    (tmp_path / "csrc").mkdir()
+    (tmp_path / "csrc/bind.cpp").write_text("int one() { return 1; }\n")
+    (tmp_path / "csrc/k.cu").write_text(KERNEL)
+    (tmp_path / "setup_cuda.py").write_text(textwrap.dedent(SETUPS["behind CUDA_HOME"]))
+    (tmp_path / "template.py").write_text(f"SETUP = {SETUPS['ordinary']!r}\nclass CppExtension: ...\n")
+    (tmp_path / "make.py").write_text(
+        "from setuptools import Extension, setup\ndef make():\n    setup(name='p', ext_modules=[Extension('p', [])])\n"
+    )
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    _, findings, trials = install_level(tmp_path, "mi300x", scratch)
+    assert [trial.setup for trial in trials] == ["setup_cuda.py"]
+    assert [(one.code, one.path, one.line) for one in findings] == [("KP811", "setup_cuda.py", 4)]
+
+
+def test_a_submodule_that_is_checked_out_is_there_and_stays_as_it_is(tmp_path: Path) -> None:
+    root, scratch = tmp_path / "p", tmp_path / "scratch"
+    (root / "third/folder").mkdir(parents=True)
+    scratch.mkdir()
+    (root / "third/.git").write_text("gitdir: ../.git/modules/third\n")
+    (root / "third/folder/version.txt").write_text("1")
+    (root / "setup.py").write_text("")
+    # git names a submodule as one entry.
+    runs = [
+        prepare(scratch, InstallRequest(root, ("setup.py", "third")), "cuda", gpu_by_alias("h200")) for _ in range(2)
+    ]
+    for place, _ in runs:
+        assert (place / "tree/third/folder/version.txt").read_text() == "1"
+        assert not (place / "tree/third/.git").exists()
+    (runs[0][0] / "tree/third/folder/version.txt").write_text("2")
+    assert (root / "third/folder/version.txt").read_text() == "1"
+
+
+def test_submodules_that_are_not_checked_out_are_named(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/a.txt").write_text("")
+    (tmp_path / "absent").mkdir()
+    (tmp_path / ".gitmodules").write_text(
+        '[submodule "a"]\n\tpath = there\n[submodule "b"]\n\tpath = absent\n[submodule "c"]\n\tpath = lib/c\n'
+    )
+    failed = InstallRecord("cuda", failure=Failure("FileNotFoundError: absent/a.txt"))
+    reason = not_judged(InstallTrial("setup.py", failed, failed, tmp_path))
+    assert "2 submodules (absent, lib/c); git submodule update --init" in reason
+    (tmp_path / ".gitmodules").unlink()
+    assert "submodule" not in not_judged(InstallTrial("setup.py", failed, failed, tmp_path))
 
 
 def test_a_setup_py_in_a_folder_reaches_the_rest_of_the_project(tmp_path: Path) -> None:

@@ -68,6 +68,26 @@ def test_a_new_header_must_be_out_of_reach(tmp_path: Path) -> None:
     assert {item.verdict for item in report.files} == {Isolation.CHANGED, Isolation.NOT_PROVEN}
 
 
+def test_a_new_header_of_a_known_name_must_lie_where_no_compiler_looks(tmp_path: Path) -> None:
+    before = "add_library(k a.cu)\n"
+    gated = before + "if(USE_HIP)\n  include_directories(BEFORE twins)\nendif()\n"
+    source = "#include <cuda_runtime.h>\n" + KERNEL
+    ported = f"#ifdef USE_ROCM\n#include <other.h>\n#endif\n{source}"
+    old = write(tmp_path / "old", {"a.cu": source, "CMakeLists.txt": before})
+    header = {"twins/cuda_runtime.h": "#include <hip/hip_runtime.h>\n#include <names.h>\n", "twins/names.h": ""}
+    report = compare_trees(old, write(tmp_path / "new", {"a.cu": ported, "CMakeLists.txt": gated, **header}))
+    assert report.verdict is Isolation.PROVEN
+    assert {item.assumptions for item in report.files if item.path == "twins/cuda_runtime.h"} != {()}
+    # Beside the source, or in a folder that the build searched before it was there, it takes the place of CUDA's.
+    beside = compare_trees(
+        old, write(tmp_path / "beside", {"a.cu": ported, "CMakeLists.txt": gated, "cuda_runtime.h": ""})
+    )
+    searched = "include_directories(twins)\n"
+    known = write(tmp_path / "known", {"a.cu": source, "CMakeLists.txt": searched})
+    there = compare_trees(known, write(tmp_path / "there", {"a.cu": ported, "CMakeLists.txt": searched, **header}))
+    assert (beside.verdict, there.verdict) == (Isolation.NOT_PROVEN, Isolation.NOT_PROVEN)
+
+
 def test_a_file_of_rocm_alone_may_change(tmp_path: Path) -> None:
     gated = "import torch\nif torch.version.hip:\n    from ops import rocm_attention\nrun()\n"
     old = write(tmp_path / "old", {"m.py": gated, "ops/rocm_attention.py": "a = 1\n"})

@@ -40,7 +40,12 @@ def missing_header(message: str, where: str) -> tuple[Status, str] | None:
             f"{where} includes {name} of ROCm's libraries, whose headers are not here: name a ROCm root with "
             "KPT_ROCM_ROOT"
         )
-    return Status.NOT_RUN, (
-        f"{where} includes {name}, which no include folder has: check out the submodule, install the library, or name "
-        "its folder in include_dirs of [tool.kernel_pytorch.verify]"
+    return Status.NOT_RUN, no_folder_has(name, where)
+
+
+def no_folder_has(name: str, where: str, how: str = "includes") -> str:
+    """A sentence about a library's header that is not here."""
+    return (
+        f"{where} {how} {name}, which no include folder has: check out the submodule, install the library, or name its "
+        "folder: -I DIR, or include_dirs of [tool.kernel_pytorch.verify]"
     )

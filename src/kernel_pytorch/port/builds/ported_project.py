@@ -88,9 +88,9 @@ def try_ported(
     """The same, with what the compiler objects to on the lines of the ported files.
 
     `every`: also sources that neither were ported nor include a file that was. `recorded`: the sources that the
-    project's own build names, with their flags; of torch's build they are all there is. `store` keeps headers
-    precompiled; `progress` is told each source. Once no `time_left` remains, no source is begun, and compilers are
-    stopped.
+    project's own build names, with their flags; of torch's build they are all there is. `include_dirs` are searched
+    last. `store` keeps headers precompiled; `progress` is told each source. Once no `time_left` remains, no source is
+    begun, and compilers are stopped.
     """
     of_torch = layout_named(layout).is_built_by_torch
     ported = {patch.path for patch in patches}
@@ -116,6 +116,7 @@ def try_ported(
         if of_torch or (every and any(reaches_torch(root / path, root, folders) for path in sources)):
             # Also without setup.py: `load` has torch rename the sources when they are built at run time.
             units = {one.path: one.moved(root, project.root) for one in recorded if (root / one.path).is_file()}
+            units = {path: one.with_folders(include_dirs) for path, one in units.items()}
             sources = list(units) or sources
             attempt = _Attempt(toolchain, target, store, units, time_left)
             build = _extension_build(root, folders, sources, setup_files(project.root), attempt)
@@ -187,6 +188,8 @@ def _extension_build(
     except TorchHeadersError as error:
         reason = str(error)
 
+    taken_by: dict[str, str] = {}
+
     def failures(path: str, made: TorchExtension) -> Iterator[CompileFailed]:
         try:
             if not path.endswith(HOST_SUFFIXES):
@@ -196,7 +199,7 @@ def _extension_build(
         except CompileFailed as failure:
             yield failure
         try:
-            made.check_host(path, toolchain, target)
+            taken_by[path] = made.check_host(path, toolchain, target)
         except CompilerStopped:
             raise
         except CompileFailed as failure:
@@ -212,7 +215,7 @@ def _extension_build(
             found = merged(one for failure in failed for one in complaints(failure.stderr, tree.on_original))
             return TriedUnit(path, check, found)
         how = "host pass" if path.endswith(HOST_SUFFIXES) else "device and host pass"
-        detail = f"{how}, with {toolchain.version} and the headers of torch {tree.torch.version}"
+        detail = f"{how}, with {taken_by[path]} and the headers of torch {tree.torch.version}"
         return TriedUnit(path, CheckResult(name, Status.PASS, detail))
 
     return build

@@ -20,25 +20,28 @@ from pathlib import Path
 
 from kernel_pytorch.core.findings import Status
 from kernel_pytorch.core.inside import is_inside
-from kernel_pytorch.core.read_file import read_bytes
+from kernel_pytorch.core.read_file import read_bytes, read_if_there
 from kernel_pytorch.port.build_files.setup_macros import declared_macros, undefined_macros
 from kernel_pytorch.port.builds.hipified_tree import column_before, line_map
 from kernel_pytorch.port.builds.leading_headers import leading_headers, shared_headers
-from kernel_pytorch.port.builds.missing_header import missing_header
+from kernel_pytorch.port.builds.missing_header import missing_header, no_folder_has
 from kernel_pytorch.port.builds.unit_memory import UnitMemory
 from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resolve_include
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.run import run_tasks
 from kernel_pytorch.port.hipify.tree import tasks_of
+from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.toolchain.compile import (
     CompileFailed,
     CompileOptions,
+    CompilerStopped,
     check_host,
     compile_device,
     header_directories,
 )
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
 from kernel_pytorch.toolchain.find import Toolchain
+from kernel_pytorch.toolchain.host_cxx import host_cxx_takes
 from kernel_pytorch.toolchain.precompiled import LeadingHeaders, PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import (
     InstalledTorch,
@@ -99,10 +102,23 @@ class TorchExtension:
         source, options = self.source(path), self.options(path)
         return self._pass(path, f"code for {target}", lambda: compile_device(source, target, toolchain, options))
 
-    def check_host(self, path: str, toolchain: Toolchain, target: str = "gfx942") -> None:
-        """The host pass of a source; a .cpp has no other. Raises CompileFailed: see `outcome`."""
+    def check_host(self, path: str, toolchain: Toolchain, target: str = "gfx942") -> str:
+        """The host pass of a source; a .cpp has no other. Raises CompileFailed: see `outcome`.
+
+        Returns the compiler that took it. That is the machine's own for a .cpp that ours refuses.
+        """
         source, options = self.source(path), self.options(path)
-        self._pass(path, "host", lambda: check_host(source, toolchain, options, target))
+        try:
+            self._pass(path, "host", lambda: check_host(source, toolchain, options, target))
+        except CompileFailed as failure:
+            wants_header = any(map(_NOT_FOUND.search, failure.stderr.splitlines()))
+            if isinstance(failure, CompilerStopped) or wants_header or not path.endswith(HOST_SUFFIXES):
+                raise
+            taken_by = host_cxx_takes(source, toolchain, options)
+            if not taken_by:
+                raise
+            return taken_by
+        return toolchain.version
 
     def _pass(self, path: str, step: str, build: Callable[[], bytes | None]) -> bytes:
         if self.memory is None:
@@ -119,14 +135,20 @@ class TorchExtension:
         return replace(options, leading=self.leading.get(path), all_errors=True, timeout_s=limit)
 
     def _options(self, path: str) -> CompileOptions:
-        if path in self.units:
-            return self.units[path]
+        unit = self.units.get(path)
+        if unit is not None and any(one.is_relative_to(self.headers) for one in unit.include_dirs):
+            return unit
         kernels = not path.endswith(HOST_SUFFIXES)
         python = Path(sysconfig.get_paths()["include"])
         bounds = (self.top, self.original, self.headers, self.torch.folder, python, *self.folders)
         options = CompileOptions(include_dirs=self.folders, defines=self.macros, bounds=bounds)
         options = extension_options(options, self.torch, self.headers, kernels)
-        return replace(options, extra=(*options.extra, *(f"-U{name}" for name in self.undefined)))
+        options = replace(options, extra=(*options.extra, *(f"-U{name}" for name in self.undefined)))
+        if unit is None:
+            return options
+        # CMake's, which names the project's own folders alone.
+        options = replace(options.with_folders(unit.include_dirs), defines=(*options.defines, *unit.defines))
+        return replace(options, extra=(*options.extra, *unit.extra))
 
     def made_fast(self, paths: Sequence[str], store: PrecompiledHeaders, toolchain: Toolchain) -> TorchExtension:
         """The same, with the headers that these sources begin with kept precompiled, and outcomes remembered."""
@@ -151,10 +173,11 @@ class TorchExtension:
                 reason = "which ROCm does not have: torch's renaming did not reach that file"
                 return Status.FAIL, f"{line} leads to <{missing[1]}>, {reason}"
         if missing is not None and raw[0].path is not None and Path(raw[0].path).is_relative_to(self.headers):
-            cure = "install the headers of ROCm's libraries and of Python, or name a ROCm root with KPT_ROCM_ROOT"
-            if not _OF_ROCM_OR_PYTHON.match(missing[1]):
-                cure = "install the library, or name its folder in include_dirs of [tool.kernel_pytorch.verify]"
-            return Status.NOT_RUN, f"torch's headers include <{missing[1]}>, which is not here: {cure}"
+            if _OF_ROCM_OR_PYTHON.match(missing[1]):
+                cure = "install the headers of ROCm's libraries and of Python, or name a ROCm root with KPT_ROCM_ROOT"
+                return Status.NOT_RUN, f"torch's headers include <{missing[1]}>, which is not here: {cure}"
+            # pybind11, which is among torch's headers, has headers for other libraries.
+            return Status.NOT_RUN, no_folder_has(missing[1], self.last_own_line(failure.stderr) or path, "leads to")
         if missing is not None:
             where = self.on_original(raw[0])
             meaning = missing_header(raw[0].text, f"{where.path}:{where.line}")
@@ -230,9 +253,13 @@ def renamed_extension(
 
 
 def setup_files(root: Path) -> tuple[Path, ...]:
-    """The setup.py of a project; where it has none, those of its parts."""
-    top = root / "setup.py"
-    return (top,) if top.is_file() else tuple(sorted((*root.glob("*/setup.py"), *root.glob("*/*/setup.py"))))
+    """The setup scripts of a project; where its top folder has none, those of its parts."""
+    for patterns in (("*.py",), ("*/*.py", "*/*/*.py")):
+        found = sorted(file for pattern in patterns for file in root.glob(pattern) if file.is_file())
+        setups = tuple(one for one in found if builds_extensions(one.name, read_if_there(one, root) or b""))
+        if setups:
+            return setups
+    return ()
 
 
 @contextmanager

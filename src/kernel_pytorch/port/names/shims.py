@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+from kernel_pytorch.port.cxx.compiled_on_rocm import is_within, left_out_on_cuda
 from kernel_pytorch.port.cxx.sought import Watched, sought
 from kernel_pytorch.port.cxx.source import CxxFile
 
@@ -280,7 +281,12 @@ def overloads_needed(
     needed += [shims()[b"hip" + name + b"(device)"] for name in sorted(asked)]
     if not _CALLS_ATOMIC_ADD.search(data) or any(_DEFINES_ATOMIC_ADD.search(text) for text in project):
         return needed
-    return needed + [shims()[name] for word, name in _SIXTEEN_BITS if word.search(data)]
+    # What stands behind a gate for ROCm says nothing about the types of the CUDA code: an earlier port may have put it.
+    behind_gates = left_out_on_cuda(src)
+    for word, name in _SIXTEEN_BITS:
+        if any(not is_within(found.start(), behind_gates) for found in word.finditer(data)):
+            needed.append(shims()[name])
+    return needed
 
 
 _OF_CUB = sought(rb"(?<![\w:])(?:::)?cub::(\w+)", b"cub::")

@@ -28,6 +28,7 @@ Place = tuple[int, int, int, int]  # line, column, end line, end column, as `ast
 _VENDOR = re.compile(rb"rocm|hip|(?<![a-z])amd(?![a-z])", re.IGNORECASE)
 _OURS = re.compile(rb"\bIS_ROCM\b|\b_hip_flags\b|\b_is_rocm\b")
 _EXTENSIONS = ("torch.utils.cpp_extension.CUDAExtension", "torch.utils.cpp_extension.CppExtension")
+_NOT_CONFIGURING = frozenset({"--build", "--install", "--version", "-E", "-P"})
 _CPP_EXTENSION = "torch.utils.cpp_extension.CppExtension"
 _CUDA_EXTENSION = b"torch.utils.cpp_extension.CUDAExtension"
 _ROCM_HOME = b"torch.utils.cpp_extension.ROCM_HOME"
@@ -89,6 +90,25 @@ def past_line(module: PythonModule, line: int, original: bytes) -> Iterator[tupl
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.Return)) and isinstance(statement.value, ast.expr):
         for value in (b"None", b"False", b"[]"):
             yield (choice(module, statement.value, value),)
+
+
+def configured_for_hip(module: PythonModule) -> tuple[Edit, ...]:
+    """`-DUSE_HIP=ON` on ROCm in the lists that start CMake's configuration, where the user cannot pass it."""
+    if b"CMAKE_ARGS" in module.src.data or b"USE_HIP" in module.src.data:
+        return ()
+    edits = []
+    for node in ast.walk(module.tree):
+        if not isinstance(node, ast.List) or not is_editable(module, node):
+            continue
+        words = [one.value for one in node.elts if isinstance(one, ast.Constant)]
+        if (
+            words[:1] == ["cmake"]
+            and isinstance(node.elts[0], ast.Constant)
+            and not _NOT_CONFIGURING.intersection(words)
+        ):
+            given = module.text(node)[:-1].rstrip().rstrip(b",")
+            edits.append(choice(module, node, given + b', "-DUSE_HIP=ON"]'))
+    return tuple(edits)
 
 
 def hipified_extension(module: PythonModule, line: int) -> tuple[Edit, ...]:

@@ -17,6 +17,10 @@ _ADVICE = (
         "rocWMMA has the same fragments; its tile sizes differ by GPU",
     ),
     (
+        re.compile(r"'(?:cuda|cub/|cublas|cusparse|cusolver|cufft|curand)[^']*' file not found"),
+        "the header that includes it is not ported: a library may have a switch for HIP, as Eigen has EIGEN_USE_HIP",
+    ),
+    (
         re.compile(r"' file not found"),
         "name its folder, check out the submodule, or leave the source out on ROCm",
     ),

@@ -80,7 +80,14 @@ def reach_calls(file: Path, tree: Path, reached: Callable[[], int]) -> list[str]
     later = [call for call in calls if call not in at_import]
     name = _put_on_path(file, tree)
     first = reached()
-    loaded = importlib.import_module(name)
+    try:
+        loaded = importlib.import_module(name)
+    except Exception as error:
+        if reached() == first:
+            raise
+        # What comes behind a build has nothing to go on: nothing was built.
+        why = f"not reached, since {name} stops behind another build: {type(error).__name__}: {error}"
+        return [f"line {call.lineno}: {why}" for call in calls[reached() - first :]]
     missed = [f"line {call.lineno}: not reached when {name} is imported" for call in at_import[reached() - first :]]
     if reached() - first >= len(calls):
         later = []  # the module calls its own functions when it is imported

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import Finding
+from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.build_files.nvcc_flags import libraries
 from kernel_pytorch.verify.install.out_of_reach import out_of_reach
 from kernel_pytorch.verify.install.parting import partings
 from kernel_pytorch.verify.install.record import Extension, InstallRecord, InstallTrial, SourceLine
 
 _VENDOR_MACRO = re.compile(r"HIP|ROCM|AMD")
+_SUBMODULE = re.compile(r"^\s*path\s*=\s*(.+?)\s*$", re.MULTILINE)
 _COMPILED = (".c", ".cc", ".cpp", ".cxx", ".cu", ".hip")
 # What torch itself passes to hipcc, and what the port has CMake pass.
 _OF_TORCH = frozenset({"__HIP_PLATFORM_AMD__", "USE_ROCM", "HIPBLAS_V2", "HIP_ENABLE_WARP_SYNC_BUILTINS"}) | {
@@ -43,13 +45,32 @@ def not_judged(trial: InstallTrial) -> str:
     """Why nothing can be said about an install: it does not work on a CUDA machine either. Empty where it does."""
     failure = trial.cuda.failure
     if failure is None:
-        return ""
+        return _stopped_without_network(trial)
     name = PurePosixPath(trial.setup).name
     if failure.missing_module:
         package = failure.missing_module.partition(".")[0]
         return f"{name} needs the Python package {package}, which is not installed here: pip install {package}"
     where = f"{failure.place}: " if failure.place else ""
-    return f"{name} does not run here for CUDA either: {where}{failure.error}"
+    return f"{name} does not run here for CUDA either: {where}{failure.error}{_not_checked_out(trial.tree)}"
+
+
+def _not_checked_out(tree: Path) -> str:
+    """A hint at the submodules that are not there, which a clone leaves out."""
+    named = _SUBMODULE.findall((read_if_there(tree / ".gitmodules", tree) or b"").decode("utf-8", "replace"))
+    absent = [path for path in named if not (tree / path).is_dir() or not any((tree / path).iterdir())]
+    if not absent:
+        return ""
+    shown = f"{counted(len(absent), 'submodule')} ({', '.join(absent[:3])}{' ...' if len(absent) > 3 else ''})"
+    return f". Not checked out: {shown}; git submodule update --init --recursive"
+
+
+def _stopped_without_network(trial: InstallTrial) -> str:
+    """A run that wanted to fetch something says nothing about ROCm: CUDA's stand-in may not look at what is missing."""
+    failure, asked = trial.rocm.failure, trial.rocm.asked_network
+    if failure is None or asked is None:
+        return ""
+    stopped = f"and then it stops on ROCm: {failure.error}"
+    return f"{asked} asks for the network, which is off here, {stopped}. Install what it fetches, and try again"
 
 
 def made_at(trial: InstallTrial, extension: Extension) -> SourceLine:
@@ -125,7 +146,7 @@ def _not_hipified(trial: InstallTrial) -> Iterator[Finding]:
     for extension in trial.rocm.extensions:
         gpu = trial.rocm.gpu_units(extension.name)
         units = [one for one in gpu if one.endswith((".cu", ".cuh")) and one not in seen]
-        if units and extension.kind == "Extension":
+        if units and extension.kind == "Extension" and extension.sources:  # without sources CMake builds it
             message = f"{extension.name} hands {units[0]} to hipcc as it is: only CUDAExtension runs hipify"
             yield _finding("KP819", made_at(trial, extension), message)
 

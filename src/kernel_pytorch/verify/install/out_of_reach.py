@@ -49,14 +49,15 @@ class OutOfReach:
         folder = PurePosixPath(self.path).parent
         return folder.as_posix() if os.path.normpath(folder / self.include.name) == self.header else None
 
-    def is_followed_from(self, description: str) -> bool:
+    def is_followed_in(self, trial: InstallTrial) -> bool:
         """Whether hipify would read the header if the include gave its path.
 
         It reads what lies below setup.py. A build at run time reads headers below `extra_include_paths` alone.
         """
-        if PurePosixPath(description).name != "setup.py" or self.from_here == self.include.name:
+        at_run_time = any(one.name == self.extension and one.kind == "load" for one in trial.rocm.extensions)
+        if at_run_time or not trial.setup.endswith(".py") or self.from_here == self.include.name:
             return False
-        return PurePosixPath(self.header).is_relative_to(PurePosixPath(description).parent)
+        return PurePosixPath(self.header).is_relative_to(PurePosixPath(trial.setup).parent)
 
 
 def out_of_reach(trial: InstallTrial) -> tuple[OutOfReach, ...]:

@@ -95,6 +95,7 @@ class InstallRecord:
     renamed: tuple[tuple[str, str], ...] = ()  # a source as written, and as torch's hipify names it
     conditions: tuple[Condition, ...] = ()
     not_tried: tuple[str, ...] = ()  # calls that build an extension and were not reached, each with the reason
+    asked_network: SourceLine | None = None  # the first line that asked for the network, which is off
 
     @property
     def sources(self) -> tuple[str, ...]:

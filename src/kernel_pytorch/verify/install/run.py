@@ -25,6 +25,7 @@ from kernel_pytorch.core.process import ChildProcess, end_child, start_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.python_child import child_environment, python_module
 from kernel_pytorch.core.toml_file import read_toml
+from kernel_pytorch.port.apply import only_copied
 from kernel_pytorch.toolchain.rocm_folder import ROCM_VERSION, rocm_folder
 from kernel_pytorch.toolchain.torch_headers import TorchHeadersError, installed_torch
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG, add_cmake, folders_with_compilers, toolchain_file
@@ -140,19 +141,33 @@ def _record(request: _Request, last_line: str) -> InstallRecord:
     return InstallRecord(request["platform"], failure=Failure(text))
 
 
-def _copy(project: InstallRequest, destination: Path) -> None:
+def _copy(project: InstallRequest, destination: Path, scratch: Path) -> None:
     for path in project.paths:
         source = project.root / path
         # A link is followed only where it stays inside the project.
-        if path not in project.changed and source.is_file() and is_inside(source, project.root):
+        if path in project.changed or not is_inside(source, project.root):
+            continue
+        if source.is_file():
             (destination / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, destination / path)
+        elif source.is_dir() and not source.is_symlink():  # git names a submodule as one entry
+            (destination / path).parent.mkdir(parents=True, exist_ok=True)
+            (destination / path).symlink_to(_submodule(source, scratch), target_is_directory=True)
     for path, data in project.changed.items():
         (destination / path).parent.mkdir(parents=True, exist_ok=True)
         (destination / path).write_bytes(data)
     description = destination / project.described_by
     if b"git" in description.read_bytes():
         _make_repository(destination)  # versions are made of `git rev-parse HEAD`, and users install from a clone
+
+
+def _submodule(source: Path, scratch: Path) -> Path:
+    """One copy of a submodule for all runs: it can be large, and no run changes it."""
+    name = hashlib.sha1(os.fsencode(source), usedforsecurity=False).hexdigest()
+    copy = scratch / "submodules" / name / source.name
+    if not copy.is_dir():
+        shutil.copytree(source, copy, symlinks=True, ignore=only_copied)
+    return copy
 
 
 def _make_repository(folder: Path) -> None:
@@ -187,7 +202,7 @@ class _Request(TypedDict):
 def prepare(scratch: Path, project: InstallRequest, platform: str, gpu: GPU) -> tuple[Path, dict[str, str]]:
     """A folder with a copy of the project and the tools that are stood in for, and the environment of a run in it."""
     place = Path(mkdtemp(prefix=f"{platform}-", dir=scratch)).resolve()
-    _copy(project, place / "tree")
+    _copy(project, place / "tree", scratch)
     tools, home = place / "tools", place / "home"
     home.mkdir()
     environment = {name: value for name, value in child_environment().items() if name not in _UNSET}

@@ -71,16 +71,19 @@ def read_flags(words: Sequence[str], folder: Callable[[str], tuple[Path, ...]]) 
     return UnitFlags(tuple(dict.fromkeys(include_dirs)), tuple(defines), tuple(plain), std, optimization)
 
 
-def recorded_extension(trial: InstallTrial, root: Path) -> TorchExtension:
+def recorded_extension(trial: InstallTrial, root: Path, include_dirs: Sequence[Path] = ()) -> TorchExtension:
     """The sources of a trial as the project's own build compiles them, messages on the lines of `root`.
 
-    Raises TorchHeadersError where torch's headers cannot be made.
+    `include_dirs` are searched after the build's own folders. Raises TorchHeadersError where torch's headers cannot be
+    made.
     """
     torch = installed_torch()
     headers = rocm_headers(torch)
     folder = include_folder(trial.tree / PurePosixPath(trial.setup).parent, torch, headers, trial.tools)
     units = {
-        trial.rocm.as_written(command.source): read_flags(command.words, folder).options(command.is_gpu)
+        trial.rocm.as_written(command.source): (
+            read_flags(command.words, folder).options(command.is_gpu).with_folders(include_dirs)
+        )
         for command in trial.rocm.compiles
     }
     renamed = {(trial.tree / old).resolve(): trial.tree / new for old, new in trial.rocm.renamed}

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.toolchain.rocm_folder import HIP_VERSION, ROCM_VERSION
 from kernel_pytorch.verify.install.cmake_record import CMakeRuns, cmake_runs
 from kernel_pytorch.verify.install.cmake_tools import BUILD_LOG
@@ -30,6 +31,7 @@ from kernel_pytorch.verify.install.jit import reach_calls, stop_before_building
 from kernel_pytorch.verify.install.old_setuptools import provide_pkg_resources
 from kernel_pytorch.verify.stand_in_torch import present_built_with_gpu, present_cuda, present_rocm
 
+_LONGEST = 300
 JIT_FOLDER = ".kpt-jit"  # in the tree: what load_inline writes is then named from its top
 
 
@@ -95,13 +97,14 @@ class _Run:
         self.built_at_run_time: list[dict[str, object]] = []
         self.not_tried: list[str] = []
         self.renamed: dict[str, str] = {}
+        self.asked_network: dict[str, object] | None = None
 
     def answer(self, gpu: str, description: str, legacy: bool) -> dict[str, object]:
         failure = None
         try:
             self._prepare(gpu)
-            if description == "setup.py":
-                self._run_setup(legacy)
+            if description == "setup.py" or builds_extensions(description, (self.project / description).read_bytes()):
+                self._run_setup(description, legacy)
             else:
                 self._run_module(description)
         except SystemExit as stop:
@@ -130,6 +133,7 @@ class _Run:
                 for place, kind, answers in self.conditions.asked()
             ],
             "not_tried": self.not_tried,
+            "asked_network": self.asked_network,
         }
 
     def _prepare(self, gpu: str) -> None:
@@ -144,10 +148,18 @@ class _Run:
             present_cuda(torch, CUDA_VERSION, gpu)
             major, minor = torch.cuda.get_device_capability()
             present_built_with_gpu(torch, f"cu{CUDA_VERSION.replace('.', '')}", [f"sm_{major}{minor}"])
-        socket.socket.connect = _refuse_network  # type: ignore[method-assign]
+        # Names are looked up before anything connects, and a machine may have no names either.
+        socket.socket.connect = socket.getaddrinfo = self._refuse_network  # type: ignore[method-assign]
         provide_pkg_resources()
         self._record_torch()
         self._record_setuptools()
+
+    def _refuse_network(self, *_arguments: object, **_keywords: object) -> NoReturn:
+        frames = (frame for frame, _ in traceback.walk_stack(None))
+        asking = next((one for one in frames if self._is_inside(one.f_code.co_filename)), None)
+        if asking is not None and self.asked_network is None:
+            self.asked_network = self._place(asking.f_code.co_filename, asking.f_lineno)
+        raise OSError("the network is off while kpt tries the install")
 
     def _record_torch(self) -> None:
         from torch.utils import cpp_extension
@@ -209,8 +221,8 @@ class _Run:
         else:
             self.links.append(words)
 
-    def _run_setup(self, legacy: bool) -> None:
-        file = self.project / "setup.py"
+    def _run_setup(self, name: str, legacy: bool) -> None:
+        file = self.project / name
         scratch = os.environ["KPT_BUILD_FOLDER"]
         os.chdir(self.project)
         # pip puts the project's folder on the path only for projects without a build backend of their own.
@@ -232,7 +244,8 @@ class _Run:
         self.conditions.install()
         stop_before_building(self._note_build)
         with contextlib.redirect_stdout(sys.stderr):
-            self.not_tried = reach_calls(file, self.tree, lambda: len(self.built_at_run_time))
+            missed = reach_calls(file, self.tree, lambda: len(self.built_at_run_time))
+            self.not_tried = [_on_one_line(one.replace(f"{self.tree}/", "")) for one in missed]
 
     def _note_build(self, name: str, commands: list[tuple[str, list[str]]]) -> None:
         frame = sys._getframe()
@@ -278,7 +291,7 @@ class _Run:
         missing = error.name or "" if isinstance(error, ModuleNotFoundError) else ""
         first = error.__cause__ or error.__context__
         return {
-            "error": text.strip().replace(f"{self.tree}/", ""),
+            "error": _on_one_line(text.replace(f"{self.tree}/", "")),
             "stack": self._stack(error),
             "cause": self._stack(first) if first is not None else [],
             "missing_module": missing,
@@ -301,6 +314,12 @@ class _Run:
         return path.relative_to(self.tree).as_posix() if path.is_relative_to(self.tree) else str(path)
 
 
+def _on_one_line(text: str) -> str:
+    """A message of the project's, which may be an essay: its beginning, as part of a sentence."""
+    words = " ".join(text.split())
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]} ..."
+
+
 def _subclasses(kind: type) -> Iterator[type]:
     from distutils import unixccompiler  # noqa: F401 (so that it is among the subclasses)
 
@@ -308,10 +327,6 @@ def _subclasses(kind: type) -> Iterator[type]:
     for one in kind.__subclasses__():
         yield one
         yield from _subclasses(one)
-
-
-def _refuse_network(*_arguments: object, **_keywords: object) -> None:
-    raise OSError("the network is off while kpt tries the install")
 
 
 if __name__ == "__main__":

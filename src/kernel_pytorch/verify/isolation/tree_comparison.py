@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from kernel_pytorch.verify.isolation.cmake import compare_cmake
@@ -77,7 +78,9 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
     verdicts = [_without_rocm_functions(item, old, new, own) if item.path in changed else item for item in verdicts]
     added = {path: new.read(path) for path in sorted(after - before)}
     reached = _names_on_nvidia_path({**changed, **added})
-    verdicts += [_excused(_new_file(path, reached), new) for path in added]
+    unproven = {item.path: changed[item.path] for item in verdicts if item.path in changed and not item.is_proven}
+    news = {**added, **unproven}
+    verdicts += [_excused(_out_of_search(_new_file(path, reached), old, news), new) for path in added]
     return IsolationReport(tuple(verdicts), identical)
 
 
@@ -164,6 +167,27 @@ def _new_file(path: str, reached: dict[str, str]) -> FileVerdict:
         if key in reached and reached[key] != path:
             return FileVerdict(path, Isolation.NOT_PROVEN, f"new, and named on the NVIDIA path of {reached[key]}")
     return FileVerdict(path, Isolation.PROVEN, "new, and nothing on the NVIDIA path names it")
+
+
+def _out_of_search(item: FileVerdict, old: Tree, news: Mapping[str, bytes]) -> FileVerdict:
+    """A new header with the name of one that is included, in a new folder that no compiler is told to search.
+
+    `news` are the files that are new, and those that changed and are not proven: the others name what they named.
+    """
+    if item.is_proven or PurePosixPath(item.path).suffix not in CXX_SUFFIXES:
+        return item
+    before = old.paths()
+    parents = [parent.as_posix() for parent in reversed(PurePosixPath(item.path).parents)][1:]
+    folder = next((one for one in parents if not any(path.startswith(f"{one}/") for path in before)), None)
+    if folder is None:
+        return item
+    name = re.compile(rb"(?<![\w-])" + re.escape(PurePosixPath(folder).name.encode()) + rb"(?![\w-])")
+    outside = (data for path, data in news.items() if not path.startswith(f"{folder}/"))
+    if any(map(name.search, outside)) or any(name.search(old.read(path)) for path in before):
+        return item
+    taken = f"no pattern makes {folder} a folder that a compiler searches"
+    reason = f"new, in the folder {folder}, which nothing on the NVIDIA path names"
+    return FileVerdict(item.path, Isolation.PROVEN, reason, assumptions=(taken,))
 
 
 def _names_on_nvidia_path(files: dict[str, bytes]) -> dict[str, str]:

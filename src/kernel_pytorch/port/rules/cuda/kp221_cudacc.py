@@ -3,8 +3,9 @@
 What: `#ifdef __CUDACC__`, `#if defined(__NVCC__)` and the like, and `#define __CUDACC__`.
 Why: HIP's compiler defines only __HIPCC__. Kernels and __device__ marks behind such a test disappear, and host
     substitutes for CUDA functions appear twice. Defining __CUDACC__ by hand makes rocThrust use its CUDA back end.
-Fix: The test asks for __HIPCC__ (__HIPCC_RTC__ for __CUDACC_RTC__). A #define of it is reported. Where torch builds
-    the extension, kpt leaves __CUDACC__ to torch's own renaming, which knows that name but not __NVCC__.
+Fix: The test asks for __HIPCC__ (__HIPCC_RTC__ for __CUDACC_RTC__). A #define of it is left out on ROCm in a .cu or
+    .cuh file, and reported elsewhere. Where torch builds the extension, kpt leaves the tests of __CUDACC__ to torch's
+    own renaming, which knows that name but not __NVCC__.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html;
     https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
@@ -45,7 +46,9 @@ def check(src: CxxFile) -> Iterator[Finding]:
             message = (
                 f"{texts[0].decode('utf-8', 'replace')} is defined by hand: rocThrust then takes its CUDA back end"
             )
-            yield RULE.finding(src, directive.span, message)
+            # What is behind such tests is there on ROCm without it, in a file that HIP's compiler gets.
+            edits = [Edit(directive.span, b"")] if src.path.endswith((".cu", ".cuh")) else []
+            yield RULE.finding(src, directive.span, message, edits)
         if directive.name not in (b"if", b"elif", b"ifdef", b"ifndef"):
             continue
         if any(is_rocm_macro(text) or text in _ELSEWHERE or text == b"__HIPCC_RTC__" for text in texts):

@@ -1,0 +1,4 @@
+import cffi
+from torch.utils import cpp_extension, data
+
+ffi = cffi.FFI()

@@ -88,6 +88,53 @@ def test_a_new_header_of_a_known_name_must_lie_where_no_compiler_looks(tmp_path:
     assert (beside.verdict, there.verdict) == (Isolation.NOT_PROVEN, Isolation.NOT_PROVEN)
 
 
+@pytest.mark.parametrize(
+    ("path", "is_proven"),
+    [
+        ("include/cuda_runtime.h", False),  # the build searches include
+        ("src/cuda_runtime.h", False),  # some compilers look beside the source for <...> too
+        ("twins/cuda_runtime.h", True),  # a new folder that nothing names
+        ("include/other.h", True),
+        ("src/names.h", False),  # beside the file that includes "names.h", before include/names.h
+        ("include/deep.h", True),  # src/deep.h is found first
+    ],
+)
+def test_a_new_header_must_not_take_the_place_of_what_an_unchanged_file_includes(
+    tmp_path: Path, path: str, is_proven: bool
+) -> None:
+    source = '#include <cuda_runtime.h>\n#include "names.h"\n#include "deep.h"\n'
+    files = {
+        "src/a.cu": source,
+        "include/names.h": "",
+        "src/deep.h": "",
+        "CMakeLists.txt": "include_directories(include)\n",
+    }
+    old = write(tmp_path / "old", files)
+    report = compare_trees(old, write(tmp_path / "new", {**files, path: "// empty\n"}))
+    assert report.proven is is_proven
+    if not is_proven:
+        assert "src/a.cu includes" in report.files[0].reason
+
+
+@pytest.mark.parametrize(
+    ("path", "is_proven"),
+    [
+        ("tools/yaml.py", False),  # beside the script
+        ("yaml.py", False),
+        ("src/yaml/__init__.py", False),
+        ("pkg/yaml.py", True),  # pkg.yaml
+        ("tools/toml.py", True),
+    ],
+)
+def test_a_new_module_must_not_take_the_place_of_one_that_an_unchanged_file_imports(
+    tmp_path: Path, path: str, is_proven: bool
+) -> None:
+    files = {"tools/run.py": "import os, yaml\nfrom . import toml\n", "pkg/__init__.py": ""}
+    old = write(tmp_path / "old", files)
+    report = compare_trees(old, write(tmp_path / "new", {**files, path: "load = print\n"}))
+    assert report.proven is is_proven
+
+
 def test_a_file_of_rocm_alone_may_change(tmp_path: Path) -> None:
     gated = "import torch\nif torch.version.hip:\n    from ops import rocm_attention\nrun()\n"
     old = write(tmp_path / "old", {"m.py": gated, "ops/rocm_attention.py": "a = 1\n"})

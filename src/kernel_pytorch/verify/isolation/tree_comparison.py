@@ -6,6 +6,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import PurePosixPath
 
 from kernel_pytorch.verify.isolation.cmake import compare_cmake
@@ -20,6 +21,7 @@ from kernel_pytorch.verify.isolation.rocm_only import (
     unreached_functions,
     who_reaches,
 )
+from kernel_pytorch.verify.isolation.shadowing import Before, whose_place_it_takes
 from kernel_pytorch.verify.isolation.trees import FolderTree, Tree, read_through_links
 from kernel_pytorch.verify.isolation.verdict import FileVerdict, Isolation, IsolationReport
 
@@ -80,7 +82,9 @@ def compare_trees(old: Tree, new: Tree) -> IsolationReport:
     reached = _names_on_nvidia_path({**changed, **added})
     unproven = {item.path: changed[item.path] for item in verdicts if item.path in changed and not item.is_proven}
     news = {**added, **unproven}
-    verdicts += [_excused(_out_of_search(_new_file(path, reached), old, news), new) for path in added]
+    there = Before(old, before, before & after - changed.keys(), cache(old.mentioning))
+    new_files = (_taking_no_place(_new_file(path, reached), there) for path in added)
+    verdicts += [_excused(_out_of_search(item, old, news), new) for item in new_files]
     return IsolationReport(tuple(verdicts), identical)
 
 
@@ -169,6 +173,14 @@ def _new_file(path: str, reached: dict[str, str]) -> FileVerdict:
     return FileVerdict(path, Isolation.PROVEN, "new, and nothing on the NVIDIA path names it")
 
 
+def _taking_no_place(item: FileVerdict, before: Before) -> FileVerdict:
+    """A new file that an unchanged one could find in place of what it names so far is not proven."""
+    taken = whose_place_it_takes(item.path, before) if item.is_proven else None
+    if taken is None:
+        return item
+    return FileVerdict(item.path, Isolation.NOT_PROVEN, f"new, and could take the place of another: {taken}")
+
+
 def _out_of_search(item: FileVerdict, old: Tree, news: Mapping[str, bytes]) -> FileVerdict:
     """A new header with the name of one that is included, in a new folder that no compiler is told to search.
 
@@ -193,7 +205,8 @@ def _out_of_search(item: FileVerdict, old: Tree, news: Mapping[str, bytes]) -> F
 def _names_on_nvidia_path(files: dict[str, bytes]) -> dict[str, str]:
     """What changed and new files still name once folded: imported modules, included headers, words of other files.
 
-    A file that is the same on both sides cannot name a file that was not there before, except by a pattern.
+    A file that is the same on both sides cannot name a file that was not there before, except by a pattern, or where
+    the new one takes the place of another (`shadowing`).
     """
     named: dict[str, str] = {}
     for path, data in files.items():

@@ -39,6 +39,8 @@ def whose_place_it_takes(path: str, before: Before) -> str | None:
     if name.suffix != ".py":
         return None
     folder, word = _module(name)
+    if not word.isidentifier():
+        return None  # no statement imports it
     for importer in sorted(before.mentioning(word) & before.unchanged):
         is_found = importer.endswith(".py") and folder in (posixpath.dirname(importer), *_SEARCHED_FOR_MODULES)
         if is_found and word in _imported(importer, before.tree):

@@ -93,7 +93,7 @@ class FolderTree:
         return os.fspath(place.readlink()) if place.is_symlink() else None
 
     def mentioning(self, word: str) -> frozenset[str]:
-        pattern = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
+        pattern = re.compile(rb"\b" + re.escape(os.fsencode(word)) + rb"\b")
         return frozenset(path for path in self.paths() if pattern.search(self.read(path)))
 
 

@@ -13,6 +13,7 @@ Source: https://github.com/vllm-project/vllm/blob/main/vllm/platforms/rocm.py
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -111,7 +112,7 @@ def _is_imported(module: PythonModule, path: PurePosixPath) -> bool:
     folder = root / path.parent if root is not None else None
     if folder is None or path.stem == "__init__" or (folder / "__init__.py").exists():
         return True
-    statement = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(path.stem.encode()) + rb"\b", re.MULTILINE)
+    statement = re.compile(rb"^\s*(?:from|import)\s+" + re.escape(os.fsencode(path.stem)) + rb"\b", re.MULTILINE)
     for other in sorted(folder.glob("*.py"))[:_MAX_BESIDE]:
         try:
             if other.name != path.name and statement.search(read_bytes(other, root)):

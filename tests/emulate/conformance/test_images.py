@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from kernel_pytorch.core import hardware
-from kernel_pytorch.emulate.codegen.emission import TranslationError
-from kernel_pytorch.emulate.isa.table import rows
 
 from .harness import Library, Start
 from .image_model import (
@@ -64,7 +62,7 @@ def case_of(rng: random.Random, target: str, name: str, shape: str) -> Case:
     picture = random_picture(rng, generation, shape, writable="store" in name)
     a16, d16 = rng.random() < 0.25, rng.random() < 0.25 and picture.numbers != "srgb"
     g16 = name.endswith("_g16") or (a16 and generation == 9)
-    unorm = name in PLAIN and generation < 12 or (rng.random() < 0.2 and generation < 12)
+    unorm = (name in PLAIN and generation < 12) or (rng.random() < 0.2 and generation < 12)
     mask = rng.choice((1, 2, 4, 8)) if "gather4" in name else rng.randrange(1, 16)
     count = 4 if "gather4" in name else mask.bit_count()
     registers = (count + 1) // 2 if d16 else count

@@ -4,6 +4,7 @@
 
 #include "array.h"
 #include "image_descriptor.h"
+#include "texture_abi.h"
 
 namespace kpt {
 

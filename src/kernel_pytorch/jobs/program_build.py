@@ -79,9 +79,6 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
         sources = [path for path in every if path not in plain]
         targets = list(dict.fromkeys(gpu.target.name for gpu in gpus))
         say(f"building for {' and '.join(targets)} with {toolchain.version}")
-        with_images = [target for target in targets if not target.startswith("gfx9")]
-        if with_images and any(b"KPT_SHIM_KPT_TEX" in read_bytes(path) for path in sources):
-            say(f"textures are computed in software: the emulator has no image instructions of {with_images[0]}")
         made = {target: Path(scratch) / f"program-{target}" for target in targets}
         try:
             objects = _plain_objects(plain, toolchain, options, Path(scratch))

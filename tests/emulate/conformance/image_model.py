@@ -140,9 +140,11 @@ class Sampler:
     linear: bool
     unnormalized: bool
     border: int  # 0: zeros, 1: opaque black, 2: white
+    truncates: bool = False
 
     def words(self, generation: int) -> list[int]:
-        first = sum(MODES[mode] << 3 * at for at, mode in enumerate(self.modes)) | self.unnormalized << 15
+        first = sum(MODES[mode] << 3 * at for at, mode in enumerate(self.modes))
+        first |= self.unnormalized << 15 | self.truncates << 27
         return [first, 4095 << (13 if generation == 12 else 12), self.linear * (5 << 20), self.border << 30]
 
 
@@ -174,7 +176,9 @@ def corners(
     axes = []
     for axis, at in enumerate(place):
         at = 0.0 if math.isnan(at) else at * (1 if sampler.unnormalized else sizes[axis])
-        steps = math.floor((at - 0.5) * 256 + 0.5) if filtered else math.floor(at) * 256
+        steps = math.floor((at - 0.5) * 256 + 0.5) if filtered else math.floor(at * 256 + 0.5) & ~255
+        if not filtered and sampler.truncates:
+            steps = math.floor(at) * 256
         axes.append((steps >> 8, steps & 255))
     found = []
     for corner in range(1 << len(axes) if filtered else 1):
@@ -240,4 +244,5 @@ def random_picture(rng: random.Random, generation: int, shape: str, writable: bo
 
 def random_sampler(rng: random.Random) -> Sampler:
     modes = tuple(rng.choice(list(MODES)) for _ in range(3))
-    return Sampler(modes, rng.random() < 0.6, rng.random() < 0.4, rng.choice((0, 0, 1, 2)))  # type: ignore[arg-type]
+    linear, unnormalized, truncates = (rng.random() < chance for chance in (0.6, 0.4, 0.3))
+    return Sampler(modes, linear, unnormalized, rng.choice((0, 0, 1, 2)), truncates)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -136,7 +136,14 @@ def place(case: Case, rng: random.Random, start: Start, lane: int) -> tuple[list
     real = []
     for axis in range(axes):
         at = rng.uniform(-1.6, 2.6) * (1 if normalized else sizes[axis])
-        at = rng.choice((at, round(at * 4) / 4, rng.choice((0.0, 0.5, -0.5, 1.0, float("nan"), 70000.5, -70000.5))))
+        at = rng.choice(
+            (
+                at,
+                round(at * 4) / 4,
+                round(at) - 0.001,
+                rng.choice((0.0, 0.5, -0.5, 1.0, float("nan"), 70000.5, -70000.5)),
+            )
+        )
         real.append(min(max(at, -60000.0), 60000.0) if case.a16 and at == at else at)
     real += [rng.choice((-1.0, 0.0, 0.5, 1.0, 1.5, 2.49, 7.0))] if is_array else []
     real = [float(one) for one in np.array(real, np.float16 if case.a16 else np.float32)]
@@ -161,7 +168,7 @@ def expected(case: Case, real: list[float], whole: list[int]) -> list[float | in
         return [one for c, one in enumerate(channels) if case.mask >> c & 1]
     sampler = case.sampler
     if case.unorm:
-        sampler = Sampler(sampler.modes, sampler.linear, True, sampler.border)
+        sampler = replace(sampler, unnormalized=True)
     layer_at = real[axes] if is_array else 0.0
     if "gather4" in case.name:
         return gathered(case.picture, sampler, real[:axes], layer_at, case.mask.bit_length() - 1)

@@ -127,8 +127,10 @@ _MUBUF_908 = _mubuf("111000", f"glc=14 slc=17 tfe=55 {_MUBUF_9}", 12, 13, "lds=1
 _MUBUF_90A = _mubuf("111000", f"glc=14 slc=17 scc=15 acc=55 {_MUBUF_9}", 12, 13, "lds=16")
 _MUBUF_940 = _mubuf("111000", f"sc0=14 nt=17 sc1=15 acc=55 {_MUBUF_9}", 12, 13, "lds=16")
 
-_MIMG_9 = "oph=0 dmask=11:8 unorm=12 glc=13 da=14 r128=15 lwe=17 op=24:18 slc=25 vaddr=39:32 vdata=47:40 srsrc=52:48 " \
+_MIMG_9 = (
+    "oph=0 dmask=11:8 unorm=12 glc=13 da=14 r128=15 lwe=17 op=24:18 slc=25 vaddr=39:32 vdata=47:40 srsrc=52:48 "
     "ssamp=57:53 d16=63"
+)
 _MIMG_908 = f"\nMIMG 64 111100 tfe=16 {_MIMG_9}\n"
 _MIMG_90A = f"\nMIMG 64 111100 scc=7 acc=16 {_MIMG_9}\n"
 # Behind these come words with four numbers of registers each.

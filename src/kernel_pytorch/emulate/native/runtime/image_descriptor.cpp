@@ -175,7 +175,7 @@ const char *read_image(int generation, const uint32_t *words, ImageView &image) 
 void write_sampler(int generation, const Sampler &sampler, uint32_t *words) {
     const uint32_t linear = sampler.linear;
     words[0] = uint32_t(sampler.clamp[0]) | uint32_t(sampler.clamp[1]) << 3 | uint32_t(sampler.clamp[2]) << 6 |
-               uint32_t(sampler.unnormalized) << 15;
+               uint32_t(sampler.unnormalized) << 15 | uint32_t(sampler.truncates) << 27;
     words[1] = 4095u << (generation >= 12 ? 13 : 12); /* the last level of detail that may be taken */
     words[2] = linear << 20 | linear << 22;
     words[3] = sampler.border << 30;
@@ -189,6 +189,7 @@ const char *read_sampler(const uint32_t *words, Sampler &sampler) {
         sampler.clamp[axis] = Clamp(mode);
     }
     sampler.unnormalized = words[0] >> 15 & 1;
+    sampler.truncates = words[0] >> 27 & 1;
     if (words[0] >> 9 & 7) return "the sampler filters anisotropically";
     if (words[0] >> 29 & 3) return "the sampler takes the least or the largest texel";
     const uint32_t magnify = words[2] >> 20 & 3, shrink = words[2] >> 22 & 3, between = words[2] >> 24 & 3;

@@ -60,7 +60,8 @@ struct ImageView {
 struct Sampler {
     Clamp clamp[3] = {Clamp::last_texel, Clamp::last_texel, Clamp::last_texel};
     bool unnormalized = false, linear = false, linear_between_slices = false;
-    uint32_t border = 0; /* 0: zeros; 1: black, opaque; 2: white, opaque */
+    bool truncates = false; /* point sampling: else coordinates are rounded to 1/256 first, as HIP has it */
+    uint32_t border = 0;    /* 0: zeros; 1: black, opaque; 2: white, opaque */
 };
 
 /* A typed view of a buffer: what tex1Dfetch reads linear memory through. */

@@ -25,21 +25,15 @@ uint32_t layer_of(float layer, uint32_t count) {
     return layer >= float(count) ? count - 1 : uint32_t(std::fmin(std::nearbyint(layer), double(count - 1)));
 }
 
-AxisPlace place_on_axis(float coordinate, uint32_t size, Clamp mode, bool is_normalized, bool linear) {
+AxisPlace place_on_axis(float coordinate, uint32_t size, Clamp mode, bool is_normalized, bool linear, bool truncates) {
     double at = is_normalized ? double(coordinate) * size : double(coordinate);
     if (at != at) at = 0;
     /* Far outside nothing depends on where. */
     at = std::fmin(std::fmax(at, -1e12), 1e12);
     AxisPlace found{};
-    int64_t first;
-    if (linear) {
-        const int64_t steps = int64_t(std::floor((at - 0.5) * 256 + 0.5));
-        first = steps >> 8;
-        found.fraction = uint32_t(steps & 255);
-    } else {
-        first = int64_t(std::floor(at));
-        found.fraction = 0;
-    }
+    const int64_t steps = int64_t(std::floor((linear ? at - 0.5 : at) * 256 + (linear || !truncates ? 0.5 : 0)));
+    const int64_t first = steps >> 8;
+    found.fraction = linear ? uint32_t(steps & 255) : 0;
     for (int which = 0; which < 2; which++) {
         found.at[which] = inside(first + which, size, mode);
         found.is_outside[which] = found.at[which] < 0;

@@ -1,8 +1,9 @@
 /* Sampling: which texels a place lies between, and what they weigh.
  *
- * Coordinates are rounded to 1/256 of a texel for linear filtering, as AMD's units do (8 bits of fraction). The sums are
- * exact here and rounded once: what the hardware rounds inside is not published. Point sampling takes the texel that the
- * coordinate is in. */
+ * Coordinates are rounded to 1/256 of a texel, as AMD's units do (8 bits of fraction). For point sampling, too, unless the
+ * sampler says otherwise (TRUNC_COORD): HIP's device library counts on it. It makes floor(x * width) * (1 / width) of a
+ * normalised coordinate, which may lie a little below the texel that is meant. The sums of linear filtering are exact here
+ * and rounded once: what the hardware rounds inside is not published. */
 #ifndef KPT_IMAGE_SAMPLE_H
 #define KPT_IMAGE_SAMPLE_H
 
@@ -28,7 +29,7 @@ struct AxisPlace {
 
 /* The nearest layer that there is. */
 uint32_t layer_of(float layer, uint32_t count);
-AxisPlace place_on_axis(float coordinate, uint32_t size, Clamp mode, bool is_normalized, bool linear);
+AxisPlace place_on_axis(float coordinate, uint32_t size, Clamp mode, bool is_normalized, bool linear, bool truncates);
 /* The border's channels, as a texel of the format. */
 void border_texel(const TexelFormat &format, uint32_t border, uint32_t *channels);
 
@@ -54,8 +55,8 @@ void sample_texels(const ImageView &image, const Sampler &sampler, const SampleP
     uint32_t corners = 1;
     for (uint32_t axis = 0; axis < place.axes; axis++) {
         const bool linear = can_filter && (axis == 2 ? sampler.linear_between_slices : sampler.linear);
-        axes[axis] =
-            place_on_axis(place.coordinate[axis], sizes[axis], sampler.clamp[axis], place.is_normalized, linear);
+        axes[axis] = place_on_axis(place.coordinate[axis], sizes[axis], sampler.clamp[axis], place.is_normalized,
+                                   linear, sampler.truncates);
         if (axes[axis].fraction) corners = 1u << place.axes;
     }
     if (corners == 1) return corner_texel(image, sampler, axes, place.axes, place.layer, 0, texel_at, channels);
@@ -84,8 +85,8 @@ template <class Texel>
 void gather_texels(const ImageView &image, const Sampler &sampler, const SamplePlace &place, const Texel &texel_at,
                    uint32_t (*corners)[4]) {
     const AxisPlace axes[2] = {
-        place_on_axis(place.coordinate[0], image.width, sampler.clamp[0], place.is_normalized, true),
-        place_on_axis(place.coordinate[1], image.height, sampler.clamp[1], place.is_normalized, true)};
+        place_on_axis(place.coordinate[0], image.width, sampler.clamp[0], place.is_normalized, true, false),
+        place_on_axis(place.coordinate[1], image.height, sampler.clamp[1], place.is_normalized, true, false)};
     static const uint32_t order[4] = {2, 3, 1, 0};
     for (int k = 0; k < 4; k++) corner_texel(image, sampler, axes, 2, place.layer, order[k], texel_at, corners[k]);
 }

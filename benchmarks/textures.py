@@ -313,9 +313,9 @@ def judge_image_units(output: str) -> int:
     cuda = [one for one in differences(output) if one[0] > tolerance(one[1])]
     for difference, name, thread in cuda:
         print(f"{name}: {difference:g} from CUDA's model in thread {thread}")
-    print(f"{len(found)} cases, {len(apart)} differ from the model of AMD's units, {len(wrong)} of them without a reason, "
-          f"{len(refused)} refused; "
-          f"{len(found) - len(cuda)} agree with CUDA's model, {len(cuda)} do not")  # fmt: skip
+    print(f"{len(found)} cases, {len(apart)} differ from the model of AMD's units, {len(wrong)} of them without a "
+          f"reason, {len(refused)} refused; {len(found) - len(cuda)} agree with CUDA's model, "
+          f"{len(cuda)} do not")  # fmt: skip
     return 1 if wrong else 0
 
 

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target
-from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.emulate.libraries import libraries_with
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree

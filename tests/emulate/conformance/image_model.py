@@ -86,6 +86,16 @@ class Picture:
         w[3] = select | TYPES[self.shape] << 28
         return w
 
+    def buffer_words(self, records: int, stride: int) -> list[int]:
+        """The four words of a typed view of a buffer with texels of this format."""
+        w = self.words()
+        select = w[3] & 0xFFF
+        if self.generation == 9:
+            kind = (w[1] >> 26 & 7) << 12 | (w[1] >> 20 & 15) << 15
+        else:
+            kind = (w[1] >> (17 if self.generation == 12 else 20) & 0x7F) << 12
+        return [self.address & 0xFFFFFFFF, self.address >> 32 & 0xFFFF | stride << 16, records, select | kind]
+
     def texel(self, x: int, y: int, z: int) -> list[float | int]:
         """The channels in memory, in the texel's own order, as numbers."""
         at = ((z + self.first_layer) * self.height + y) * self.pitch * self.bytes + x * self.bytes
@@ -99,10 +109,11 @@ class Picture:
             kind = np.float16 if self.bits == 16 else np.float32
             return float(np.array([raw], dtype=f"uint{self.bits}").view(kind)[0])
         linear = raw / top
+        curve = linear / 12.92 if linear <= 0.04045 else ((linear + 0.055) / 1.055) ** 2.4
         return {
             "uint": raw, "sint": signed, "uscaled": float(raw), "sscaled": float(signed), "unorm": linear,
             "snorm": max(signed / (half - 1), -1.0),
-            "srgb": linear if channel == 3 else linear / 12.92 if linear <= 0.04045 else ((linear + 0.055) / 1.055) ** 2.4,
+            "srgb": linear if channel == 3 else curve,
         }[self.numbers]  # fmt: skip
 
     def put(self, memory: Any, x: int, y: int, z: int, channels: list[float | int]) -> None:

@@ -1,4 +1,4 @@
-"""Every image instruction against the model: random images, samplers and coordinates on every target with image units."""
+"""Every image instruction against the model: random images, samplers, coordinates on the targets with image units."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from kernel_pytorch.core import hardware
+from kernel_pytorch.emulate.codegen.emission import TranslationError
+from kernel_pytorch.emulate.isa.table import rows
 
 from .harness import Library, Start
 from .image_model import (
@@ -20,6 +22,7 @@ from .image_model import (
     random_picture,
     random_sampler,
     sampled,
+    selected,
 )
 from .operands import exec_patterns
 from .programs import Program
@@ -37,6 +40,10 @@ SAMPLES = (
 )
 GATHERS = ("image_gather4", "image_gather4_lz", "image_gather4_l", "image_gather4_b")
 PLAIN = ("image_load", "image_load_mip", "image_store", "image_store_mip")
+CHANNELS = ("x", "xy", "xyz", "xyzw")
+TYPED = tuple(f"buffer_{what}_format_{channels}" for what in ("load", "store") for channels in CHANNELS)
+#: Every row that this file tests; test_coverage.py holds that there is no other without a model of its own.
+TESTED = {*PLAIN, *SAMPLES, *GATHERS, *TYPED, "image_get_resinfo"}
 #: On gfx90a the assembler knows no more of them; gradients of 16 bits by name came with gfx10.
 WITHOUT = {"gfx90a": {*SAMPLES[1:], *GATHERS}, "gfx908": {"image_sample_d_g16"}}
 DATA, ADDRESS, RESOURCE, SAMPLER = 32, 2, 8, 16
@@ -118,7 +125,7 @@ def packed(bits: list[int], short: bool) -> list[int]:
 
 
 def place(case: Case, rng: random.Random, start: Start, lane: int) -> tuple[list[float], list[int]]:
-    """Coordinates (then the layer, then the level) in the lane's registers: as floats of a sample, integers of a load."""
+    """Coordinates, then layer, then level, in the lane's registers: as floats of a sample, integers of a load."""
     picture, shape = case.picture, case.picture.shape
     axes, is_array = AXES[shape], shape.endswith("ARRAY")
     sizes = (picture.width, picture.height, picture.slices)
@@ -299,3 +306,170 @@ def test_image_instructions_agree_with_the_model(target: str) -> None:
     for index, case in enumerate(known):
         found += run_case(library, index, case, random.Random(index))
     assert not found, f"{len(found)} differences:\n" + "\n".join(found[:12])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_size_of_an_image(target: str) -> None:
+    """Width, height, depth or layers, levels; zeros for a level that is not there."""
+    generation = int(hardware.target(target).version[0])
+    for shape in AXES:
+        picture = random_picture(random.Random(shape), generation, shape)
+        dim = "da" * shape.endswith("ARRAY") if generation == 9 else f"dim:SQ_RSRC_IMG_{shape}"
+        line = f"image_get_resinfo v[{DATA}:{DATA + 3}], v{ADDRESS}, s[{RESOURCE}:{RESOURCE + 7}] dmask:0xf {dim}"
+        program = Program("image_get_resinfo", target, TARGETS[target], [line])
+        start = Start(program, random.Random(0), (1 << TARGETS[target]) - 1, 0, 0xF0)
+        start.state[RESOURCE : RESOURCE + 8] = picture.words()
+        start.v[ADDRESS] = np.arange(TARGETS[target]) % 2
+        Library([program]).run(0, start)
+        deep = picture.slices if AXES[shape] == 3 or shape.endswith("ARRAY") else 0
+        wanted = [picture.width, picture.height if AXES[shape] > 1 else 0, deep, 1]
+        assert start.v[DATA : DATA + 4, 0].tolist() == wanted
+        assert start.v[DATA : DATA + 4, 1].tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("target", [*TARGETS, "gfx942"])
+def test_typed_buffers_agree_with_the_model(target: str) -> None:
+    rng = random.Random(target)
+    generation = int(hardware.target(target).version[0])
+    wave = TARGETS.get(target, 64)
+    shapes = [(name, words) for name in TYPED for words in ("idxen", "offen", "idxen offen", "", "idxen offset:4")]
+    programs, pictures = [], []
+    for name, words in shapes:
+        count = len(name.rpartition("_")[2])
+        data = f"v[{DATA}:{DATA + count - 1}]" if count > 1 else f"v{DATA}"
+        both = words.startswith("idxen offen")
+        address = f"v[{ADDRESS}:{ADDRESS + 1}]" if both else f"v{ADDRESS}" if words else "off"
+        programs.append(
+            Program(name, target, wave, [f"{name} {data}, {address}, s[{RESOURCE}:{RESOURCE + 3}], s44 {words}"])
+        )
+        while (picture := random_picture(rng, generation, "1D", writable=True)).numbers == "srgb":
+            pass
+        pictures.append(picture)
+    library = Library(programs)
+    for index, ((name, words), picture) in enumerate(zip(shapes, pictures, strict=True)):
+        start = Start(programs[index], rng, exec_patterns(wave, rng)[1], 0, 0xF0)
+        if picture.numbers == "float":
+            ones = (
+                np.random.default_rng(3).normal(0, 4, 1 << 12).astype(np.float32 if picture.bits == 32 else np.float16)
+            )
+            start.memory[: ones.nbytes] = ones.view(np.uint8)
+        start.v[DATA : DATA + 4] &= np.uint32(0xBFFFBFFF)
+        picture.address, picture.memory = start.memory.ctypes.data, start.memory
+        stride = picture.bytes * 2 if "idxen" in words else 0
+        records = 13 if stride else 100
+        start.state[RESOURCE : RESOURCE + 4] = picture.buffer_words(records, stride)
+        start.state[44] = 16
+        has_index, has_offset = "idxen" in words, "offen" in words
+        start.v[ADDRESS] = np.array([rng.randrange(0, 20) for _ in range(wave)])
+        start.v[ADDRESS + has_index] = (
+            np.array([rng.choice((0, 4)) for _ in range(wave)]) if has_offset else start.v[ADDRESS + has_index]
+        )
+        model, before = start.memory.copy(), start.v.copy()
+        library_places = []
+        for lane in range(wave):
+            at = int(before[ADDRESS, lane]) if has_index else 0
+            offset = (int(before[ADDRESS + has_index, lane]) if has_offset else 0) + (4 if "offset" in words else 0)
+            inside = (
+                at < records and offset + picture.bytes <= stride if stride else offset + 16 + picture.bytes <= records
+            )
+            library_places.append((at * stride + offset + 16) if inside else None)
+        mask = [c < len(name.rpartition("_")[2]) for c in range(4)]
+        on = int(start.state[128]) | int(start.state[129]) << 32
+        if "store" in name:
+            for lane in range(wave):
+                place_ = library_places[lane]
+                if place_ is None or not on >> lane & 1:
+                    continue
+                given = [int(start.v[DATA + c, lane]) for c in range(sum(mask))]
+                numbers: list[float | int] = [as_number(picture, one) for one in given]
+                filled = numbers[0] if generation == 12 else 0
+                numbers += [filled] * (4 - len(numbers))
+                with np.errstate(over="ignore"):
+                    picture.put(model[place_:], 0, 0, 0, numbers)
+            library.run(index, start)
+            assert (start.memory == model).all(), programs[index].lines
+            continue
+        library.run(index, start)
+        for lane in range(wave):
+            if not on >> lane & 1:
+                continue
+            place_ = library_places[lane]
+            values: list[float | int] = [0, 0, 0, 0]
+            if place_ is not None:
+                picture.memory = start.memory[place_:]
+                values = selected(picture, picture.texel(0, 0, 0))
+            case = Case(programs[index], picture, random_sampler(rng), "image_load", 15, False, False, False, False)
+            wanted = as_bits(case, [one for c, one in enumerate(values) if mask[c]], 32)
+            ours = [int(start.v[DATA + c, lane]) for c in range(sum(mask))]
+            assert all(near(case, a, b, 32) for a, b in zip(ours, wanted, strict=True)), (
+                programs[index].lines,
+                picture,
+            )
+
+
+def as_number(picture: Picture, bits: int) -> float | int:
+    """A register as what a store of this format takes it for."""
+    if picture.numbers == "uint":
+        return bits
+    if picture.numbers == "sint":
+        return bits - (1 << 32) if bits >> 31 else bits
+    return float(np.array([bits], np.uint32).view(np.float32)[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("image_load v[32:36], v[2:3], s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D tfe", "whether a page was there"),
+        ("image_load v32, v[2:3], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D r128", "descriptors of four words"),
+        ("image_load v[32:33], v[2:3], s[8:15] dmask:0xf dim:SQ_RSRC_IMG_2D", "needs 4 registers of data"),
+        ("image_load v32, v[2:4], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_CUBE", "images of SQ_RSRC_IMG_CUBE"),
+        ("image_gather4_lz v[32:35], v[2:3], s[8:15], s[16:19] dmask:0x3 dim:SQ_RSRC_IMG_2D", "takes one channel"),
+        ("image_sample_lz v32, v[2:3], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D", "not data, coordinates and descriptors"),
+        ("image_sample_c_lz v32, v[2:4], s[8:15], s[16:19] dmask:0x1 dim:SQ_RSRC_IMG_2D", "not in the table"),
+        ("image_atomic_add v32, v[2:3], s[8:15] dmask:0x1 dim:SQ_RSRC_IMG_2D", "not in the table"),
+    ],
+)
+def test_what_is_not_known_is_refused(line: str, why: str) -> None:
+    with pytest.raises((TranslationError, ValueError), match=why):
+        Library([Program("refused", "gfx1100", 32, [line])])
+
+
+WHOLE = Picture(11, "2D", 8, 8, 1, 32, 1, "float", 64, (4, 0, 0, 1))
+
+
+@pytest.mark.parametrize(
+    ("word", "bits", "is_sampler"),
+    [
+        (3, 1 << 20, False),  # tiled
+        (3, 1 << 16, False),  # two levels
+        (6, 1 << 21, False),  # compressed
+        (1, 0xFF << 20, False),  # no format
+        (3, 2 << 3, False),  # a channel from nowhere
+        (3, 0xF << 28, False),  # several samples
+        (3, 1 << 29, False),  # a cube map
+        (2, 1 << 8, False),  # wider than its rows
+        (0, 5, True),  # clamped to half of the border
+        (0, 1 << 9, True),  # anisotropic
+        (2, 1 << 20, True),  # two filters
+        (3, 3 << 30, True),  # a border from a table
+    ],
+)
+def test_descriptors_that_mean_something_else_are_faults(word: int, bits: int, is_sampler: bool) -> None:
+    line = "image_sample_lz v32, v[2:3], s[8:15], s[16:19] dmask:0x1 dim:SQ_RSRC_IMG_2D"
+    program = Program("image_sample_lz", "gfx1100", 32, [line])
+    library = Library([program])
+    start = Start(program, random.Random(0), (1 << 32) - 1, 0, 0xF0)
+    WHOLE.address = start.memory.ctypes.data
+    start.state[RESOURCE : RESOURCE + 8] = WHOLE.words()
+    start.state[SAMPLER : SAMPLER + 4] = Sampler(("wrap", "wrap", "wrap"), False, False, 0).words(11)
+    library.run(0, start)
+    start.state[(SAMPLER if is_sampler else RESOURCE) + word] |= np.uint32(bits)
+    before = start.v.copy()
+    with pytest.raises(AssertionError, match="faults"):
+        library.run(0, start)
+    assert (start.v == before).all()
+
+
+def test_every_row_of_images_is_tested() -> None:
+    facts = {name: row for name, found in rows().items() for row in found if row.kind == "memory"}
+    assert {name for name, row in facts.items() if row.fact("space") == "IMAGE" or row.fact("typed")} == TESTED

@@ -20,6 +20,8 @@ std::set<const hipArray *> arrays;
 hipError_t make_array(hipArray_t *out, int format, unsigned channels, size_t width, size_t height, size_t depth,
                       unsigned flags) {
     if (!out || !width || (channels != 1 && channels != 2 && channels != 4)) return hipErrorInvalidValue;
+    if (flags & hipArrayCubemap)
+        say_once("HIP makes no cube maps. A port has textures of its own with -D KPT_SOFTWARE_TEXTURES");
     if (flags & ~unsigned(hipArrayLayered | hipArraySurfaceLoadStore | hipArrayTextureGather))
         return hipErrorInvalidValue;
     if (flags & hipArrayTextureGather && (!height || depth)) return hipErrorInvalidValue;

@@ -12,6 +12,9 @@ namespace kpt {
 bool has_images();
 bool filters_floats();
 
+/* A line on standard error, the first time only. */
+void say_once(const char *text);
+
 unsigned channels_of(const hipChannelFormatDesc &desc);
 /* hipArray_Format, or 0 for a description that HIP refuses. */
 int format_of(const hipChannelFormatDesc &desc);

@@ -1,3 +1,7 @@
+#include <mutex>
+#include <set>
+#include <string>
+
 #include "config.h"
 #include "texture.h"
 
@@ -23,6 +27,13 @@ const struct {
 
 bool has_images() { return config().gpu["images"].text_or("none") != "none"; }
 bool filters_floats() { return config().gpu["images"].text_or("") == "full"; }
+
+void say_once(const char *text) {
+    static std::mutex mutex;
+    static auto *said = new std::set<std::string>;
+    std::lock_guard<std::mutex> lock(mutex);
+    if (said->insert(text).second) say("%s", text);
+}
 
 unsigned channels_of(const hipChannelFormatDesc &d) {
     return unsigned(d.x != 0) + unsigned(d.y != 0) + unsigned(d.z != 0) + unsigned(d.w != 0);

@@ -79,8 +79,7 @@ SOFTWARE = ("-D", "KPT_SOFTWARE_TEXTURES")
 def test_image_units_agree_with_their_model(model: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
     output = model.emulated("rx7900xtx", "LIST_REFUSED")
     assert model.judge_image_units(output) == 0
-    assert "145 cases, 6 differ from the model of AMD's units, 0 of them without a reason" in capsys.readouterr().out
-    assert output.count(" ! hipErrorNotSupported") == 12, "filters and normalised coordinates over pitched memory"
+    assert "157 cases, 6 differ from the model of AMD's units, 0 of them without a reason" in capsys.readouterr().out
     assert output.count(" ! hipErrorInvalidValue") == 18, "cube maps"
 
 
@@ -93,10 +92,15 @@ def test_every_case_of_the_table_agrees_with_the_model(gpu: str, model: ModuleTy
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
-def test_texture_references(gpu: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["emulate", str(Path(__file__).parent / "references.cu"), "--gpu", gpu, *SOFTWARE]) == 0
-    assert "offset 0, 0 wrong: no error" in capfd.readouterr().out
+@pytest.mark.parametrize(
+    ("gpu", "define", "wrong"),
+    # HIP's own tex1Dfetch reads two words past the end of the buffer, where CUDA's gives 0.
+    [("mi300x", (), 0), ("rx7900xtx", SOFTWARE, 0), ("rx7900xtx", (), 2)],
+)
+def test_texture_references(gpu: str, define: tuple[str, ...], wrong: int, capfd: pytest.CaptureFixture[str]) -> None:
+    status = main(["emulate", str(Path(__file__).parent / "references.cu"), "--gpu", gpu, *define])
+    assert status == (1 if wrong else 0)
+    assert f"offset 0, {wrong} wrong: no error" in capfd.readouterr().out
 
 
 @pytest.mark.slow

@@ -116,5 +116,6 @@ def _dimension(em: Emission, instruction: Instruction) -> str:
         return "OF_RESOURCE"
     name = instruction.modifiers.get("dim", "")
     if name not in _DIMENSIONS:
-        raise em.error(f"images of {name or 'no dimension'} are not emulated: HIP's runtime makes none")
+        own = "; a port's own cube maps are built with -D KPT_SOFTWARE_TEXTURES" if "CUBE" in str(name) else ""
+        raise em.error(f"images of {name or 'no dimension'} are not emulated: HIP's runtime makes none{own}")
     return _DIMENSIONS[str(name)]

@@ -96,11 +96,8 @@ hipError_t image_of_rows(const hipResourceDesc &r, const hipTextureDesc &t, uint
     const auto &rows = r.res.pitch2D;
     if (rows.width >= MOST_TEXELS || rows.height >= MOST_TEXELS || rows.pitchInBytes % ALIGNMENT)
         return hipErrorInvalidValue;
-    if (t.normalizedCoords || t.filterMode == hipFilterModeLinear) {
-        say_once("HIP samples pitched memory by whole texels only: no filter, no normalised coordinates. A port has "
-                 "textures of its own with -D KPT_SOFTWARE_TEXTURES");
-        return hipErrorNotSupported;
-    }
+    /* On MI250X it was seen to end so (HeCBench's issue 190); RDNA filters such memory. */
+    if (!filters_floats() && t.filterMode == hipFilterModeLinear) return hipErrorOutOfMemory;
     TexelFormat format;
     if (!texel_format(format_of(rows.desc), channels_of(rows.desc), t.readMode, t.sRGB == 1, format) || !rows.width ||
         !rows.height || rows.pitchInBytes < rows.width * format.bytes())

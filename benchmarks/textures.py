@@ -53,11 +53,10 @@ class Rules:
     has_border: bool = True  # a colour of the program's choice, not zeros
     rounds_halves: bool = True  # a filtered half is a half
     limits_early: bool = False  # -128/127 is -1 before it is filtered
-    gathers_before: int = 0  # HIP's tex2Dgather takes the channel before the one that is asked for
     rounds_points: bool = False  # point sampling: to 1/256, and HIP takes normalised coordinates down to a texel first
 
 
-CUDA, AMD = Rules(), Rules(False, False, False, False, True, 1, True)
+CUDA, AMD = Rules(), Rules(False, False, False, False, True, True)
 #: Cases that differ from the model of AMD's units, and why: no fault of the units.
 EXPLAINED = {
     "fetch": "HIP's descriptor counts bytes where the hardware counts elements: no bound is kept, as on hardware",
@@ -171,7 +170,7 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
         return np.where(outside[:, None], border, values[slices, rows, parts[0][0]])
 
     if gathers:
-        picked = [corner(which)[thread, (thread - rules.gathers_before) % 4] for which in (2, 3, 1, 0)]
+        picked = [corner(which)[thread, thread % 4] for which in (2, 3, 1, 0)]
         return np.stack(picked, axis=1)
     total = np.zeros((THREADS, channels))
     weights = corner_weights if rules.rounds_products else exact_weights

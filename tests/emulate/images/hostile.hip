@@ -12,6 +12,10 @@ __global__ void fetch_linear(hipTextureObject_t texture, float* out) {
   out[threadIdx.x] = tex1Dfetch<float>(texture, threadIdx.x);
 }
 
+__global__ void write(hipSurfaceObject_t surface) {
+  surf2Dwrite(float(blockIdx.x), surface, int(threadIdx.x * sizeof(float)), 1);
+}
+
 int main(int, char** arguments) {
   const char* kind = arguments[1];
   hipChannelFormatDesc real = hipCreateChannelDesc<float>();
@@ -24,7 +28,14 @@ int main(int, char** arguments) {
   resource.res.array.array = array;
   hipTextureObject_t texture;
   if (hipCreateTextureObject(&texture, &resource, &how, nullptr)) return 3;
-  if (!strcmp(kind, "freed")) {
+  if (!strcmp(kind, "unwritten")) {
+    // The array has no texels yet.
+  } else if (!strcmp(kind, "race")) {
+    hipSurfaceObject_t surface;
+    if (hipCreateSurfaceObject(&surface, &resource)) return 5;
+    write<<<2, 32>>>(surface);
+    return hipDeviceSynchronize() != hipSuccess;
+  } else if (!strcmp(kind, "freed")) {
     (void)hipFreeArray(array);
   } else if (!strcmp(kind, "destroyed")) {
     (void)hipDestroyTextureObject(texture);
@@ -32,7 +43,7 @@ int main(int, char** arguments) {
     resource.resType = hipResourceTypeLinear;
     resource.res.linear = {memory, real, 4096};
     if (hipCreateTextureObject(&texture, &resource, &how, nullptr)) return 4;
-  } else if (strcmp(kind, "array")) {
+  } else if (!strcmp(kind, "zeros") || !strcmp(kind, "random")) {
     if (!strcmp(kind, "random")) srand(unsigned(atoi(arguments[2])));
     for (unsigned& word : words) word = strcmp(kind, "zeros") ? unsigned(rand()) * 2654435761u : 0;
     (void)hipMemcpy(memory, words, sizeof words, hipMemcpyHostToDevice);

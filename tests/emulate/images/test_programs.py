@@ -73,3 +73,12 @@ def test_random_words_end_no_process(capfd: pytest.CaptureFixture[str]) -> None:
         said = capfd.readouterr()
         assert status != 0 and re.search(r"^hipError\w+$", said.out, re.MULTILINE), said
         assert "descriptor in fetch" in said.out + said.err or "bounds in fetch" in said.out + said.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "check"), [("unwritten", "memory"), ("race", "races")])
+def test_checks_see_texels(kind: str, check: str, capfd: pytest.CaptureFixture[str]) -> None:
+    main(["emulate", str(HERE / "hostile.hip"), "--gpu", "rx7900xtx", "--check", check, "--", kind])
+    said = capfd.readouterr()
+    wanted = {"unwritten": r"unwritten( \(\d+ times\))? in fetch", "race": r"race( \(\d+ times\))? in write"}[kind]
+    assert re.search(wanted, said.out + said.err) and "image_s" in said.out + said.err

@@ -28,6 +28,8 @@ struct Lane {
     uint32_t address(uint32_t at) const {
         uint32_t last = use.addresses - 1u;
         uint32_t number = at <= last ? use.address[at] : use.address[last] + (at - last);
+        /* gfx9's machine code names fewer registers than are read; damaged code has none there. */
+        if (wave->kernel && number >= wave->kernel->vgprs) return 0;
         return wave->v[size_t(number) * use.lanes + lane];
     }
     void give(const uint32_t *values, uint32_t count, bool is_integer) const {

@@ -31,7 +31,7 @@ from cuda_samples import options_of, remember, remembered
 from hecbench_emulate import GOOD, LITERAL, link_error, verdict
 
 from kernel_pytorch.core.hardware import gpu_by_alias
-from kernel_pytorch.emulate.program import SOFTWARE_TEXTURES, build_emulated
+from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.emulate.run import RunSettings, run_program
 from kernel_pytorch.jobs.program_build import is_plain
 from kernel_pytorch.port.cxx.includes import includes_of
@@ -95,7 +95,7 @@ def main() -> int:
             libraries = sorted({found.decode() for found in LIBRARY.findall(text + headers_of(sources, common))})
             try:
                 options = options_of(sources[0], common)
-                options = replace(options, defines=(*options.defines, SOFTWARE_TEXTURES))
+                options = replace(options, defines=(*options.defines, "KPT_SOFTWARE_TEXTURES"))
                 for module, source in modules_of(text, sources[0].parent):
                     module.unlink(missing_ok=True)
                     module.write_bytes(compile_device(source, gpu.target.name, toolchain, options))

@@ -1,12 +1,14 @@
-"""Texture and surface fetches: NVIDIA's hardware or the software of a port against a model in NumPy.
+"""Texture and surface fetches: NVIDIA's hardware, a port's software or AMD's image units against a model in NumPy.
 
     python benchmarks/textures.py                    the port's software textures, emulated (MI300X, wave 64)
-    python benchmarks/textures.py --gpu rx7900xtx    the same at wave 32
+    python benchmarks/textures.py --gpu rx7900xtx --software     the same at wave 32
+    python benchmarks/textures.py --gpu rx7900xtx    the port's calls of HIP's functions: image instructions, emulated
     python benchmarks/textures.py --nvidia           nvcc's build of the same program, on this machine's GPU
     python benchmarks/textures.py --values FILE      what the program printed elsewhere
 
 The model follows the appendix "Texture Fetching" of CUDA's programming guide, and where that is silent what an H200
-does. It shares no code with the port. Exit code 1 if a value differs by more than the tolerance.
+does. For image units it is changed where HIP and AMD's units are known to differ (AMD below), and what differs from
+CUDA's model is listed. It shares no code with the port. Exit code 1 if a value differs by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +42,27 @@ TOLERANCES = {"plain": 2.0**-14, "half": 2.0**-10, "srgb": 2.0**-8, "step": 2.0*
 # An H200 samples a 1D texture as a 2D one of one row, at its edge: half of what it blends in is the border.
 LEFT_OUT = "1D f32x1 border linear"
 Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is not the same everywhere."""
+
+    rounds_products: bool = True  # the weights of corners, to 1/256
+    wraps_layers: bool = True  # -1 is the last layer
+    has_border: bool = True  # a colour of the program's choice, not zeros
+    rounds_halves: bool = True  # a filtered half is a half
+    limits_early: bool = False  # -128/127 is -1 before it is filtered
+    rounds_points: bool = False  # point sampling: to 1/256, and HIP takes normalised coordinates down to a texel first
+
+
+CUDA, AMD = Rules(), Rules(False, False, False, False, True, True)
+#: Cases that differ from the model of AMD's units, and why: no fault of the units.
+EXPLAINED = {
+    "fetch": "HIP's descriptor counts bytes where the hardware counts elements: no bound is kept, as on hardware",
+    "surface-1D f32x1 zero": "clang moves the reads behind the barrier that should keep them before the writes",
+    "surface-1DLayered f32x1 zero": "clang moves the reads behind the barrier that should keep them before the writes",
+}
 
 
 def stored(kind: str, bits: int, count: int) -> NDArray[np.generic]:
@@ -88,7 +112,7 @@ def quantized_border(kind: str, bits: int, unit: bool) -> Values:
 
 
 def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: bool, normalized: bool, unit: bool,
-            srgb: bool, salt: int) -> Values:  # fmt: skip
+            srgb: bool, salt: int, rules: Rules) -> Values:  # fmt: skip
     """One case of the program's table, thread by thread: (THREADS, channels)."""
     depth, height, width = EXTENTS[shape]
     texels = stored(kind, bits, depth * height * width * channels).reshape(depth, height, width, channels)
@@ -96,8 +120,11 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     border = quantized_border(kind, bits, unit)[:channels]
     if unit:
         values = values / (2 ** (bits - (kind == "s")) - 1)
+        values = np.maximum(values, -1.0) if rules.limits_early else values
     elif kind != "f":
         border = BORDER.astype(np.float32).view(np.uint32)[:channels].astype(texels.dtype).astype(np.float64)
+    if not rules.has_border:
+        border = np.zeros(channels)
     if srgb:
         rgb = values[..., :3]
         values[..., :3] = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
@@ -111,7 +138,8 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     x, y, z = (coordinates(axis, salt, scale[axis]) for axis in range(3))
     layer = np.zeros(THREADS, np.int64)
     if shape in ("1DLayered", "2DLayered"):
-        layer = np.minimum((thread % 5 - 1) % 2**32, depth - 1)  # unsigned
+        asked = thread % 5 - 1
+        layer = np.minimum(asked % 2**32, depth - 1) if rules.wraps_layers else np.clip(asked, 0, depth - 1)
     if is_cube:
         layer, x, y = cube_places(x, y, z)
         layer = layer + 6 * (thread % 2) * (shape == "CubemapLayered")
@@ -124,6 +152,8 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
     gathers = shape == "2Dgather"
     firsts, fractions = [], []
     for at, _ in places:
+        if not linear and rules.rounds_points:
+            at = np.floor(at) if normalized else np.floor(at * 256 + 0.5) / 256
         if linear or gathers:
             steps = np.floor((at - 0.5) * 256 + 0.5).astype(np.int64)
             firsts.append(steps // 256)
@@ -143,11 +173,21 @@ def sampled(shape: str, kind: str, bits: int, channels: int, mode: str, linear: 
         picked = [corner(which)[thread, thread % 4] for which in (2, 3, 1, 0)]
         return np.stack(picked, axis=1)
     total = np.zeros((THREADS, channels))
-    for which, weight in enumerate(corner_weights(fractions) if linear else [np.ones(THREADS)]):
+    weights = corner_weights if rules.rounds_products else exact_weights
+    for which, weight in enumerate(weights(fractions) if linear else [np.ones(THREADS)]):
         total += weight[:, None] * corner(which)
     if unit:
         total = np.maximum(total, -1.0)
-    return total.astype(np.float16).astype(np.float64) if kind == "f" and bits == 16 else total
+    is_half = kind == "f" and bits == 16 and rules.rounds_halves
+    return total.astype(np.float16).astype(np.float64) if is_half else total
+
+
+def exact_weights(fractions: list[NDArray[np.int64]]) -> list[Values]:
+    """The weights of the corners, x fastest, as products of fractions of 1/256."""
+    found = [np.ones(len(fractions[0]))]
+    for fraction in reversed(fractions):
+        found = [side / 256 * weight for weight in found for side in (256 - fraction, fraction)]
+    return found
 
 
 def corner_weights(fractions: list[NDArray[np.int64]]) -> list[Values]:
@@ -194,15 +234,16 @@ def surface(shape: str, mode: str) -> Values:
     return read if mode == "clamp" else np.where(inside, read, 0.0)
 
 
-def expected(name: str) -> tuple[Values, str]:
+def expected(name: str, rules: Rules = CUDA) -> tuple[Values, str]:
     """The model's values for a case, and how its words are to be read: "f" or an integer type's letter."""
     shape, form, *rest = name.split()
     if shape.startswith("surface-"):
-        return surface(shape.removeprefix("surface-"), rest[0]), "f"
+        mode = "zero" if rest[0] == "clamp" and not rules.has_border else rest[0]  # HIP has no boundary mode
+        return surface(shape.removeprefix("surface-"), mode), "f"
     kind, bits, channels = form[0], int(re.findall(r"\d+", form)[0]), int(form[-1])
     mode, filtering, normalized, read, srgb, salt = rest
     values = sampled(shape, kind, bits, channels, mode, filtering == "linear", normalized == "normalized",
-                     read == "unit" and kind != "f", srgb == "srgb", int(salt))  # fmt: skip
+                     read == "unit" and kind != "f", srgb == "srgb", int(salt), rules)  # fmt: skip
     return values.reshape(-1), "f" if kind == "f" or read == "unit" else kind
 
 
@@ -220,14 +261,14 @@ def tolerance(name: str, of_nvidia: bool = False) -> float:
     return TOLERANCES[kind_of(name, of_nvidia)]
 
 
-def differences(output: str) -> list[tuple[float, str, int]]:
+def differences(output: str, rules: Rules = CUDA) -> list[tuple[float, str, int]]:
     """The largest difference of each case, its name, and the thread."""
     found = []
     for line in output.splitlines():
         name, mark, words = line.partition(" :")
         if not mark:
             continue
-        model, kind = expected(name)
+        model, kind = expected(name, rules)
         raw = np.array([int(word, 16) for word in words.split()], dtype=np.uint32)
         given = raw.view(np.float32) if kind == "f" else raw.view(np.int32) if kind == "s" else raw
         if given.size != model.size:
@@ -253,21 +294,48 @@ def on_nvidia() -> str:
         return run([program])
 
 
-def emulated(gpu: str) -> str:
-    return run([sys.executable, "-m", "kernel_pytorch", "emulate", str(SOURCE), "--gpu", gpu])
+def emulated(gpu: str, define: str) -> str:
+    return run([sys.executable, "-m", "kernel_pytorch", "emulate", str(SOURCE), "--gpu", gpu, "-D", define])
+
+
+def judge_image_units(output: str) -> int:
+    """How AMD's units as emulated agree with the model of them, and where that differs from CUDA's."""
+    refused = [line.partition(" ! ")[::2] for line in output.splitlines() if " ! " in line]
+    for name, code in refused:
+        print(f"{name}: refused ({code})")
+    found = differences(output, AMD)
+    apart = [one for one in found if one[0] > tolerance(one[1])]
+    why = {one[1]: next((text for start, text in EXPLAINED.items() if one[1].startswith(start)), "") for one in apart}
+    wrong = [one for one in apart if not why[one[1]]]
+    for difference, name, thread in apart:
+        print(f"{name}: differs by {difference:g} in thread {thread}{why[name] and ': ' + why[name]}")
+    cuda = [one for one in differences(output) if one[0] > tolerance(one[1])]
+    for difference, name, thread in cuda:
+        print(f"{name}: {difference:g} from CUDA's model in thread {thread}")
+    print(f"{len(found)} cases, {len(apart)} differ from the model of AMD's units, {len(wrong)} of them without a "
+          f"reason, {len(refused)} refused; {len(found) - len(cuda)} agree with CUDA's model, "
+          f"{len(cuda)} do not")  # fmt: skip
+    return 1 if wrong else 0
 
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Texture fetches against a model in NumPy.")
     parser.add_argument("--nvidia", action="store_true", help="build with nvcc and run on this machine's GPU")
     parser.add_argument("--gpu", default="mi300x", help="the GPU to emulate (default: mi300x)")
+    parser.add_argument(
+        "--software", action="store_true", help="a port's own textures also where there are image units"
+    )
     parser.add_argument("--values", type=Path, help="a file with the program's output")
     parser.add_argument("--save", type=Path, help="write the program's output there")
     args = parser.parse_args(argv)
-    read: Callable[[], str] = on_nvidia if args.nvidia else lambda: emulated(args.gpu)
+    by_units = not args.nvidia and not args.software and not args.gpu.startswith("mi")
+    define = "LIST_REFUSED" if by_units else "KPT_SOFTWARE_TEXTURES"
+    read: Callable[[], str] = on_nvidia if args.nvidia else lambda: emulated(args.gpu, define)
     output = args.values.read_text() if args.values else read()
     if args.save:
         args.save.write_text(output)
+    if by_units:
+        return judge_image_units(output)
     found = differences(output)
     if not found:
         sys.exit("the program printed no case")

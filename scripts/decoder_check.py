@@ -14,6 +14,7 @@ from decoder_target import Rows
 
 from kernel_pytorch.toolchain.machine_code.decode import Decoder
 from kernel_pytorch.toolchain.machine_code.formats import Format, formats_of
+from kernel_pytorch.toolchain.machine_code.images import FORMS as IMAGE_FORMS
 from kernel_pytorch.toolchain.machine_code.operands import EncodingError
 from kernel_pytorch.toolchain.machine_code.table import Row
 
@@ -54,7 +55,9 @@ def _encodings(decoder: Decoder, target: str, rows: Rows, count: int) -> Iterato
                         value = _random_field(chance, field, mask)
                         word |= _allowed(value, field, mask, form, row, target) << shift
                 where, mask = form.places()["opx" if form.name == "VOPD" else "op"]
-                word = word & ~(mask << where) | opcode << where
+                word = word & ~(mask << where) | (opcode & mask) << where
+                if "oph" in form.places():
+                    word = word & ~1 | opcode >> 7
                 if name.endswith("_RTN"):
                     flag = next(one for one in ("glc", "sc0", "th") if one in form.places())
                     word |= 1 << form.places()[flag][0]
@@ -69,6 +72,12 @@ def _encodings(decoder: Decoder, target: str, rows: Rows, count: int) -> Iterato
 
 def _allowed(value: int, field: str, mask: int, form: Format, row: Row, target: str) -> int:
     """The value, or the nearest one that the instruction has a use for."""
+    if form.name in IMAGE_FORMS:
+        if field in ("srsrc", "ssamp") and mask > 31:
+            value = value % 24 * 4
+        if field == "ssamp" and not re.match("image_(sample|gather|get_lod)", row.mnemonic):
+            value = 0
+        return value or 1 if field == "dmask" else value
     if field == "op_sel":
         # gfx11's bits without a use make LLVM fall back to instructions without halves.
         shown = "".join(one[-4:] for one in row.modifiers if one.startswith(("op_sel=", "byte_sel=")))
@@ -95,6 +104,8 @@ def _random_field(chance: random.Random, field: str, mask: int) -> int:
         return chance.choice(kinds)
     if field in ("sdst", "saddr", "soffset", "sdata"):
         return chance.choice([4 * chance.randrange(20), 106])
+    if field.startswith("vaddr") and field != "vaddr":  # of images: those without a use must be zero
+        return 2 * chance.randrange(64) if chance.random() < 0.7 else 0
     if field.startswith("v") or field in ("addr", "data", "data0", "data1"):
         return 2 * chance.randrange(64) & mask
     if field in ("clamp", "omod", "abs", "neg", "acc", "acc_cd", "tfe", "op_sel"):

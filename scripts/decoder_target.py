@@ -10,6 +10,8 @@ from decoder_opcode import Learner, Opcode
 from decoder_questions import BASE, K, assemble, split
 
 from kernel_pytorch.toolchain.machine_code.formats import Format, formats_of
+from kernel_pytorch.toolchain.machine_code.images import FORMS as IMAGE_FORMS
+from kernel_pytorch.toolchain.machine_code.images import has_known_shape
 from kernel_pytorch.toolchain.machine_code.table import Row
 
 #: What is known of a target: a row by format and opcode.
@@ -47,7 +49,31 @@ def learn_target(program: Path, target: str) -> tuple[Rows, list[str]]:
         if plain and plain.operands == rows[form_name, opcode].operands:
             del rows[form_name, opcode]
     rows.update(learn_dual(llvm, target))
+    rows.update(learn_images(llvm, target))
     return rows, problems
+
+
+def learn_images(llvm: Llvm, target: str) -> Rows:
+    """Names of image instructions; their operands follow from them (machine_code/images.py)."""
+    rows = {}
+    seen = set()
+    for form in formats_of(target):
+        if form.name not in IMAGE_FORMS or form.name in seen:
+            continue
+        seen.add(form.name)
+        opcodes = [(high << 7 | low) for high in range(2 if "oph" in form.places() else 1) for low in range(256)]
+        opcodes = [one for one in opcodes if one & 127 <= form.places()["op"][1] and one < 256]
+        base = {"dmask": 1, "dim": 1, "vdata": 56, "vaddr": 48, "srsrc": 8, "ssamp": 0}
+        fields = [{**base, "op": one if "oph" not in form.places() else one & 127, "oph": one >> 7} for one in opcodes]
+        codes = [assemble(form, one).to_bytes(form.bits // 8, "little") for one in fields]
+        for opcode, (text, _) in zip(opcodes, llvm.texts(codes), strict=True):
+            if text and has_known_shape(mnemonic := text.partition(" ")[0]):
+                address = split(text)[1][1]
+                first, _, last = address.strip("v[]").partition(":")
+                is_least = "dim" not in form.places()
+                operands = (f"vaddr:v{int(last or first) - int(first) + 1}",) if is_least else ()
+                rows[form.name, opcode] = Row(mnemonic, operands, ())
+    return rows
 
 
 def _questions(target: str, names: dict[tuple[str, int], str]) -> dict[tuple[str, int], tuple[Format, Learner]]:
@@ -58,7 +84,7 @@ def _questions(target: str, names: dict[tuple[str, int], str]) -> dict[tuple[str
         if form.name in seen:
             continue
         seen.add(form.name)
-        if form.name == "VOPD":
+        if form.name == "VOPD" or form.name in IMAGE_FORMS:
             continue
         for opcode in range(form.places()["op"][1] + 1):
             variants: list[tuple[str, dict[str, int]]] = [("", {})]

@@ -59,6 +59,7 @@ class Target:
     max_threads_per_workgroup: int
     matrix: str  # "mfma", "wmma", "tensor" or "none"
     fp8_format: str | None
+    image_units: str  # "full", "no-float-filter" (HIP refuses linear filtering of floats and in 3D) or "none"; AMD only
     stands_for_arch: bool  # the target meant where only the architecture is named
     default_build: bool  # built for where nobody names a target
     first_rocm: str | None  # the first ROCm release whose compiler and libraries know it
@@ -322,6 +323,7 @@ def _target_row(row: dict[str, str]) -> Target:
         max_threads_per_workgroup=int(row["max_threads_per_workgroup"]),
         matrix=row["matrix"],
         fp8_format=row["fp8_format"] or None,
+        image_units=row["image_units"] or "none",
         stands_for_arch=row["stands_for_arch"] == "yes",
         default_build=row["default_build"] == "yes",
         first_rocm=row["first_rocm"] or None,

@@ -44,6 +44,7 @@ def device_description(gpu: GPU, devices: int = 1) -> dict[str, Any]:
         "target": gpu.target.name,
         "devices": devices,
         "memory_bytes": int(gpu.memory_gib * GIB),
+        "images": gpu.target.image_units,
         "occupancy": _occupancy(gpu),
         "properties": properties,
         "attributes": {str(number): value for number, value in _attributes(properties, gpu).items()},
@@ -102,10 +103,7 @@ def _properties(gpu: GPU) -> dict[str, Any]:
         "texturePitchAlignment": 256,
         "surfaceAlignment": 256,
         "multiProcessorCount": multiprocessors,
-        "maxTexture1D": 16384,
-        "maxTexture1DLinear": 134217728,
-        "maxTexture2D": [16384, 16384],
-        "maxTexture3D": [16384, 16384, 8192],
+        **_image_sizes(target.image_units != "none"),
         "concurrentKernels": 1,
         "ECCEnabled": 0 if rdna else 1,
         "memoryBusWidth": gpu.bus_bits,
@@ -137,6 +135,16 @@ def _properties(gpu: GPU) -> dict[str, Any]:
     }
 
 
+def _image_sizes(has_images: bool) -> dict[str, Any]:
+    """The largest textures and surfaces, as ROCr's image library answers for every GPU with image units."""
+    side, layers = (16384, 8192) if has_images else (0, 0)
+    shapes = {"1D": side, "2D": [side, side], "3D": [side, side, layers], "1DLayered": [side, layers],
+              "2DLayered": [side, side, layers]}  # fmt: skip
+    linear = _INT_MAX if has_images else 0
+    sizes = {f"max{kind}{shape}": size for kind in ("Texture", "Surface") for shape, size in shapes.items()}
+    return {**sizes, "maxTexture1DLinear": linear, "maxTexture1DMipmap": linear}
+
+
 def _attributes(properties: Mapping[str, Any], gpu: GPU) -> dict[int, int]:
     """hipDeviceGetAttribute by the number of hipDeviceAttribute_t.
 
@@ -145,6 +153,7 @@ def _attributes(properties: Mapping[str, Any], gpu: GPU) -> dict[int, int]:
     """
     known = {**properties, "computeUnits": gpu.compute_units, "xccs": gpu.xccs}
     known["maxVgprs"] = gpu.target.max_vgprs_per_wave
+    known["hasImages"] = int(gpu.target.image_units != "none")
     values = {}
     for number, value in _attribute_table():
         name, _, index = value.rstrip("]").partition("[")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from kernel_pytorch.emulate.kept_assembly import keep_assembly
@@ -18,8 +17,6 @@ from kernel_pytorch.toolchain.program import Program, build_program
 # Each launch of a new kernel starts a process, 0.6 s of processor time; twenty small kernels in one go take 0.9 s.
 _FEW_KERNELS = 8
 _SHORT_ASSEMBLY = 400_000  # bytes of text, some forty small kernels
-# The emulator has no image instructions; a port's textures ask for this macro (docs/textures.md).
-SOFTWARE_TEXTURES = "KPT_SOFTWARE_TEXTURES"
 
 
 def build_emulated(
@@ -34,11 +31,9 @@ def build_emulated(
 ) -> Program:
     """Compile and link `sources`; `libraries` are names such as hipblas, `link` further words for the host's linker.
 
-    A port's textures are computed in software for every target. Raises CompileFailed, TranslationError.
+    Raises CompileFailed, TranslationError.
     """
     options = options or CompileOptions()
-    if SOFTWARE_TEXTURES not in options.defines:
-        options = replace(options, defines=(*options.defines, SOFTWARE_TEXTURES))
     words = [f"-L{runtime_directory()}", "-lamdhip64", *link]
     if libraries:
         words = [f"-L{library_directory(libraries)}", *(f"-l{name}" for name in libraries), *words]

@@ -6,13 +6,16 @@ Many snippets are translated into one shared library; each is a few lines of ass
 from __future__ import annotations
 
 import ctypes
+import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core import hardware
+from kernel_pytorch.core.process import run_child
 from kernel_pytorch.emulate.assembly.instruction import Function, SymbolPart
 from kernel_pytorch.emulate.assembly.instruction_text import parse_instruction
 from kernel_pytorch.emulate.codegen.emission import KernelShape, TranslationError
@@ -21,6 +24,7 @@ from kernel_pytorch.emulate.codegen.kernel import kernel_code
 from kernel_pytorch.emulate.codegen.module import NATIVE, TranslatedKernel, module_files
 from kernel_pytorch.emulate.host_compiler import HostCompiler, build_shared_library, find_host_compiler
 from kernel_pytorch.emulate.isa.table import family
+from kernel_pytorch.emulate.libraries import host_cxx
 from kernel_pytorch.toolchain.code_object import KernelResources
 
 SGPRS = 128
@@ -61,6 +65,7 @@ KptServices._fields_ = [
     ("run", RUN),
     ("lds_used", ctypes.c_void_p),  # of builds that follow waits: no kernel here is one
     ("vector_wait", ctypes.c_void_p),
+    ("image", ctypes.c_void_p),  # the runtime's texture unit
 ]
 KptWave._fields_ = [
     ("s", ctypes.c_uint32 * SGPRS),
@@ -121,9 +126,10 @@ def blank_state(
 
 
 class Snippets:
-    """Translated pieces of assembly, ready to run."""
+    """Translated pieces of assembly, ready to run. `texture_unit`: the function that their image instructions call."""
 
-    def __init__(self, library: ctypes.CDLL, names: Sequence[str], wave: int) -> None:
+    def __init__(self, library: ctypes.CDLL, names: Sequence[str], wave: int, texture_unit: int | None = None) -> None:
+        self._texture_unit = texture_unit
         self._functions = [getattr(library, name) for name in names]
         for function in self._functions:
             function.argtypes = [ctypes.POINTER(KptWave)]
@@ -148,6 +154,7 @@ class Snippets:
             CLOCK(lambda *_: 0),
             SLEEP(lambda *_: None),
             RUN(lambda *_: 1),
+            image=self._texture_unit,
         )
         held = KptWave()
         ctypes.memmove(held.s, state.s.ctypes.data, 4 * SGPRS)
@@ -199,7 +206,30 @@ def build_snippets(
         library = directory / "snippets.so"
         defines = ["KPT_CHECK"] if checked else []
         build_shared_library(compiler or find_host_compiler(), sources, NATIVE, library, defines)
-        return Snippets(ctypes.CDLL(str(library)), names, wave)
+        unit = _texture_unit(shape.generation) if any(re.search("image_|_format_", text) for text in snippets) else None
+        return Snippets(ctypes.CDLL(str(library)), names, wave, unit)
+
+
+@cache
+def _texture_unit(generation: int) -> int:
+    """The address of the runtime's texture unit, for a generation of GPUs, without the rest of the runtime."""
+    units = ("image_descriptor", "texel", "half", "image_sample", "image_access")
+    text = (
+        "".join(f'#include "{NATIVE}/runtime/{name}.cpp"\n' for name in units)
+        + f"""
+extern "C" void texture_unit(KptWave *wave, const KptImageUse *use, const uint32_t *words, uint64_t exec) {{
+    kpt::image_access(wave, *use, words, exec, {{{generation}, false, false}});
+}}
+"""
+    )
+    with tempfile.TemporaryDirectory(prefix="kpt-texture-unit-") as scratch:
+        source, library = Path(scratch) / "unit.cpp", Path(scratch) / "unit.so"
+        source.write_text(text)
+        done = run_child([*host_cxx(), "-std=c++17", "-fPIC", "-shared", str(source), "-o", str(library)])
+        if done.returncode != 0:
+            raise RuntimeError(f"the texture unit could not be compiled:\n{done.stderr}")
+        function = ctypes.CDLL(str(library)).texture_unit
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _kernel(name: str, text: str, target: str, shape: KernelShape, wave: int) -> TranslatedKernel:

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.hardware import GPU, base_target
-from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.emulate.libraries import libraries_with
 from kernel_pytorch.emulate.program import build_emulated
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
@@ -79,9 +78,6 @@ def built_programs(files: Sequence[Path], gpus: Sequence[GPU], how: ProgramBuild
         sources = [path for path in every if path not in plain]
         targets = list(dict.fromkeys(gpu.target.name for gpu in gpus))
         say(f"building for {' and '.join(targets)} with {toolchain.version}")
-        with_images = [target for target in targets if not target.startswith("gfx9")]
-        if with_images and any(b"KPT_SHIM_KPT_TEX" in read_bytes(path) for path in sources):
-            say(f"textures are computed in software: the emulator has no image instructions of {with_images[0]}")
         made = {target: Path(scratch) / f"program-{target}" for target in targets}
         try:
             objects = _plain_objects(plain, toolchain, options, Path(scratch))

@@ -10,8 +10,14 @@ from .harness import Library, differences, patterns
 from .memory_programs import memory_program, prepare
 from .mnemonics import cases
 from .programs import Program
+from .test_images import TESTED as IMAGES
 
-CASES = [(row, target, wave) for row, target, wave in cases("memory") if row.fact("action") != "clock"]
+#: Images and typed buffers have tests of their own (test_images.py).
+CASES = [
+    (row, target, wave)
+    for row, target, wave in cases("memory")
+    if row.fact("action") != "clock" and row.name not in IMAGES
+]
 GROUPS = sorted({(target, wave) for _, target, wave in CASES})
 
 

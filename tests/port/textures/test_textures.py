@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -56,6 +57,7 @@ def model() -> ModuleType:
     spec = importlib.util.spec_from_file_location("textures_model", ROOT / "benchmarks" / "textures.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look there
     spec.loader.exec_module(module)
     return module
 
@@ -69,25 +71,40 @@ def test_the_model_notices_one_wrong_word(model: ModuleType) -> None:
     assert model.differences(f"{name} : {' '.join(words)}")[0][0] > model.tolerance(name)
 
 
+#: A port's own textures: MI300X has no texture units, and on others they are asked for.
+SOFTWARE = ("-D", "KPT_SOFTWARE_TEXTURES")
+
+
+@pytest.mark.slow
+def test_image_units_agree_with_their_model(model: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    output = model.emulated("rx7900xtx", "LIST_REFUSED")
+    assert model.judge_image_units(output) == 0
+    assert "157 cases, 6 differ from the model of AMD's units, 0 of them without a reason" in capsys.readouterr().out
+    assert output.count(" ! hipErrorInvalidValue") == 18, "cube maps"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
 def test_every_case_of_the_table_agrees_with_the_model(gpu: str, model: ModuleType) -> None:
-    found = model.differences(model.emulated(gpu))
+    found = model.differences(model.emulated(gpu, "KPT_SOFTWARE_TEXTURES"))
     assert len(found) > 150
     assert [one for one in found if one[0] > model.tolerance(one[1])] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
-def test_texture_references(gpu: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["emulate", str(Path(__file__).parent / "references.cu"), "--gpu", gpu]) == 0
-    said = capfd.readouterr()
-    assert "offset 0, 0 wrong: no error" in said.out
-    assert ("textures are computed in software" in said.err) is (gpu == "rx7900xtx")  # MI300X has no texture units
+@pytest.mark.parametrize(
+    ("gpu", "define", "wrong"),
+    # HIP's own tex1Dfetch reads two words past the end of the buffer, where CUDA's gives 0.
+    [("mi300x", (), 0), ("rx7900xtx", SOFTWARE, 0), ("rx7900xtx", (), 2)],
+)
+def test_texture_references(gpu: str, define: tuple[str, ...], wrong: int, capfd: pytest.CaptureFixture[str]) -> None:
+    status = main(["emulate", str(Path(__file__).parent / "references.cu"), "--gpu", gpu, *define])
+    assert status == (1 if wrong else 0)
+    assert f"offset 0, {wrong} wrong: no error" in capfd.readouterr().out
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
 def test_the_drivers_arrays_and_objects(gpu: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["emulate", str(Path(__file__).parent / "driver.cu"), "--gpu", gpu]) == 0
+    assert main(["emulate", str(Path(__file__).parent / "driver.cu"), "--gpu", gpu, *SOFTWARE]) == 0
     assert capfd.readouterr().out.splitlines()[0] == "0 failed"

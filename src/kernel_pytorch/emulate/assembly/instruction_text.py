@@ -12,7 +12,7 @@ from kernel_pytorch.emulate.assembly.instruction import (
     OperandPlace,
     Raw,
 )
-from kernel_pytorch.emulate.assembly.operand_text import parse_modifiers, parse_operand, split_operands
+from kernel_pytorch.emulate.assembly.operand_text import flattened, parse_modifiers, parse_operand, split_operands
 
 _ENCODINGS = ("_e64_dpp", "_e64_dpp8", "_dpp8", "_dpp", "_sdwa", "_e64", "_e32")
 #: Their operands are counts and names that order execution; nothing of them is computed with.
@@ -53,7 +53,7 @@ def _one(
     else:
         try:
             pieces, words = split_operands(rest)
-            operands = tuple(parse_operand(piece) for piece in pieces)
+            operands = tuple(parse_operand(piece) for piece in flattened(pieces))
             modifiers = parse_modifiers(words)
         except AssemblyError as error:
             raise AssemblyError(f"{text.strip()}: {error}") from None

@@ -27,7 +27,8 @@ from kernel_pytorch.emulate.assembly.instruction import (
 _FLAGS = frozenset(
     {
         "clamp", "glc", "slc", "dlc", "sc0", "sc1", "nt", "offen", "idxen", "lds", "gds", "done", "early",
-        "bound_ctrl", "fi", "matrix_a_reuse", "matrix_b_reuse", "scale_offset", "nv"
+        "bound_ctrl", "fi", "matrix_a_reuse", "matrix_b_reuse", "scale_offset", "nv", "unorm", "a16", "d16", "da",
+        "r128", "tfe", "lwe"
     }
 )  # fmt: skip
 _VALUED = frozenset(
@@ -115,6 +116,15 @@ def split_operands(text: str) -> tuple[list[str], list[str]]:
     while count < len(words) and _is_operand(words[count]):
         count += 1
     return [*pieces, *words[:count]], words[count:]
+
+
+def flattened(pieces: list[str]) -> list[str]:
+    """Operands one by one where several stand in brackets: the addresses of an image, `[v6, v1, v[2:3]]`."""
+    found: list[str] = []
+    for piece in pieces:
+        is_list = piece.startswith("[v") and piece.endswith("]")
+        found += split_operands(piece[1:-1])[0] if is_list else [piece]
+    return found
 
 
 def _is_operand(word: str) -> bool:

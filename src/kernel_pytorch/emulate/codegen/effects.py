@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from kernel_pytorch.emulate.assembly.instruction import Instruction, Operand, Raw, Register
 from kernel_pytorch.emulate.assembly.operand_text import parse_operand, split_operands
 from kernel_pytorch.emulate.codegen.lane_run import RegisterKey
+from kernel_pytorch.emulate.isa.image import GFX9_COORDINATES
 from kernel_pytorch.emulate.isa.row import HALVES, TYPES, Row
 
 _SHRINKING = frozenset(
@@ -171,8 +172,10 @@ def _memory(found: Effects, instruction: Instruction, row: Row, wave: int) -> No
             found.lane_reads |= _vector_keys(operand)
     elif action == "load_to_lds":
         found.scalar_reads |= {124}
+    # gfx9's machine code names the first register of an image's coordinates only.
+    words = GFX9_COORDINATES if space == "IMAGE" and "dim" not in instruction.modifiers else 2
     for operand in operands:
-        found.lane_reads |= _vector_keys(operand, 2)
+        found.lane_reads |= _vector_keys(operand, words)
         found.scalar_reads |= _scalar_keys(operand)
 
 

@@ -14,6 +14,7 @@ from kernel_pytorch.emulate.codegen.address_code import (
 )
 from kernel_pytorch.emulate.codegen.emission import Emission
 from kernel_pytorch.emulate.codegen.flush import flush
+from kernel_pytorch.emulate.codegen.image_code import emit_image, emit_typed, is_image_modifier
 from kernel_pytorch.emulate.codegen.operands import constant, raw_scalar, write_scalar
 from kernel_pytorch.emulate.codegen.scalar_code import settle
 from kernel_pytorch.emulate.isa.row import Row
@@ -32,6 +33,8 @@ def emit_memory(em: Emission, instruction: Instruction, row: Row) -> None:
     for name in instruction.modifiers:
         if name == "scale_offset" and em.shape.is_gfx125 and space in _SCALED:
             continue
+        if space == "IMAGE" and is_image_modifier(name):
+            continue
         if name not in _CACHE and name not in _ADDRESS and name not in row.modifiers:
             raise em.error(f"modifier {name} is not known for {instruction.mnemonic}")
     if instruction.modifiers.get("gds"):
@@ -47,6 +50,8 @@ def emit_memory(em: Emission, instruction: Instruction, row: Row) -> None:
         _tensor(em, instruction, row)
     elif space == "BUFFER":
         _buffer(em, instruction, row)
+    elif space == "IMAGE":
+        emit_image(em, instruction, row)
     else:
         em.put("{")  # an address may need names of its own
         _flat(em, instruction, row, space)
@@ -221,6 +226,13 @@ def _buffer(em: Emission, instruction: Instruction, row: Row) -> None:
     if instruction.modifiers.get("offen"):
         vector_offset = vector_row(em, vector) + (" + WAVE" if both else "")
     soffset = raw_scalar(em, scalar, "u32")
+    if row.fact("typed"):
+        if em.shape.is_gfx125 or not isinstance(data, Register):
+            raise em.error("typed buffers are not known for this target")
+        emit_typed(
+            em, instruction, row, data, vector, (*(em.sgpr(resource.index + word) for word in range(4)), soffset)
+        )
+        return
     buffer = f"&(KptBuffer){{{{{words}}}, {soffset}, {offset_of(instruction)}u, {index}, {vector_offset}}}"
     action = row.fact("action")
     if to_lds:

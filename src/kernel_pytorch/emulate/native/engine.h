@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define KPT_ABI_VERSION 3
+#define KPT_ABI_VERSION 4
 
 /* Upper halves of flat addresses that mean LDS and private memory: no host address has bits 48 and up set. */
 #define KPT_SHARED_APERTURE 0x00010000u
@@ -42,12 +42,44 @@ typedef enum {
     KPT_FAULT_BARRIER,        /* some waves ended while others wait at a barrier */
     KPT_FAULT_READ_ONLY,      /* a write to memory the device may only read */
     KPT_FAULT_WAIT,           /* LDS used while a load straight into it may be under way (builds with KPT_WAITS) */
+    KPT_FAULT_DESCRIPTOR,     /* an image instruction whose image or sampler descriptor makes no sense */
 } KptFaultKind;
 
 /* How memory is touched, for the access hook. */
 enum { KPT_READ = 1, KPT_WRITE = 2, KPT_ATOMIC = 4, KPT_IN_LDS = 8, KPT_IN_SCRATCH = 16 };
 
 typedef struct KptWave KptWave;
+
+/* What an image instruction, or a typed access of a buffer, is by its text alone. */
+enum {
+    KPT_IMAGE_LOAD,
+    KPT_IMAGE_STORE,
+    KPT_IMAGE_SAMPLE,
+    KPT_IMAGE_GATHER,
+    KPT_IMAGE_INFO,
+    KPT_TYPED_LOAD,
+    KPT_TYPED_STORE
+};
+enum { KPT_DIM_1D, KPT_DIM_2D, KPT_DIM_3D, KPT_DIM_1D_ARRAY, KPT_DIM_2D_ARRAY, KPT_DIM_OF_RESOURCE /* gfx9 */ };
+/* What stands before or behind the coordinates: nothing, the level of detail, gradients, a bias of the level. */
+enum { KPT_LEVEL_NONE, KPT_LEVEL_GIVEN, KPT_LEVEL_GRADIENT, KPT_LEVEL_BIAS };
+enum {
+    KPT_IMAGE_UNNORMALIZED = 1, /* whatever the sampler says */
+    KPT_IMAGE_A16 = 2,          /* coordinates of 16 bits, two in a register */
+    KPT_IMAGE_G16 = 4,          /* gradients of 16 bits */
+    KPT_IMAGE_D16 = 8,          /* data of 16 bits, two in a register */
+    KPT_IMAGE_ARRAY = 16,       /* gfx9: the last coordinate is a layer */
+    KPT_IMAGE_AGPR = 32,        /* data in accumulation registers */
+};
+typedef struct KptImageUse {
+    uint8_t action, dim, level, dmask, flags;
+    uint8_t addresses; /* registers with coordinates; those behind the last one follow it */
+    uint16_t address[12];
+    uint16_t data; /* the first register with data */
+    uint16_t lanes;
+    uint32_t offset; /* of a typed access; its address: index, then offset, each if there is one */
+    uint8_t has_index, has_offset;
+} KptImageUse;
 
 /* What a kernel may ask of the runtime. */
 typedef struct KptServices {
@@ -66,6 +98,9 @@ typedef struct KptServices {
     /* Builds with KPT_WAITS: an access of LDS, lanes as above; and a wait until at most `left` loads are under way. */
     void (*lds_used)(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t offset, uint32_t bytes, uint32_t flags);
     void (*vector_wait)(KptWave *wave, uint32_t left);
+    /* An image instruction of the lanes that are on. `words`: the image's eight words and the sampler's four, or a
+     * buffer's four and its scalar offset. */
+    void (*image)(KptWave *wave, const KptImageUse *use, const uint32_t *words, uint64_t exec);
 } KptServices;
 
 /* Counted only in builds with KPT_COUNT; one block per worker thread, summed by the runtime. */

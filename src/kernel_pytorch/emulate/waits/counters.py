@@ -86,6 +86,8 @@ def _memory_events(instruction: Instruction, row: Row, generation: int) -> tuple
         return (Event(_lds_counter(generation), "lds"),)
     if action in ("copy_to_lds", "copy_from_lds"):
         return (Event("tensorcnt", "tensor") if space == "TENSOR" else Event("asynccnt", "async"),)
+    if generation >= 12 and row.fact("does") in ("SAMPLE", "GATHER"):
+        return (Event("samplecnt", "sample"),)
     stores = action.startswith("store") or (action == "atomic" and not returns_old(instruction))
     vector = _store_event(generation) if stores else Event("loadcnt" if generation >= 12 else "vmcnt", "vector")
     if space != "FLAT":

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from kernel_pytorch.toolchain.machine_code.formats import Format, by_top_bits
+from kernel_pytorch.toolchain.machine_code.images import FORMS as IMAGE_FORMS
+from kernel_pytorch.toolchain.machine_code.images import image_printer
 from kernel_pytorch.toolchain.machine_code.immediates import IMMEDIATES, index_modes
 from kernel_pytorch.toolchain.machine_code.modifiers import MODIFIERS, signed
 from kernel_pytorch.toolchain.machine_code.operands import (
@@ -109,7 +111,8 @@ class Decoder:
         fields = {name: word >> shift & mask for name, shift, mask in form.fields}
         if form.name == "VOPD":
             return self._dual(fields, word, available)
-        opcode = fields["op"]
+        # The highest bit of an image's opcode is apart from the others on gfx9 and gfx10.
+        opcode = fields["op"] | fields.get("oph", 0) << 7
         name = form.name
         if (f"{name}_RTN", opcode) in self._rows and _returns(fields):
             name += "_RTN"
@@ -161,6 +164,8 @@ class Decoder:
 
     def row_printer(self, form: str, row: Row) -> Printer:
         """A function from the fields of an instruction to its text."""
+        if form in IMAGE_FORMS:
+            return image_printer(form, row, self._generation, self._scalar)
         operands = [self._operand(form, text) for text in row.operands]
         if "f8f6f4" in row.mnemonic:
             operands = [

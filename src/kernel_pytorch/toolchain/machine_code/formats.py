@@ -127,6 +127,31 @@ _MUBUF_908 = _mubuf("111000", f"glc=14 slc=17 tfe=55 {_MUBUF_9}", 12, 13, "lds=1
 _MUBUF_90A = _mubuf("111000", f"glc=14 slc=17 scc=15 acc=55 {_MUBUF_9}", 12, 13, "lds=16")
 _MUBUF_940 = _mubuf("111000", f"sc0=14 nt=17 sc1=15 acc=55 {_MUBUF_9}", 12, 13, "lds=16")
 
+_MIMG_9 = (
+    "oph=0 dmask=11:8 unorm=12 glc=13 da=14 r128=15 lwe=17 op=24:18 slc=25 vaddr=39:32 vdata=47:40 srsrc=52:48 "
+    "ssamp=57:53 d16=63"
+)
+_MIMG_908 = f"\nMIMG 64 111100 tfe=16 {_MIMG_9}\n"
+_MIMG_90A = f"\nMIMG 64 111100 scc=7 acc=16 {_MIMG_9}\n"
+# Behind some come words with four numbers of registers each.
+_MIMG_10 = "".join(
+    f"\nMIMG {64 + 32 * extra} 111100 nsa=2:1={extra} oph=0 dim=5:3 dlc=7 dmask=11:8 unorm=12 glc=13 r128=15 tfe=16 "
+    "lwe=17 op=24:18 slc=25 vaddr=39:32 vdata=47:40 srsrc=52:48 ssamp=57:53 a16=62 d16=63 "
+    f"{f'more={63 + 32 * extra}:64' if extra else ''}"
+    for extra in range(4)
+)
+_MORE_REGISTERS = "vaddr1=71:64 vaddr2=79:72 vaddr3=87:80 vaddr4=95:88"
+_MIMG_11 = "".join(
+    f"\nMIMG {64 + 32 * extra} 111100 nsa=0={extra} dim=4:2 unorm=7 dmask=11:8 slc=12 dlc=13 glc=14 r128=15 a16=16 "
+    f"d16=17 op=25:18 vaddr=39:32 vdata=47:40 srsrc=52:48 tfe=53 lwe=54 ssamp=62:58 {_MORE_REGISTERS if extra else ''}"
+    for extra in range(2)
+)
+_IMAGE_12 = "dim=2:0 r128=4 d16=5 a16=6 op=21:14 dmask=25:22 vdata=39:32 srsrc=49:41 scope=51:50 th=54:52 vaddr=71:64"
+_IMAGES_12 = f"""
+VIMAGE 96 110100 {_IMAGE_12} vaddr1=79:72 vaddr2=87:80 vaddr3=95:88 tfe=55 vaddr4=63:56
+VSAMPLE 96 111001 {_IMAGE_12} vaddr1=79:72 vaddr2=87:80 vaddr3=95:88 tfe=3 unorm=13 lwe=40 ssamp=63:55
+"""
+
 _LATER = _SCALAR + _DPP8_FORMATS + _DPP_FORMATS.format(_DPP.format(fi="fi=50 ")) + _VECTOR
 _GFX10 = (
     _SDWA + _LATER + f"""
@@ -212,13 +237,13 @@ SCRATCH_SVS 96 11101101 sve=49=1 saddr=6:0 {_FLAT_12}
     )
 )  # fmt: skip
 _LAYOUTS = {
-    "CDNA": _GFX9 + _GFX9_SMEM + _flat9(_FLAT_908, _SCRATCH_9) + _MUBUF_908,
-    "CDNA2": _GFX9 + _GFX9_SMEM + _flat9(_FLAT_90A, _SCRATCH_9) + _MUBUF_90A,
+    "CDNA": _GFX9 + _GFX9_SMEM + _flat9(_FLAT_908, _SCRATCH_9) + _MUBUF_908 + _MIMG_908,
+    "CDNA2": _GFX9 + _GFX9_SMEM + _flat9(_FLAT_90A, _SCRATCH_9) + _MUBUF_90A + _MIMG_90A,
     "CDNA3": _GFX9 + _GFX9_SMEM + _flat9(_FLAT_940, _SCRATCH_940) + _MUBUF_940,
     "CDNA4": _GFX9 + _GFX9_SMEM + _flat9(_FLAT_940, _SCRATCH_940) + _MUBUF_940,
-    "RDNA2": _GFX10,
-    "RDNA3": _GFX11,
-    "RDNA4": _GFX12,
+    "RDNA2": _GFX10 + _MIMG_10,
+    "RDNA3": _GFX11 + _MIMG_11,
+    "RDNA4": _GFX12 + _IMAGES_12,
 }
 
 

@@ -9,6 +9,9 @@ same. A kind is a letter, the number of registers, and a letter for the type of 
     n  a number
     z  an offset of so many bits, 0 for one without sign      q  sdst of VOPC_SDWA     e  a message     j  index modes
 
+Image instructions (MIMG, VIMAGE, VSAMPLE) have a mnemonic, and on gfx9 how many registers of coordinates are written:
+images.py knows the rest.
+
 In front of the field, `M0.` to `M2.` have signs and absolute values, `N0.` to `N2.` signs only, `S0.` and `S1.` sign
 extensions.
 """

@@ -1,40 +1,42 @@
 #include "array.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "errors.h"
 #include "memory.h"
 #include "pending.h"
 #include "stream.h"
+#include "texture.h"
 
 namespace kpt {
 namespace {
 
-uint64_t element_bytes(const hipChannelFormatDesc &d) { return uint64_t(d.x + d.y + d.z + d.w) / 8; }
+std::mutex array_mutex;
+std::set<const hipArray *> arrays;
 
-uint64_t format_bytes(int format) {
-    switch (format) {
-    case 0x01:
-    case 0x08: return 1;
-    case 0x02:
-    case 0x09:
-    case 0x10: return 2;
-    case 0x03:
-    case 0x0a:
-    case 0x20: return 4;
-    }
-    return 0;
-}
-
-hipError_t make_array(hipArray_t *out, hipChannelFormatDesc desc, int format, unsigned channels, uint64_t element,
-                      size_t width, size_t height, size_t depth, unsigned flags) {
-    if (!out || !width || !element) return hipErrorInvalidValue;
-    uint64_t rows = std::max<size_t>(height, 1) * std::max<size_t>(depth, 1);
+/* What ROCm's runtime takes: 1D, 2D, 3D and layers, of 1, 2 or 4 channels; no cube maps. */
+hipError_t make_array(hipArray_t *out, int format, unsigned channels, size_t width, size_t height, size_t depth,
+                      unsigned flags) {
+    if (!out || !width || (channels != 1 && channels != 2 && channels != 4)) return hipErrorInvalidValue;
+    if (flags & hipArrayCubemap)
+        say_once("HIP makes no cube maps. A port has textures of its own with -D KPT_SOFTWARE_TEXTURES");
+    if (flags & ~unsigned(hipArrayLayered | hipArraySurfaceLoadStore | hipArrayTextureGather))
+        return hipErrorInvalidValue;
+    if (flags & hipArrayTextureGather && (!height || depth)) return hipErrorInvalidValue;
+    if (flags & hipArrayLayered ? !depth : depth && !height) return hipErrorInvalidValue;
+    const uint64_t element = uint64_t(bits_of_format(format)) * channels / 8;
+    if (!element) return hipErrorInvalidValue;
+    if (!has_images()) return hipErrorNotSupported;
+    if (width > 16384 || height > 16384 || depth > 8192) return hipErrorInvalidValue;
+    const uint64_t pitch = own_pitch(uint32_t(width), uint32_t(element)) * element;
+    const uint64_t rows = std::max<size_t>(height, 1) * std::max<size_t>(depth, 1);
     hipError_t error;
-    Allocation *memory = allocate(Kind::array, width * element * rows, self().device, flags, error);
+    Allocation *memory = allocate(Kind::array, pitch * rows, self().device, flags, error);
     if (!memory) return error;
     *out = new hipArray{reinterpret_cast<void *>(memory->base),
-                        desc,
+                        desc_of(format, channels),
                         0,
                         int(width),
                         unsigned(height),
@@ -44,8 +46,10 @@ hipError_t make_array(hipArray_t *out, hipChannelFormatDesc desc, int format, un
                         false,
                         0,
                         element,
-                        width * element,
+                        pitch,
                         flags};
+    std::lock_guard<std::mutex> lock(array_mutex);
+    arrays.insert(*out);
     return hipSuccess;
 }
 
@@ -65,7 +69,21 @@ hipError_t with_array(void *other, hipArray_t array, size_t x_bytes, size_t y, s
     return submit(stream, std::move(operation));
 }
 
+/* `bytes` of rows that lie one behind the other in the other memory. */
+hipError_t whole_rows(void *other, hipArray_t array, size_t x, size_t y, size_t bytes, bool to_array,
+                      hipMemcpyKind kind) {
+    if (!array || !other) return hipErrorInvalidValue;
+    const size_t row = size_t(array->width) * array->element, width = std::min(bytes, row);
+    const size_t rows = width ? bytes / width : 0;
+    return with_array(other, array, x, y, width, width, rows, to_array, kind, nullptr);
+}
+
 } // namespace
+
+bool is_array(const hipArray *array) {
+    std::lock_guard<std::mutex> lock(array_mutex);
+    return arrays.count(array) != 0;
+}
 
 hipError_t copy3d_operation(const hipMemcpy3DParms &p, Operation &out) {
     if ((p.srcArray != nullptr) == (p.srcPtr.ptr != nullptr) || (p.dstArray != nullptr) == (p.dstPtr.ptr != nullptr))
@@ -117,8 +135,9 @@ using namespace kpt;
 KPT_API hipError_t hipMalloc3DArray(hipArray_t *array, const hipChannelFormatDesc *desc, hipExtent extent,
                                     unsigned flags) {
     KPT_ENTER();
-    if (!desc) return done(hipErrorInvalidValue);
-    return done(make_array(array, *desc, 0, 0, element_bytes(*desc), extent.width, extent.height, extent.depth, flags));
+    if (!desc || !format_of(*desc)) return done(hipErrorInvalidValue);
+    return done(
+        make_array(array, format_of(*desc), channels_of(*desc), extent.width, extent.height, extent.depth, flags));
 }
 
 KPT_API hipError_t hipMallocArray(hipArray_t *array, const hipChannelFormatDesc *desc, size_t width, size_t height,
@@ -129,8 +148,7 @@ KPT_API hipError_t hipMallocArray(hipArray_t *array, const hipChannelFormatDesc 
 KPT_API hipError_t hipArray3DCreate(hipArray_t *array, const HIP_ARRAY3D_DESCRIPTOR *d) {
     KPT_ENTER();
     if (!d) return done(hipErrorInvalidValue);
-    uint64_t element = format_bytes(d->Format) * d->NumChannels;
-    return done(make_array(array, {}, d->Format, d->NumChannels, element, d->Width, d->Height, d->Depth, d->Flags));
+    return done(make_array(array, d->Format, d->NumChannels, d->Width, d->Height, d->Depth, d->Flags));
 }
 
 KPT_API hipError_t hipArrayCreate(hipArray_t *array, const HIP_ARRAY_DESCRIPTOR *d) {
@@ -142,7 +160,12 @@ KPT_API hipError_t hipArrayCreate(hipArray_t *array, const HIP_ARRAY_DESCRIPTOR 
 KPT_API hipError_t hipFreeArray(hipArray_t array) {
     KPT_ENTER();
     if (!array) return done(hipErrorInvalidValue);
+    if (!is_array(array)) return done(hipErrorContextIsDestroyed);
     finish_all("hipFreeArray");
+    {
+        std::lock_guard<std::mutex> lock(array_mutex);
+        arrays.erase(array);
+    }
     release(uint64_t(array->data));
     delete array;
     return done(hipSuccess);
@@ -155,6 +178,21 @@ KPT_API hipError_t hipArrayGetInfo(hipChannelFormatDesc *desc, hipExtent *extent
     if (desc) *desc = array->desc;
     if (extent) *extent = {size_t(array->width), array->height, array->depth};
     if (flags) *flags = unsigned(array->flags);
+    return done(hipSuccess);
+}
+
+KPT_API hipError_t hipArray3DGetDescriptor(HIP_ARRAY3D_DESCRIPTOR *d, hipArray_t array) {
+    KPT_ENTER();
+    if (!d) return done(hipErrorInvalidValue);
+    if (!array || !is_array(array)) return done(hipErrorInvalidHandle);
+    *d = {size_t(array->width), array->height, array->depth, array->Format, array->NumChannels, unsigned(array->flags)};
+    return done(hipSuccess);
+}
+KPT_API hipError_t hipArrayGetDescriptor(HIP_ARRAY_DESCRIPTOR *d, hipArray_t array) {
+    KPT_ENTER();
+    if (!d) return done(hipErrorInvalidValue);
+    if (!array || !is_array(array)) return done(hipErrorInvalidHandle);
+    *d = {size_t(array->width), array->height, array->Format, array->NumChannels};
     return done(hipSuccess);
 }
 
@@ -187,12 +225,12 @@ KPT_API hipError_t hipMemcpy2DFromArray(void *to, size_t pitch, hipArray_t array
 KPT_API hipError_t hipMemcpyToArray(hipArray_t array, size_t x, size_t y, const void *from, size_t bytes,
                                     hipMemcpyKind kind) {
     KPT_ENTER();
-    return done(with_array(const_cast<void *>(from), array, x, y, bytes, bytes, 1, true, kind, nullptr));
+    return done(whole_rows(const_cast<void *>(from), array, x, y, bytes, true, kind));
 }
 KPT_API hipError_t hipMemcpyFromArray(void *to, hipArray_t array, size_t x, size_t y, size_t bytes,
                                       hipMemcpyKind kind) {
     KPT_ENTER();
-    return done(with_array(to, array, x, y, bytes, bytes, 1, false, kind, nullptr));
+    return done(whole_rows(to, array, x, y, bytes, false, kind));
 }
 KPT_API hipError_t hipMemcpyHtoA(hipArray_t array, size_t offset, const void *from, size_t bytes) {
     return hipMemcpyToArray(array, offset, 0, from, bytes, hipMemcpyHostToDevice);

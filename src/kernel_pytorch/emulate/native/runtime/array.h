@@ -1,4 +1,4 @@
-/* Arrays (hipMallocArray): plain row-major memory here, since no texture unit rearranges it. */
+/* Arrays (hipMallocArray): rows here, each a multiple of 256 bytes; on hardware their texels lie in tiles. */
 #ifndef KPT_ARRAY_H
 #define KPT_ARRAY_H
 
@@ -22,6 +22,7 @@ struct hipArray {
 
 namespace kpt {
 
+bool is_array(const hipArray *array);
 hipError_t copy3d_operation(const hipMemcpy3DParms &parameters, Operation &out);
 hipError_t driver_copy3d_operation(const HIP_MEMCPY3D &parameters, Operation &out);
 

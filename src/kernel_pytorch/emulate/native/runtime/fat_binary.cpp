@@ -182,14 +182,13 @@ KPT_API void __hipRegisterManagedVar(void *handle, void **pointer, void *initial
     entry.managed = pointer;
 }
 
-/* A texture reference is a variable of the device like others. What binds it is not emulated: HIP's own calls need
-   image hardware, a port's shim writes to the variable. */
+/* A texture reference is a variable of the device like others (texture_references.cpp binds it). */
 KPT_API void __hipRegisterTexture(void **handle, void *host, char *, char *name, int, int, int) {
     __hipRegisterVar(handle, host, nullptr, name, 0, 0, 0, 0);
 }
 
 KPT_API void __hipRegisterSurface(void **, void *, char *, char *name, int, int) {
-    say("surface reference %s: surfaces are not emulated", name);
+    say("surface reference %s: only surface objects are emulated", name);
 }
 
 KPT_API void __hipUnregisterFatBinary(void **handle) {

@@ -11,6 +11,7 @@
 #include "checks.h"
 #include "config.h"
 #include "errors.h"
+#include "image_access.h"
 #include "memory.h"
 #include "report.h"
 #include "scheduler.h"
@@ -33,6 +34,7 @@ const char *kind_name(KptFaultKind kind) {
     case KPT_FAULT_BARRIER: return "barrier";
     case KPT_FAULT_READ_ONLY: return "read-only";
     case KPT_FAULT_WAIT: return "wait";
+    case KPT_FAULT_DESCRIPTOR: return "descriptor";
     }
     return "unknown";
 }
@@ -53,6 +55,7 @@ const char *on_hardware(KptFaultKind kind) {
     case KPT_FAULT_BARRIER: return "waves that ended are not waited for";
     case KPT_FAULT_READ_ONLY: return "a memory access fault aborts the process";
     case KPT_FAULT_WAIT: return "the old value may be used: the result depends on timing";
+    case KPT_FAULT_DESCRIPTOR: return "what the texture unit makes of these bits: some value, or a memory access fault";
     }
     return "";
 }
@@ -96,6 +99,7 @@ uint64_t access_bytes(const char *text) {
 
 /* The lane whose address is the one that faulted, from the instruction's operands; -1 where none fits. */
 int guess_lane(const KptWave &w, const char *text, uint64_t address) {
+    if (!strncmp(text, "image_", 6) || strstr(text, "_format_")) return image_lane();
     int64_t offset = int64_t(number_after(text, "offset:"));
     if (const char *minus = strstr(text, "offset:-")) offset = -int64_t(strtoull(minus + 8, nullptr, 0));
     uint64_t scalar = 0, wide = access_bytes(text);
@@ -184,6 +188,8 @@ void report_kernel_fault(const KptWave &wave, KptFaultKind kind, int lane, uint6
     else if (kind == KPT_FAULT_SCRATCH_BOUNDS)
         fault.detail = "offset " + std::to_string(address) + " in a private frame of " +
                        std::to_string(wave.scratch_lane_bytes) + " bytes";
+    else if (kind == KPT_FAULT_DESCRIPTOR)
+        fault.detail = descriptor_problem();
     else if (kind == KPT_FAULT_TRAP)
         fault.detail = "the kernel stopped itself: abort(), __builtin_trap or a failed assert";
     report_fault(fault);

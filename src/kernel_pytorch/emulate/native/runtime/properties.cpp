@@ -94,6 +94,14 @@ hipError_t properties(hipDeviceProp_tR0600 *out, int device) {
     KPT_READ_MEMBER(memoryPoolsSupported)
     KPT_READ_MEMBER(deviceOverlap)
     KPT_READ_MEMBER(surfaceAlignment)
+    KPT_READ_MEMBER(maxTexture1DMipmap)
+    KPT_READ_MEMBER(maxTexture1DLayered)
+    KPT_READ_MEMBER(maxTexture2DLayered)
+    KPT_READ_MEMBER(maxSurface1D)
+    KPT_READ_MEMBER(maxSurface2D)
+    KPT_READ_MEMBER(maxSurface3D)
+    KPT_READ_MEMBER(maxSurface1DLayered)
+    KPT_READ_MEMBER(maxSurface2DLayered)
     snprintf(p.uuid, sizeof p.uuid, "kpt-%010d", device);
     return hipSuccess;
 }

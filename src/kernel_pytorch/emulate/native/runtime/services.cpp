@@ -5,6 +5,7 @@
 #include "config.h"
 #include "errors.h"
 #include "hostcall.h"
+#include "image_access.h"
 #include "scheduler.h"
 #include "stream_order.h"
 
@@ -92,7 +93,12 @@ uint64_t on_clock(KptWave *, int realtime) {
 
 void on_sleep(KptWave *wave, uint32_t) { static_cast<WaveSlot *>(wave->owner)->slept = true; }
 
-const KptServices table = {on_fault, on_access, on_message, on_clock, on_sleep, on_run, lds_used, vector_wait};
+void on_image(KptWave *wave, const KptImageUse *use, const uint32_t *words, uint64_t exec) {
+    image_access(wave, *use, words, exec, {config().major, config().checked, config().counted});
+}
+
+const KptServices table = {on_fault, on_access, on_message,  on_clock, on_sleep,
+                           on_run,   lds_used,  vector_wait, on_image};
 
 } // namespace
 

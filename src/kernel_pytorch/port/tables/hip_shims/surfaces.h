@@ -95,36 +95,43 @@ KPT_SURFACE_FUNCTIONS(surfCubemapLayered, y, z, int x, int y, int z)
 KPT_SURFACE_MODES(surf1D, surf1Dread(place, s, x), surf1Dwrite(value, s, x), int x)
 KPT_SURFACE_MODES(surf2D, surf2Dread(place, s, x, y), surf2Dwrite(value, s, x, y), int x, int y)
 KPT_SURFACE_MODES(surf3D, surf3Dread(place, s, x, y, z), surf3Dwrite(value, s, x, y, z), int x, int y, int z)
-KPT_SURFACE_MODES(surf1DLayered, surf1DLayeredread(place, s, x, z), surf1DLayeredwrite(value, s, x, z), int x, int z)
 KPT_SURFACE_MODES(surfCubemap, surfCubemapread(place, s, x, y, z), surfCubemapwrite(value, s, x, y, z), int x, int y, int z)
 #undef KPT_SURFACE_MODES
 // HIP's own functions of these names (ROCm 7.2) take the layer for a mip level, and have no boundary mode: beyond the
 // edge the hardware reads zero and drops what is written (cudaBoundaryModeZero).
-template <typename T>
-static __device__ __hip_img_chk__ inline void kpt_surf2DLayeredread(T* value, hipSurfaceObject_t s, int x, int y,
-                                                                    int layer,
-                                                                    hipSurfaceBoundaryMode = hipBoundaryModeZero) {
-  auto* i = (unsigned int __attribute__((address_space(4)))*)s;
-  x = __hipGetPixelAddr(x, __ockl_image_channel_data_type_2Da(i), __ockl_image_channel_order_2Da(i));
-  int4 at{x, y, layer, 0};
-  *value = __hipMapFrom<T>(__ockl_image_load_2Da(i, get_native_vector(at)));
-}
-template <typename T>
-static __device__ __hip_img_chk__ inline T kpt_surf2DLayeredread(hipSurfaceObject_t s, int x, int y, int layer,
-                                                                 hipSurfaceBoundaryMode mode = hipBoundaryModeZero) {
-  T value;
-  kpt_surf2DLayeredread(&value, s, x, y, layer, mode);
-  return value;
-}
-template <typename T>
-static __device__ __hip_img_chk__ inline void kpt_surf2DLayeredwrite(T value, hipSurfaceObject_t s, int x, int y,
-                                                                     int layer,
-                                                                     hipSurfaceBoundaryMode = hipBoundaryModeZero) {
-  auto* i = (unsigned int __attribute__((address_space(4)))*)s;
-  x = __hipGetPixelAddr(x, __ockl_image_channel_data_type_2Da(i), __ockl_image_channel_order_2Da(i));
-  int4 at{x, y, layer, 0};
-  __ockl_image_store_2Da(i, get_native_vector(at), __hipMapTo<float4::Native_vec_>(value));
-}
+#define KPT_LAYERED_SURFACE(name, shape, at, ...)                                                                      \
+  template <typename T>                                                                                                \
+  static __device__ __hip_img_chk__ inline void kpt_##name##read(T* value, hipSurfaceObject_t s, __VA_ARGS__,          \
+                                                                 int layer,                                            \
+                                                                 hipSurfaceBoundaryMode = hipBoundaryModeZero) {       \
+    auto* i = (unsigned int __attribute__((address_space(4)))*)s;                                                      \
+    x = __hipGetPixelAddr(x, __ockl_image_channel_data_type_##shape(i), __ockl_image_channel_order_##shape(i));        \
+    *value = __hipMapFrom<T>(__ockl_image_load_##shape(i, get_native_vector(at)));                                     \
+  }                                                                                                                    \
+  template <typename T>                                                                                                \
+  static __device__ __hip_img_chk__ inline T kpt_##name##read(hipSurfaceObject_t s, __VA_ARGS__, int layer,            \
+                                                              hipSurfaceBoundaryMode mode = hipBoundaryModeZero) {     \
+    T value;                                                                                                           \
+    kpt_##name##read(&value, s, KPT_LAYERED_##shape, layer, mode);                                                     \
+    return value;                                                                                                      \
+  }                                                                                                                    \
+  template <typename T>                                                                                                \
+  static __device__ __hip_img_chk__ inline void kpt_##name##write(T value, hipSurfaceObject_t s, __VA_ARGS__,          \
+                                                                  int layer,                                           \
+                                                                  hipSurfaceBoundaryMode = hipBoundaryModeZero) {      \
+    auto* i = (unsigned int __attribute__((address_space(4)))*)s;                                                      \
+    x = __hipGetPixelAddr(x, __ockl_image_channel_data_type_##shape(i), __ockl_image_channel_order_##shape(i));        \
+    __ockl_image_store_##shape(i, get_native_vector(at), __hipMapTo<float4::Native_vec_>(value));                      \
+  }
+#define KPT_LAYERED_1Da x
+#define KPT_LAYERED_2Da x, y
+KPT_LAYERED_SURFACE(surf1DLayered, 1Da, (int2{x, layer}), int x)
+KPT_LAYERED_SURFACE(surf2DLayered, 2Da, (int4{x, y, layer, 0}), int x, int y)
+#undef KPT_LAYERED_SURFACE
+#undef KPT_LAYERED_1Da
+#undef KPT_LAYERED_2Da
+#define surf1DLayeredread kpt_surf1DLayeredread
+#define surf1DLayeredwrite kpt_surf1DLayeredwrite
 #define surf2DLayeredread kpt_surf2DLayeredread
 #define surf2DLayeredwrite kpt_surf2DLayeredwrite
 #endif

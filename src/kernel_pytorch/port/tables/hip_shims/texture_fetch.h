@@ -258,4 +258,27 @@ static __device__ inline auto kpt_tex2Dgather(texture<E, 2, kMode> reference, fl
 #define tex2DGrad kpt_tex2DGrad
 #define tex3DGrad kpt_tex3DGrad
 #define tex2Dgather kpt_tex2Dgather
+#else
+// HIP's own tex2Dgather (ROCm 7.2) takes the channel before the one that is asked for.
+template <typename T>
+static __device__ __hip_img_chk__ inline T kpt_tex2Dgather(hipTextureObject_t object, float x, float y, int channel = 0) {
+  auto* i = (unsigned int __attribute__((address_space(4)))*)object;
+  auto* s = i + HIP_SAMPLER_OBJECT_OFFSET_DWORD;
+  const float2 at{x, y};
+  if (channel == 0) return __hipMapFrom<T>(__ockl_image_gather4r_2D(i, s, get_native_vector(at)));
+  if (channel == 1) return __hipMapFrom<T>(__ockl_image_gather4g_2D(i, s, get_native_vector(at)));
+  if (channel == 2) return __hipMapFrom<T>(__ockl_image_gather4b_2D(i, s, get_native_vector(at)));
+  return __hipMapFrom<T>(__ockl_image_gather4a_2D(i, s, get_native_vector(at)));
+}
+template <typename T>
+static __device__ __hip_img_chk__ inline void kpt_tex2Dgather(T* place, hipTextureObject_t object, float x, float y,
+                                                              int channel = 0) {
+  *place = kpt_tex2Dgather<T>(object, x, y, channel);
+}
+template <typename E, hipTextureReadMode kMode>
+static __device__ __hip_img_chk__ inline auto kpt_tex2Dgather(texture<E, 2, kMode> reference, float x, float y,
+                                                              int channel = 0) {
+  return kpt_tex2Dgather<decltype(tex2Dgather(reference, x, y, 0))>(reference.textureObject, x, y, channel);
+}
+#define tex2Dgather kpt_tex2Dgather
 #endif

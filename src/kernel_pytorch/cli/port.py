@@ -8,7 +8,7 @@
 Every change is inside a gate (`#if defined(USE_ROCM)`, `if IS_ROCM`) or in a new file. Before anything is shown or
 written, the isolation check closes the gates and compares with the original. A file that fails is left as it was and
 reported. If there is a HIP compiler, the ported sources are built for `--arch`. Known errors are repaired (KP211,
-KP214, KP215, KP229, KP280 to KP293) and built again; the others are shown in the compiler's words. Defaults come from
+KP214, KP215, KP224 to KP226, KP229, KP280 to KP293) and built again; the others are shown in the compiler's words. Defaults come from
 `[tool.kernel_pytorch]` in the project's pyproject.toml; options given here win.
 
 A project that builds an extension is installed on a copy, with a stand-in for a ROCm torch and without network:
@@ -226,16 +226,16 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
 
 
 def _talk_of_findings(result: PortResult) -> None:
-    from kernel_pytorch.report.finding_lines import few_or_numbers
+    from kernel_pytorch.report.finding_lines import few_or_places
 
-    listed = "`kpt port --json` lists them"
+    listed = "`kpt port --json` has them all"
     if not result.left and not result.held:
         print("left for a person: nothing", file=sys.stderr)
     if result.left:
         print(f"left for a person: {counted(len(result.left), 'finding')}", file=sys.stderr)
-        for line in few_or_numbers(result.left, listed):
+        for line in few_or_places(result.left, listed):
             print(f"  {line}", file=sys.stderr)
     if result.held:
         print(f"held for a review (--unsafe applies them): {counted(len(result.held), 'finding')}", file=sys.stderr)
-        for line in few_or_numbers([item.finding for item in result.held], listed):
+        for line in few_or_places([item.finding for item in result.held], listed):
             print(f"  {line}", file=sys.stderr)

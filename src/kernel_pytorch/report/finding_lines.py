@@ -1,4 +1,4 @@
-"""Findings as lines of a terminal: one each, or the number of each code where there are many."""
+"""Findings as lines of a terminal: one each, or each code with its first places where there are many."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kernel_pytorch.core.findings import Finding, action
 from kernel_pytorch.core.printable import on_one_line
 
 FEW = 10  # findings that a reader has in view without a table of them
+_PLACES = 3  # of a code: where to begin to look
 # Headers that come with NVIDIA's samples; projects carry copies, and nobody edits those.
 NVIDIA_HELPERS = re.compile(r"(?:^|/)(?:helper_\w+|nvrtc_helper|drvapi_error_string)\.h$")
 
@@ -37,11 +38,15 @@ def numbers_of_codes(findings: Sequence[Finding]) -> list[tuple[str, int]]:
     return sorted(Counter(finding.code for finding in findings).items())
 
 
-def few_or_numbers(findings: Sequence[Finding], all_of_them: str) -> Iterator[str]:
-    """Few findings line by line; of many the number of each code, and `all_of_them`, which says where they are."""
+def few_or_places(findings: Sequence[Finding], all_of_them: str) -> Iterator[str]:
+    """Few findings line by line; of many the first places of each code, and `all_of_them`, which says where they are."""
     lines = list(finding_lines(findings))
     if len(lines) <= FEW:
         yield from lines
-    else:
-        codes = ", ".join(f"{code} {number}" for code, number in numbers_of_codes(findings))
-        yield f"{codes} ({all_of_them})"
+        return
+    for code, number in numbers_of_codes(findings):
+        places = dict.fromkeys(f"{on_one_line(one.path)}:{one.line}" for one in findings if one.code == code)
+        more = len(places) - _PLACES
+        shown = ", ".join(list(places)[:_PLACES]) + (f" and {counted(more, 'more place')}" if more > 0 else "")
+        yield f"{code} {number}: {shown}"
+    yield f"({all_of_them})"

@@ -8,8 +8,8 @@
 Every change is inside a gate (`#if defined(USE_ROCM)`, `if IS_ROCM`) or in a new file. Before anything is shown or
 written, the isolation check closes the gates and compares with the original. A file that fails is left as it was and
 reported. If there is a HIP compiler, the ported sources are built for `--arch`. Known errors are repaired (KP211,
-KP214, KP215, KP224 to KP226, KP229, KP280 to KP293) and built again; the others are shown in the compiler's words. Defaults come from
-`[tool.kernel_pytorch]` in the project's pyproject.toml; options given here win.
+KP214, KP215, KP224 to KP226, KP229, KP280 to KP293) and built again; the others are shown in the compiler's words.
+Defaults come from `[tool.kernel_pytorch]` in the project's pyproject.toml; options given here win.
 
 A project that builds an extension is installed on a copy, with a stand-in for a ROCm torch and without network:
 conditions that stop the install or drop kernels get a gate. This runs the project's setup.py; `--no-run` leaves it out.

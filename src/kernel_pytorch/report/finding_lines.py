@@ -39,7 +39,7 @@ def numbers_of_codes(findings: Sequence[Finding]) -> list[tuple[str, int]]:
 
 
 def few_or_places(findings: Sequence[Finding], all_of_them: str) -> Iterator[str]:
-    """Few findings line by line; of many the first places of each code, and `all_of_them`, which says where they are."""
+    """Few findings line by line; of many the first places of each code, and `all_of_them`: where the rest is."""
     lines = list(finding_lines(findings))
     if len(lines) <= FEW:
         yield from lines

@@ -115,3 +115,10 @@ def test_constants_have_the_bits_of_their_format() -> None:
     assert float_bits(-0.5, 32) == 0xBF000000
     assert float_bits(0.15915494, 32) == 0x3E22F983
     assert float_bits(0.15915494309189532, 64) == 0x3FC45F306DC9C882
+
+
+def test_a16_is_a_register_behind_a_comma_and_a_modifier_behind_an_operand() -> None:
+    read = parse_instruction("v_accvgpr_read_b32 v42, a16")
+    assert [str(one.file) for one in read.operands if isinstance(one, Register)] == ["v", "a"] and not read.modifiers
+    image = parse_instruction("image_sample v0, v1, s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_1D a16")
+    assert "a16" in image.modifiers and len(image.operands) == 4

@@ -110,7 +110,7 @@ def split_operands(text: str) -> tuple[list[str], list[str]]:
     words = _words(last)
     if not words:
         return pieces, []
-    if _is_modifier(words[0]):
+    if _is_modifier(words[0]) and not _SINGLE.match(words[0]):  # behind a comma a16 is a register
         return pieces, words
     count = 1
     while count < len(words) and _is_operand(words[count]):

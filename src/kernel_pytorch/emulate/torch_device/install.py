@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from kernel_pytorch.emulate.torch_device.backward_threads import wait_at_exit
 from kernel_pytorch.emulate.torch_device.bindings import cuda_names
 from kernel_pytorch.emulate.torch_device.build import TorchDeviceError, device_library
 from kernel_pytorch.emulate.torch_device.environment import RUNTIME
@@ -56,6 +57,7 @@ def load() -> Native:
             raise TorchDeviceError(native.problem().decode())
         _loaded.append(native)
         name_places(native)
+        wait_at_exit()
     return _loaded[0]
 
 

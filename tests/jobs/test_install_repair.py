@@ -313,6 +313,7 @@ setup(name="p", ext_modules=[Extension("p", [])], cmdclass={"build_ext": CMakeBu
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.slow
 def test_a_setup_py_that_starts_cmake_passes_the_option(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.21)\nproject(p LANGUAGES CXX CUDA)\nadd_library(p SHARED k.cu)\n"

@@ -123,6 +123,7 @@ def test_without_anything_to_compare_with_isolation_is_not_run(
     assert code == 0 and levels["isolation"]["status"] == "not_run"
 
 
+@pytest.mark.slow
 def test_entry_points_run_with_rocm_stood_in_for(ported: tuple[Path, Path]) -> None:
     pytest.importorskip("torch")
     _, new = ported

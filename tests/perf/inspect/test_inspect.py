@@ -35,6 +35,7 @@ def test_a_model_with_a_graph_break_is_captured_compiled_and_run() -> None:
     assert view.run is not None and view.run.launches == 2 and view.run.matches
 
 
+@pytest.mark.slow
 def test_a_constructor_may_read_a_short_table_but_no_weights() -> None:
     (view,) = inspect_subject(f"{MODELS}:with_rates", ["gfx942"], configurations="first").views
     assert view.failure is None and [step.name for step in view.steps].count("aten::addmm") >= 1
@@ -90,6 +91,7 @@ def test_a_folder_without_kernels_is_an_error(tmp_path: Path) -> None:
         inspect_repository(tmp_path, ["gfx942"], None, lambda text: None)
 
 
+@pytest.mark.slow
 def test_a_kernel_that_a_function_makes_needs_the_functions_arguments(tmp_path: Path) -> None:
     (tmp_path / "ops.py").write_text(
         "import missing_module\nimport torch\nimport triton\nimport triton.language as tl\n\n\n"

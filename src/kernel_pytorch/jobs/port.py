@@ -91,8 +91,10 @@ class PortResult:
 
     @property
     def left(self) -> tuple[Finding, ...]:
-        """The findings that only a person can settle."""
-        return tuple(finding for finding in self.findings if action(finding) == "a person")
+        """The findings that only a person can settle: a new file of the port settles the one that it was made for."""
+        made = {(patch.path, code) for patch in self.patches if patch.before is None for code in patch.codes}
+        left = (finding for finding in self.findings if action(finding) == "a person")
+        return tuple(finding for finding in left if (f"{finding.path}.hip", finding.code) not in made)
 
     @property
     def ok(self) -> bool:

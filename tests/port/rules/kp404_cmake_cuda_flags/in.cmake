@@ -15,3 +15,11 @@ set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} ${MY_NVCC_TEXT}")
 
 set(CMAKE_CUDA_FLAGS "${CMAKE_CUDA_FLAGS} -g -Xcudafe \"--display_error_number --diag_suppress=3057\" -lineinfo")
 set(CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE} -Xcompiler=\"-fno-plt\"")
+
+set(LIB_NVCC_FLAGS
+  --expt-extended-lambda
+  --ptxas-options -v
+  --use_fast_math
+)
+add_library(lib INTERFACE)
+target_compile_options(lib INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:${LIB_NVCC_FLAGS}>)

@@ -12,7 +12,7 @@ Source: https://cmake.org/cmake/help/latest/variable/CMAKE_HIP_ARCHITECTURES.htm
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
@@ -40,15 +40,23 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
                 command,
                 "CMake stops here if CMAKE_CUDA_ARCHITECTURES is not set, and a HIP build does not set it",
             )
+    of_headers = {
+        words[0]
+        for words in (one.words() for one in file.commands if one.name == "add_library")
+        if words[1:2] == ("INTERFACE",)
+    }
     for command in cmake.open_commands(file, "set_target_properties", "set_property", "set"):
-        lines = _relocatable(command)
+        lines = _relocatable(command, of_headers)
         if lines and not cmake.has_addition(file, command):
             message = "CUDA_SEPARABLE_COMPILATION does nothing for HIP: -fgpu-rdc is its counterpart"
             yield cmake.finding(RULE, file, command, message, cmake.added(file, command, "\n".join(lines)))
 
 
-def _relocatable(command: Command) -> list[str]:
-    """The lines that give HIP relocatable device code where a command gives it to CUDA: all targets or some."""
+def _relocatable(command: Command, of_headers: Set[str]) -> list[str]:
+    """The lines that give HIP relocatable device code where a command gives it to CUDA: all targets or some.
+
+    `of_headers` are targets that compile nothing: the property does nothing for them.
+    """
     words = list(command.words())
     if command.name == "set":
         if words[:1] != ["CMAKE_CUDA_SEPARABLE_COMPILATION"] or not _is_true(words[1:2]):
@@ -64,6 +72,8 @@ def _relocatable(command: Command) -> list[str]:
         return []
     lines = []
     for target in _targets(words):
+        if target in of_headers:
+            continue
         lines.append(f"target_compile_options({target} PRIVATE $<$<COMPILE_LANGUAGE:HIP>:-fgpu-rdc>)")
         lines.append(f"target_link_options({target} PRIVATE -fgpu-rdc --hip-link)")
     return lines

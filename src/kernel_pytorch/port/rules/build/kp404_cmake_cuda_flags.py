@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 RULE = Rule("KP404", "cmake-cuda-flags", languages=("cmake",), safety=Safety.SAFE, triggers=(b"CUDA", b"cuda_std"))
 
 _STANDARD = 17
+_FILTERED = "kpt_hip_flags"
 _OPTIONS = ("target_compile_options", "add_compile_options", "target_compile_definitions", "add_compile_definitions")
 _EXPRESSION = re.compile(r"\$<\$<(?:COMPILE_LANGUAGE|COMPILE_LANG_AND_ID):[^>]*\bCUDA\b[^>]*>:(.*)>\Z", re.DOTALL)
 
@@ -66,10 +67,23 @@ def _options(file: cmake.CMakeFile, command: Command) -> Iterator[Finding]:
     if not kept:
         return
     scope = f"{head} " if head else ""
-    twin = f'{command.name}({scope}"$<$<COMPILE_LANGUAGE:HIP>:{";".join(kept)}>")'
+    lines: list[str] = []
+    if is_flags and any("${" in flag for flag in kept):
+        lines = _filtered(kept, file.text)
+        kept = [f"${{{_FILTERED}}}"]
+    twin = "\n".join([*lines, f'{command.name}({scope}"$<$<COMPILE_LANGUAGE:HIP>:{";".join(kept)}>")'])
     yield cmake.finding(
         RULE, file, command, "flags for CUDA sources: HIP sources get none of them", cmake.added(file, command, twin)
     )
+
+
+def _filtered(flags: list[str], text: str) -> list[str]:
+    """Lines that set a list of flags, some of them in variables, without those of nvcc's that the file names."""
+    return [
+        f'string(REPLACE ";" " " {_FILTERED} " {";".join(flags)}")',
+        *filter_lines(_FILTERED, text),
+        f"separate_arguments({_FILTERED})",
+    ]
 
 
 def _joined(command: Command) -> list[str]:

@@ -35,6 +35,8 @@ def check(src: SourceFile) -> Iterator[Finding]:
     if not uses_nvcc(text):
         return
     name = PurePosixPath(src.path).name
+    if src.project_root is not None and (src.project_root / f"{src.path}.hip").is_file():
+        return  # the twin is there
     derived = derive_makefile(text, name)
     found = re.search(rb"^[^#\n]*?(?<![\w-])nvcc(?![\w-])", src.data, re.MULTILINE)
     place = found.end() - 4 if found else 0

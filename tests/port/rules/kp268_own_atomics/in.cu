@@ -30,3 +30,19 @@ __device__ inline void atomicMax(double *result, double value) {
     old = atomicCAS(p, seen, __double_as_longlong(fmax(value, __longlong_as_double(seen))));
   } while (old != seen);
 }
+
+#include <cstdint>
+
+__device__ __forceinline__
+std::uint64_t atomicCAS(
+    std::uint64_t* address,
+    std::uint64_t compare,
+    std::uint64_t val)
+{
+  return atomicCAS(reinterpret_cast<unsigned long long int *>(address), static_cast<unsigned long long int>(compare),
+                   static_cast<unsigned long long int>(val));
+}
+
+ON_GPU unsigned long int atomicAdd(unsigned long *const address, const size_t) {
+  return atomicAdd(reinterpret_cast<unsigned long long *>(address), 1ull);
+}

@@ -16,3 +16,10 @@ __device__ int atomicMin(int *p, int v) { return ::atomicMin(p, v); }
 __device__ float atomicMin(float *p, float v) { return *p = *p < v ? *p : v; }
 __global__ void smallest(float *m, const float *x) { atomicMin(m, x[threadIdx.x]); }
 }
+
+// HIP has none for these types either.
+__device__ long long atomicAdd(long long *p, long long v) {
+  return (long long)atomicAdd((unsigned long long *)p, (unsigned long long)v);
+}
+__device__ int64_t atomicMax(int64_t *p, int64_t v) { return atomicMax((long long *)p, (long long)v); }
+__device__ float atomicAdd(float *p, double v) { return atomicAdd(p, (float)v); }

@@ -8,3 +8,9 @@ __global__ void largest(float *m, const float *x) { atomicMax(m, x[threadIdx.x])
 
 
 
+
+#include <cstdint>
+
+
+
+

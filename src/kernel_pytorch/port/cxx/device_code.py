@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from kernel_pytorch.port.cxx.directives import directive_at
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 from kernel_pytorch.port.cxx.tokens import closing, text_at, words
 
@@ -27,10 +28,8 @@ def device_regions(src: CxxFile) -> tuple[DeviceRegion, ...]:
     regions: list[DeviceRegion] = []
     for mark in marks:
         body = _body_after(src, mark)
-        if body is None:
-            continue
-        close = closing(src, body)
-        if close is None:
+        close = None if body is None else closing(src, body)
+        if body is None or close is None or not _ends_with_its_line(src, mark, close):
             continue
         head = {text_at(src, index) for index in range(max(0, mark - 4), body)}
         region = DeviceRegion(
@@ -39,6 +38,12 @@ def device_regions(src: CxxFile) -> tuple[DeviceRegion, ...]:
         if not regions or regions[-1].start != region.start:
             regions.append(region)
     return tuple(regions)
+
+
+def _ends_with_its_line(src: CxxFile, mark: int, close: int) -> bool:
+    """A mark in a macro opens a body only if the macro has all of it: `#define KERNEL __global__ void` has none."""
+    line = directive_at(src, src.code[mark].start)
+    return line is None or src.code[close].start < line.span.end
 
 
 # The first bytes of what matters between a function's mark and its body.

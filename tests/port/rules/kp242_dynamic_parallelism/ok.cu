@@ -7,3 +7,9 @@ struct Runner {
 };
 
 __device__ int shifted(int x) { return x << 2; }
+
+#define KERNEL(name) __global__ void name
+#define RUN(name, ...)              \
+  do {                              \
+    name<<<1, 32>>>(__VA_ARGS__);   \
+  } while (0)

@@ -55,6 +55,8 @@ run: main
         ("-lcublas -lcusparse -lcudart -lnccl -lpthread", "-lhipblas -lhipsparse -lrccl -lpthread"),
         ("-I$(CUDA_HOME)/include -I /usr/local/cuda-12.4/include -Icuda/include_dir", "-Icuda/include_dir"),
         ("-x cu", "-x hip"),
+        ("-arch=sm_80 -ptx -O3 -o k.ptx", "--offload-arch=$(HIP_ARCH) --genco -O3 -o k.ptx"),
+        ("--fatbin -ok.fatbin", "--genco -ok.fatbin"),
         ("-Werror all-warnings -Werror", "-Werror -Werror"),
     ],
 )
@@ -79,7 +81,8 @@ def test_tables_have_a_reason_in_every_row(name: str) -> None:
     if name == "nvcc_flags.csv":
         assert all(row["reason"] for row in rows)
         assert {row["action"] for row in rows} <= {
-            "replace", "drop", "unwrap", "keep", "relocatable", "respell", "language", "host-compiler", "person"
+            "replace", "drop", "unwrap", "keep", "relocatable", "respell", "language", "host-compiler", "person",
+                "code-object",
         }  # fmt: skip
     else:
         assert all(row["hip"] or row["note"] for row in rows)
@@ -214,3 +217,25 @@ def test_what_has_no_counterpart_ends_make_where_the_condition_holds(tmp_path: P
 )
 def test_a_makefile_for_hipcc_is_no_hip_source(name: str, language: str) -> None:
     assert language_of(f"sub/{name}") == language
+
+
+MODULE = """\
+ifneq ("$(wildcard /usr/local/cuda/bin/nvcc)", "")
+CUDAPATH ?= /usr/local/cuda
+endif
+NVCC := ${CUDAPATH}/bin/nvcc
+
+program: program.o scale.fatbin
+\tg++ -o $@ $< -L${CUDAPATH}/lib64 -lcuda
+
+%.fatbin: %.cu
+\tPATH="${PATH}:." ${NVCC} -O3 -arch=compute_75 -fatbin $< -o $@
+"""
+
+
+def test_a_module_is_a_code_object_under_the_same_name() -> None:
+    """What the program loads keeps its name; a condition on a CUDA installation stays."""
+    derived = derive_makefile(MODULE, in_place=True)
+    assert derived.text is not None, derived.obstacles
+    assert "${NVCC} -O3 --offload-arch=$(HIP_ARCH) --genco $< -o $@" in derived.text
+    assert 'ifneq ("$(wildcard /usr/local/cuda/bin/nvcc)", "")' in derived.text

@@ -12,7 +12,7 @@ from kernel_pytorch.port.build_files.nvcc_flags import flag_table
 from kernel_pytorch.port.rules.build.kp420_nvcc_flags import hip_words
 
 # A person decides these, or they are no matter of an extension: they stay as they are, and hipcc says so.
-NOT_WRITTEN = ("person", "keep", "language")
+NOT_WRITTEN = ("person", "keep", "language", "code-object")
 
 
 def written(flags: list[str]) -> Callable[[list[str]], list[str]]:

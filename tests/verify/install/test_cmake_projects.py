@@ -123,3 +123,26 @@ def test_another_build_backend_is_not_run(tmp_path: Path) -> None:
     assert other_backends(tmp_path, ("pyproject.toml",)) == ()
     (check,) = other_backends(tmp_path, ("pyproject.toml", "k.cu"))
     assert check.status is Status.NOT_RUN and "mesonpy" in check.detail
+
+
+CHOICE = """\
+cmake_minimum_required(VERSION 3.21)
+project(p LANGUAGES CXX)
+set(BACKEND "cuda" CACHE STRING "The GPU's vendor")
+set_property(CACHE BACKEND PROPERTY STRINGS "cuda;hip")
+add_library(ops STATIC bind.cpp k.cu)
+if(BACKEND STREQUAL "cuda")
+  enable_language(CUDA)
+else()
+  enable_language(HIP)
+  set_source_files_properties(k.cu PROPERTIES LANGUAGE HIP)
+endif()
+"""
+
+
+@needs_cmake
+def test_a_choice_of_vendors_is_made(tmp_path: Path) -> None:
+    """A project may have one variable with a vendor's name in place of a switch for each."""
+    trial = _trial(tmp_path / "p", CHOICE, tmp_path / "s")
+    assert [record.failure for record in (trial.cuda, trial.rocm)] == [None, None]
+    assert [len(record.compiles) for record in (trial.cuda, trial.rocm)] == [2, 2]

@@ -21,6 +21,8 @@ _SUFFIX = re.compile(r"\.cu(?![\w])")
 _NESTED_ARCH = re.compile(r"-gencode[ =]arch=(?:\$\([^()]*\)|\$\{[^{}]*\}|[^\s()])*")
 # Where the compiler is looked for, and what people are told about it.
 _LOOKED_FOR = re.compile(r"(\$\(shell\s+(?:which|command -v|where)\s+)nvcc\b")
+# A condition on a CUDA installation, which holds where there is one.
+_LOOKED_AT = re.compile(r"\$[({]wildcard\s[^(){}]*[)}]")
 _MESSAGE = re.compile(r"\$\((?:info|warning|error)\s[^()]*\)")
 # For a compiler that was looked for: hipcc adds these flags to each compile command.
 _OPENED = "export HIPCC_COMPILE_FLAGS_APPEND := $(HIPCC_COMPILE_FLAGS_APPEND) -DUSE_ROCM\n"
@@ -297,7 +299,7 @@ def _leftovers(text: str) -> list[str]:
     """Words of nvcc that survived in places the mapping does not reach."""
     found = []
     for line in text.splitlines():
-        plain = _without_comment(line)
+        plain = _LOOKED_AT.sub("", _without_comment(line))
         for word in re.findall(r"(?<![\w-])nvcc(?![\w-])|-gencode|-Xptxas|--expt-\w+", plain):
             found.append(f"{word} in `{plain.strip()[:60]}`")
     return found

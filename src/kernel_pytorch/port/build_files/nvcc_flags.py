@@ -52,6 +52,7 @@ class Mapped:
     notes: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     relocatable: bool = False
+    makes_code_object: bool = False  # where nvcc makes PTX, a cubin or a fatbin
     for_host: bool = False
 
 
@@ -84,6 +85,10 @@ def map_flags(words: Sequence[str], arch_flag: str = HIP_ARCH, for_host: bool = 
     index = 0
     while index < len(words):
         index += _one(words, index, result, arch_flag)
+    # nvcc names the file after the source, hipcc does not.
+    if result.makes_code_object and not any(word.startswith("-o") for word in words):
+        made = next(word for word in words if (row := flag_table().get(word)) and row.action == "code-object")
+        result.obstacles.append(f"{made} without -o: hipcc --genco does not name the file after the source")
     return result
 
 
@@ -145,6 +150,9 @@ def _apply(row: FlagRow, word: str, value: str, result: Mapped, arch_flag: str) 
             result.obstacles.append(
                 f"{word} {value}: hipcc cannot use an MPI wrapper as host compiler; give MPI's flags instead"
             )
+    elif row.action == "code-object":
+        result.makes_code_object = True
+        result.words.append(row.hip)
     elif row.action == "person":
         result.obstacles.append(f"{word}: {row.reason}")
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from kernel_pytorch.core.errors import UsageError
@@ -13,12 +13,13 @@ from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.core.process import run_child
 from kernel_pytorch.core.project_code import require_project_code
 from kernel_pytorch.core.toml_file import read_toml
-from kernel_pytorch.port.build_files.cmake_text import commands
+from kernel_pytorch.port.build_files.cmake_text import Command, commands
 from kernel_pytorch.verify.install.cmake_record import asked_conditions, configure_failure, configured, hipified
 from kernel_pytorch.verify.install.record import Failure, InstallRecord, InstallTrial
 from kernel_pytorch.verify.install.run import CUDA_GPU, TIMEOUT_S, InstallRequest, prepare
 
 _HIP_OPTION = re.compile(r"^(?:\w+_)?(?:USE|WITH|ENABLE|BUILD)_(?:HIP|ROCM)$|^(?:HIP|ROCM)$")
+_CUDA_NAMES, _HIP_NAMES = ("cuda", "nvidia"), ("hip", "rocm", "amd")
 _CUDA_OPTION = re.compile(r"^(?:\w+_)?(?:USE|WITH|ENABLE|BUILD)_(?:CUDA|GPU)$")
 
 
@@ -43,8 +44,7 @@ def _configured(project: InstallRequest, platform: str, gpu: str, scratch: Path)
     source = tree / project.folder
     cmake = place / "tools/bin/cmake"
     generator = ["-G", "Unix Makefiles"]
-    switches = [f"-D{name}=ON" for name in _options(tree, project, platform)]
-    command = [str(cmake), "-S", str(source), "-B", str(build), *generator, *switches]
+    command = [str(cmake), "-S", str(source), "-B", str(build), *generator, *_options(tree, project, platform)]
     command += _scikit_build(source)
     command += ["-DFETCHCONTENT_FULLY_DISCONNECTED=ON", "-DCMAKE_BUILD_TYPE=Release", "-Wno-dev"]
     # The one that has torch; a project may look for the first Python there is.
@@ -89,12 +89,32 @@ def _plain(value: object) -> str:
 
 def _options(tree: Path, project: InstallRequest, platform: str) -> Sequence[str]:
     """The project's own switches for GPUs: those for CUDA in both runs, those for HIP in the ROCm run."""
-    found: list[str] = []
+    found: list[Command] = []
     for path in (*project.paths, *project.changed):
         name = PurePosixPath(path).name
-        if (name != "CMakeLists.txt" and not name.endswith(".cmake")) or not (tree / path).is_file():
-            continue
-        text = (tree / path).read_bytes().decode("latin-1")
-        found += [one.words()[0] for one in commands(text) if one.name == "option" and one.words()]
+        if (name == "CMakeLists.txt" or name.endswith(".cmake")) and (tree / path).is_file():
+            found += commands((tree / path).read_bytes().decode("latin-1"))
+    options = [one.words()[0] for one in found if one.name == "option" and one.words()]
     wanted = (_CUDA_OPTION, _HIP_OPTION) if platform == "rocm" else (_CUDA_OPTION,)
-    return list(dict.fromkeys(name for name in found if any(one.match(name) for one in wanted)))
+    switches = [f"-D{name}=ON" for name in options if any(one.match(name) for one in wanted)]
+    return list(dict.fromkeys([*switches, *(f"-D{choice}" for choice in _backends(found, platform))]))
+
+
+def _backends(found: Sequence[Command], platform: str) -> Iterator[str]:
+    """`BACKEND=hip` for a cached variable that chooses between vendors: `set(BACKEND "cuda" CACHE STRING "...")`."""
+    cached = [one.words() for one in found if one.name == "set" and one.words()[2:4] == ("CACHE", "STRING")]
+    for name, default, *_ in cached:
+        values = [default]
+        for words in (one.words() for one in found if one.name in ("if", "elseif", "set_property")):
+            if words[:4] == ("CACHE", name, "PROPERTY", "STRINGS"):
+                values += ";".join(words[4:]).split(";")
+            values += [
+                value for first, how, value in _triples(words) if first.strip("${}") == name and how == "STREQUAL"
+            ]
+        cuda, hip = (next((one for one in values if one.lower() in names), None) for names in (_CUDA_NAMES, _HIP_NAMES))
+        if cuda is not None and hip is not None:
+            yield f"{name}={hip if platform == 'rocm' else cuda}"
+
+
+def _triples(words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    return zip(words, words[1:], words[2:], strict=False)

@@ -1,3 +1,5 @@
+project(solver LANGUAGES CXX)
+
 find_package(CUDAToolkit 11.0 REQUIRED)
 add_library(parts part.cu)
 target_link_libraries(parts

@@ -1,3 +1,6 @@
+project(solver LANGUAGES CXX)
+
+option(USE_HIP "Build for AMD GPUs with HIP" OFF)
 if(USE_HIP)
   find_package(hip REQUIRED)
   find_package(hipblas REQUIRED)

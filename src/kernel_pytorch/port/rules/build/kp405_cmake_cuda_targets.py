@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
 from kernel_pytorch.port.build_files import cmake
+from kernel_pytorch.port.build_files.cmake_text import Command
 from kernel_pytorch.port.rule import Rule
 
 RULE = Rule(
@@ -44,4 +45,15 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
             packages = list(dict.fromkeys(["hip", *cmake.hip_packages(used)]))
             instead = "\n".join(f"find_package({package} REQUIRED)" for package in packages)
             message = "find_package(CUDAToolkit): ROCm has a package for each library"
-            yield cmake.finding(RULE, file, command, message, cmake.gated(file, command, instead))
+            before = cmake.OPTION if _is_first_to_ask(file, command) else ""
+            yield cmake.finding(RULE, file, command, message, cmake.gated(file, command, instead, before))
+
+
+def _is_first_to_ask(file: cmake.CMakeFile, command: Command) -> bool:
+    """Whether a project of C++ alone asks for CUDA's toolkit here: no project() declares the option (KP401)."""
+    if command.is_in_function or cmake.OPTION in file.text:
+        return False
+    begins = any(one.name == "project" for one in file.commands)
+    languages = (one for one in file.commands if one.name in ("project", "enable_language", "set", "list"))
+    searches = [one for one in file.commands if one.name == "find_package" and one.words()[:1] == ("CUDAToolkit",)]
+    return begins and searches[0] is command and not any("CUDA" in one.words()[1:] for one in languages)

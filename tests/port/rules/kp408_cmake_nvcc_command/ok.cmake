@@ -1,0 +1,8 @@
+cmake_minimum_required(VERSION 3.18)
+project(modules LANGUAGES CXX)
+option(USE_HIP "Build for AMD GPUs with HIP" OFF)
+add_custom_command(OUTPUT a.txt COMMAND ${CMAKE_COMMAND} -E echo nvcc DEPENDS b.txt)
+if(NOT USE_HIP)
+  execute_process(COMMAND nvcc --version OUTPUT_VARIABLE version)
+endif()
+execute_process(COMMAND git log -1 nvcc OUTPUT_VARIABLE commit)

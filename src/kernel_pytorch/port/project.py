@@ -16,6 +16,7 @@ from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.deploy_files import deploy_patches
+from kernel_pytorch.port.device_headers import device_headers
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.file_failure import failure_finding, not_looked_at
@@ -123,7 +124,7 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
     layout = layout_named(options.layout)
     sources = [project.root / path for path in project.of("cuda", "c++")]
     # Headers of our own are seen by the files that include them, and need no port.
-    wanted = {path for path in project.of("cuda") if not _is_header_of_ours(path)}
+    wanted = {path for path in (*project.of("cuda"), *device_headers(project)) if not _is_header_of_ours(path)}
     jobs += [(_port_cuda, task, options) for task in tasks_of(project.root, sources, chosen=wanted)]
     others = sorted(project.of(*OTHER_LANGUAGES))
     own = own_packages(project)

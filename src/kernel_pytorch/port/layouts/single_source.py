@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from kernel_pytorch.core.findings import Edit, Span
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_compiled
 from kernel_pytorch.port.layouts.gates import behind_gates
@@ -9,6 +12,8 @@ from kernel_pytorch.port.layouts.layout import Draft, LaidOut
 from kernel_pytorch.port.names.compat_header import COMPAT_HEADER, goes_into_compat_header
 from kernel_pytorch.port.names.rename import needs_runtime_header, newline_of, top_of_file
 
+# Two of CUDA's headers side by side are our one.
+_REPEATED = re.compile(rb'(?m)^([ \t]*#[ \t]*include[ \t]+"%s"[ \t]*\r?\n)\1+' % re.escape(COMPAT_HEADER.encode()))
 # `typedef struct CUstream_st *Stream;`: a header that declares what a handle points at needs no header of CUDA's, and
 # may come before ours. Its name is changed where it stands.
 _OPAQUE = "_st"
@@ -34,7 +39,8 @@ def single_source(draft: Draft) -> LaidOut:
     for name, group in draft.naming.groups:
         if name.endswith(_OPAQUE) and all(is_compiled(src, edit.span.start) for edit in group):
             draft.rename(group)
-    return behind_gates(src, edits)
+    done = behind_gates(src, edits)
+    return replace(done, data=_REPEATED.sub(rb"\1", done.data))
 
 
 def _needs_compat_line(draft: Draft) -> bool:

@@ -22,3 +22,14 @@ static bool is_fatal(cudaError_t error) { return error != cudaSuccess && error !
 static bool is_fatal(CUresult error) {
   return error != CUDA_SUCCESS && error != CUDA_ERROR_NOT_READY && error != CUDA_ERROR_OUT_OF_MEMORY;
 }
+
+// The same but for names and spaces.
+namespace checks {
+inline void check(cudaError_t code, const char *file, int line = 0) {
+  if (code != cudaSuccess) throw cudaGetErrorName(code);
+}
+inline void check(CUresult result, const char* at, int line = 0) {
+  const char *text = nullptr;
+  if (result != CUDA_SUCCESS) throw cuGetErrorString(result, &text);
+}
+}

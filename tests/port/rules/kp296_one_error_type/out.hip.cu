@@ -15,3 +15,11 @@ const char *both(hipError_t driver, hipError_t runtime) { return driver ? "drive
 // Only the driver's tells apart what can be tried again.
 static bool is_fatal(hipError_t error) { return error != hipSuccess && error != hipErrorNotReady; }
 
+
+// The same but for names and spaces.
+namespace checks {
+inline void check(hipError_t code, const char *file, int line = 0) {
+  if (code != hipSuccess) throw hipGetErrorName(code);
+}
+
+}

@@ -43,7 +43,7 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.cxx.source import CxxFile
 
-RULE = Rule("KP220", "cuda-arch", languages=("cuda",), safety=Safety.SAFE, triggers=(b"__CUDA_ARCH__",))
+RULE = Rule("KP220", "cuda-arch", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"__CUDA_ARCH__",))
 
 _MACRO = CAPABILITY
 # All AMD GPUs have its features in HIP; it is also where tensor cores begin.

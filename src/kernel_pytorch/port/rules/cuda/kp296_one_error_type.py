@@ -23,12 +23,15 @@ from kernel_pytorch.port.rule import Rule
 from kernel_pytorch.port.tables import read_table
 
 if TYPE_CHECKING:
+    from tree_sitter import Node
+
     from kernel_pytorch.port.cxx.source import CxxFile
 
 RULE = Rule("KP296", "one-error-type", languages=("cuda", "c++"), safety=Safety.SAFE, triggers=(b"CUresult",))
 
 _DRIVER = re.compile(rb"\b(?:const\s+)?CUresult\b")
 _RUNTIME = re.compile(rb"\b(?:const\s+)?cudaError(?:_t)?\b")
+_AROUND_PUNCTUATION = re.compile(rb"\s*([*&,()])\s*")
 _ERRORS = re.compile(rb"\b(?:CUDA_ERROR_\w+|cudaError[A-Z]\w+)\b")
 
 
@@ -76,15 +79,30 @@ def _hip_name(word: bytes) -> str:
     return row.hip if row is not None else ""
 
 
-def _head(src: CxxFile, node: object) -> bytes:
-    """The parameters of a function, without their names' spelling mattering less than their types."""
-    declarator = node.child_by_field_name("declarator")  # type: ignore[attr-defined]
+def _head(src: CxxFile, node: Node) -> bytes:
+    """The types of a function's parameters, whatever their names are and however they are spaced."""
+    declarator = node.child_by_field_name("declarator")
     while declarator is not None and declarator.type != "function_declarator":
         declarator = declarator.child_by_field_name("declarator")
-    if declarator is None:
+    listed = declarator.child_by_field_name("parameters") if declarator is not None else None
+    if listed is None:
         return b""
-    listed = declarator.child_by_field_name("parameters")
-    return b" ".join(src.text(listed).split()) if listed is not None else b""
+    types = b",".join(_without_name(src, one) for one in listed.named_children if one.type.endswith("declaration"))
+    return _AROUND_PUNCTUATION.sub(rb"\1", b" ".join(types.split()))
+
+
+def _without_name(src: CxxFile, parameter: Node) -> bytes:
+    """`const char *` for `const char *file = ""`."""
+    value = parameter.child_by_field_name("default_value")
+    name = parameter.child_by_field_name("declarator")
+    while name is not None and name.type != "identifier":
+        name = next(
+            (child for child in name.named_children if "declarator" in child.type or child.type == "identifier"), None
+        )
+    start, end = parameter.start_byte, value.start_byte if value is not None else parameter.end_byte
+    if name is None:
+        return src.data[start:end].rstrip(b" =")
+    return src.data[start : name.start_byte] + src.data[name.end_byte : end].rstrip(b" =")
 
 
 def _is_always_compiled(src: CxxFile, offset: int) -> bool:

@@ -17,7 +17,8 @@ FILES = {
     # Another library's: what it makes of nvcc stays in it.
     "json.hpp": "#if defined(__NVCC__)\n#define JSON_OLD 1\n#endif\n#ifdef JSON_OLD\n#endif\n",
     "host.h": "inline int two() { return 2; }\n",
-    "k.cu": '#include "marks.h"\n#include "config.h"\n__global__ void k(int *p) {\n#ifdef FAST_PATH\n  *p = 1;\n#endif\n}\n',
+    "k.cu": '#include "marks.h"\n#include "config.h"\n'
+    "__global__ void k(int *p) {\n#ifdef FAST_PATH\n  *p = 1;\n#endif\n}\n",
 }
 
 

@@ -1,50 +1,59 @@
 """The kernels of decoding one token, as a share of the copy bandwidth of the GPU they run on.
 
-    python benchmarks/decode_h200.py [--layers 22] [--model]
+    python benchmarks/decode_h200.py [--of NAME ...] [--model] [--json FILE]
 
-All that one token of a Llama-shaped decoder needs (TinyLlama 1.1B: 2048 wide, 5632 in the MLP, 32 heads over 4
-key-value heads, a cache of 512), with random weights and recorded as one graph, without a model around it: five kernels
-a layer, without and with the overlap of a kernel's loads with the kernel before it, and one kernel for all. Printed are
-the time of a replay, the bandwidth at which weights were read, and its share of a large copy's, measured in the same
-run; for the one kernel also how far its results are from those of the five.
+All that one token of a decoder needs, with random weights, a cache of 512, and recorded as one graph, without a model
+around it: five kernels a layer, without and with the overlap of a kernel's loads with the kernel before it, and one
+kernel for all. Printed are the time of a replay, the bandwidth at which weights were read, and its share of a large
+copy's, measured in the same run; for the one kernel also how far its results are from those of the five.
 
 With --model then the whole model of transformers, one token after another without waiting for each: by torch.compile
-with reduce-overhead, and with each of the two recipes. Its embedding, of which a token needs one row, does not count as
-read.
+with reduce-overhead, and with each of the two recipes. An embedding, of which a token needs one row, does not count as
+read, unless its weights are those of the last product too.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
-HIDDEN, WIDE, WORDS = 2048, 5632, 32000
-HEADS, SHARED, SIZE, LENGTH, PLACE = 32, 4, 64, 512, 300
+from optimize_models import (  # noqa: E402
+    LLAMA_3_8B,
+    LLAMA_32_1B,
+    LLAMA_32_3B,
+    QWEN3_06B,
+    decoder_one_token,
+    one_token_of,
+    sizes_of,
+)
+
+LENGTH, PLACE = 512, 300
+TINY_LLAMA = sizes_of(2048, 5632, 22, 32, 4, 32000, head_dim=64)
+QWEN3_17B = sizes_of(2048, 6144, 28, 16, 8, 151936, head_dim=128, tie_word_embeddings=True)
+QWEN3_4B = sizes_of(2560, 9728, 36, 32, 8, 151936, head_dim=128, tie_word_embeddings=True)
+QWEN3_8B = sizes_of(4096, 12288, 36, 32, 8, 151936, head_dim=128)
+DECODERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "TinyLlama-1.1B": ("Llama", TINY_LLAMA),
+    "Llama-3.2-1B": ("Llama", LLAMA_32_1B),
+    "Llama-3.2-3B": ("Llama", LLAMA_32_3B),
+    "Llama-3-8B": ("Llama", LLAMA_3_8B),
+    "Qwen3-0.6B": ("Qwen3", QWEN3_06B),
+    "Qwen3-1.7B": ("Qwen3", QWEN3_17B),
+    "Qwen3-4B": ("Qwen3", QWEN3_4B),
+    "Qwen3-8B": ("Qwen3", QWEN3_8B),
+}
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One decoder layer's weights and cache."""
-
-    q: Any
-    k: Any
-    v: Any
-    o: Any
-    gate: Any
-    up: Any
-    down: Any
-    norms: tuple[Any, Any]
-    cache: tuple[Any, Any]
-
-    @property
-    def weight_bytes(self) -> int:
-        return sum(int(one.nbytes) for one in (self.q, self.k, self.v, self.o, self.gate, self.up, self.down))
+def say(text: str) -> None:
+    print(text, flush=True)
 
 
 def random_matrix(rows: int, columns: int) -> Any:
@@ -53,57 +62,46 @@ def random_matrix(rows: int, columns: int) -> Any:
     return torch.randn(rows, columns, device="cuda", dtype=torch.bfloat16) / columns**0.5
 
 
-def random_layer() -> Layer:
+def given(family: str, sizes: dict[str, Any]) -> tuple[tuple[Any, ...], Any, int]:
+    """What the operator `decoder` takes, what this family has beyond, and the bytes of the weights."""
     import torch
 
-    norms = tuple(torch.ones(HIDDEN, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    cache = tuple(torch.randn(1, SHARED, LENGTH, SIZE, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    few = SHARED * SIZE
-    square, low = (HIDDEN, HIDDEN), (few, HIDDEN)
-    shapes = (square, low, low, square, (WIDE, HIDDEN), (WIDE, HIDDEN), (HIDDEN, WIDE))
-    return Layer(*(random_matrix(*shape) for shape in shapes), norms, cache)  # type: ignore[arg-type]
+    from kernel_pytorch.perf.decode.form import Extras
 
+    hidden, wide, layers = sizes["hidden_size"], sizes["intermediate_size"], sizes["num_hidden_layers"]
+    heads, shared, size = sizes["num_attention_heads"], sizes["num_key_value_heads"], sizes["head_dim"]
+    square, few = (heads * size, hidden), (shared * size, hidden)
+    shapes = (square, few, few, square[::-1], (wide, hidden), (wide, hidden), (hidden, wide))
+    weights = [random_matrix(*shape) for _ in range(layers) for shape in shapes]
+    head = random_matrix(sizes["vocab_size"], hidden)
 
-@dataclass(frozen=True)
-class Token:
-    """What goes in with one token."""
+    def ones(length: int, count: int) -> list[Any]:
+        return [torch.ones(length, device="cuda", dtype=torch.bfloat16) for _ in range(count)]
 
-    start: Any
-    norm: Any
-    place: Any
-    mask: Any
-    cos: Any
-    sin: Any
-
-
-def random_token() -> Token:
-    import torch
-
-    start = torch.randn(1, HIDDEN, device="cuda", dtype=torch.bfloat16)
-    norm = torch.ones(HIDDEN, device="cuda", dtype=torch.bfloat16)
+    cache = (1, shared, LENGTH, size)
+    caches = [torch.randn(cache, device="cuda", dtype=torch.bfloat16) for _ in range(2 * layers)]
     mask = torch.zeros(1, 1, 1, LENGTH, device="cuda", dtype=torch.bfloat16)
     mask[..., PLACE + 1 :] = float("-inf")
-    angles = torch.rand(SIZE // 2, device="cuda") * 6
+    angles = torch.rand(size // 2, device="cuda") * 6
     cos, sin = (torch.cat([turn(angles)] * 2).bfloat16() for turn in (torch.cos, torch.sin))
-    return Token(start, norm, torch.tensor([PLACE], device="cuda"), mask, cos, sin)
+    start = torch.randn(1, hidden, device="cuda", dtype=torch.bfloat16)
+    rest = (torch.tensor([PLACE], device="cuda"), mask, cos, sin, size**-0.5, 1e-5)
+    extras = Extras([], ones(size, 2 * layers) if family == "Qwen3" else [], [], [], [])
+    read = sum(one.nbytes for one in (*weights, head))
+    return (start, weights, ones(hidden, 2 * layers + 1), caches, head, *rest), extras, read
 
 
-def ways(layers: list[Layer], head: Any, token: Token) -> dict[str, Callable[[], Any]]:
+def ways(tensors: tuple[Any, ...], extras: Any) -> dict[str, Callable[[], Any]]:
     """The same token in three ways."""
     from kernel_pytorch.perf.decode import launch
     from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
     from kernel_pytorch.perf.decode.hopper import decoder_launch
 
-    weights = [one for each in layers for one in (each.q, each.k, each.v, each.o, each.gate, each.up, each.down)]
-    norms = [*(one for each in layers for one in each.norms), token.norm]
-    caches = [one for each in layers for one in each.cache]
-    rest = (head, token.place, token.mask, token.cos, token.sin, SIZE**-0.5, 1e-5)
-    given = (token.start, weights, norms, caches, *rest)
     steps = Steps(launch.row_products, launch.row_gated, launch.attend_and_store)
     return {
-        "five kernels a layer": lambda: in_steps(steps, *given),
-        "five kernels a layer, overlapping": lambda: in_steps(steps, *given, overlaps=True),
-        "one kernel": lambda: decoder_launch.decoder(*given),
+        "five kernels a layer": lambda: in_steps(steps, *tensors, extras=extras),
+        "five kernels a layer, overlapping": lambda: in_steps(steps, *tensors, overlaps=True, extras=extras),
+        "one kernel": lambda: decoder_launch.decoder(*tensors, extras),
     }
 
 
@@ -149,19 +147,38 @@ def recorded(call: Callable[[], object]) -> Callable[[], object]:
     return graph.replay
 
 
-def model_loops(copy: float) -> None:
+def kernels_alone(name: str, copy: float) -> list[dict[str, Any]]:
+    tensors, extras, size = given(*DECODERS[name])
+    all_ways = ways(tensors, extras)
+    expected = all_ways["five kernels a layer"]().float()
+    rows = []
+    for way, call in all_ways.items():
+        away = (call().float() - expected).abs().max().item()
+        time = milliseconds(recorded(call), 20)
+        share = 100 * size / time / 1e6 / copy
+        say(
+            f"{name} ({size / 1e9:.2f} GB), {way}: {time * 1e3:.1f} us, {share:.1f} % of a copy, "
+            f"at most {away:.3f} away in scores up to {expected.abs().max().item():.1f}"
+        )
+        rows.append({"decoder": name, "way": way, "us": time * 1e3, "share": share, "away": away})
+    return rows
+
+
+def model_loops(name: str, copy: float) -> list[dict[str, Any]]:
     """The same decoder as transformers has it, token after token."""
     import torch
-    from optimize_models import decoder_one_token
 
     from kernel_pytorch.models.inputs import as_inputs
     from kernel_pytorch.perf.ladder.recipe import apply_recipe
     from kernel_pytorch.perf.ladder.rung import Step
 
-    made = decoder_one_token()
+    family, sizes = DECODERS[name]
+    made = decoder_one_token() if name == "TinyLlama-1.1B" else one_token_of(family, sizes)
     model, inputs = made["model"], as_inputs(made["inputs"])
     embedding = model.model.get_input_embeddings().weight
-    size = sum(one.nbytes for one in model.parameters()) - embedding.nbytes
+    size = sum(one.nbytes for one in model.parameters())
+    if not sizes.get("tie_word_embeddings"):
+        size -= embedding.nbytes
 
     def recipe(rung: str, *passes: str) -> Callable[[], Any]:
         options = {"inductor": {"coordinate_descent_tuning": False}, "passes": list(passes)}
@@ -172,23 +189,25 @@ def model_loops(copy: float) -> None:
         call = torch.compile(model, mode="reduce-overhead")
         return lambda: inputs.call(call)
 
-    for name, make in (
-        ("recipe, one kernel", lambda: recipe("one_kernel_decoder", "one row", "one kernel")),
-        ("recipe, five kernels a layer", lambda: recipe("one_row_kernels", "one row")),
+    rows = []
+    for way, make in (
+        ("recipe, one kernel", partial(recipe, "one_kernel_decoder", "one row", "one kernel")),
+        ("recipe, five kernels a layer", partial(recipe, "one_row_kernels", "one row")),
         ("torch.compile, reduce-overhead", reduce_overhead),
     ):
+        torch._dynamo.reset()
         time = milliseconds(make(), 100)
-        rate = size / time / 1e6
-        print(
-            f"model, {name}: {time * 1e3:.1f} us a token, {rate:.0f} GB/s, {100 * rate / copy:.1f} % of a copy",
-            flush=True,
-        )
+        share = 100 * size / time / 1e6 / copy
+        say(f"{name}, whole model, {way}: {time * 1e3:.1f} us a token, {share:.1f} % of a copy")
+        rows.append({"decoder": name, "way": f"model, {way}", "us": time * 1e3, "share": share})
+    return rows
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--layers", type=int, default=22)
+    parser.add_argument("--of", nargs="+", choices=[*DECODERS, "all"], default=["TinyLlama-1.1B"])
     parser.add_argument("--model", action="store_true", help="also the whole model of transformers, in a loop")
+    parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     import torch
 
@@ -197,26 +216,14 @@ def main() -> int:
         return 2
     torch.set_grad_enabled(False)
     copy = copy_rate()
-    layers = [random_layer() for _ in range(args.layers)]
-    head = random_matrix(WORDS, HIDDEN)
-    size = sum(layer.weight_bytes for layer in layers) + head.nbytes
-    print(
-        f"{torch.cuda.get_device_name()}, torch {torch.__version__}, copy {copy:.0f} GB/s, weights {size / 1e9:.2f} GB"
-    )
-    all_ways = ways(layers, head, random_token())
-    expected = all_ways["five kernels a layer"]().float()
-    for name, call in all_ways.items():
-        away = (call().float() - expected).abs().max().item()
-        time = milliseconds(recorded(call), 20)
-        rate = size / time / 1e6
-        print(
-            f"{name}: {time * 1e3:.1f} us, {rate:.0f} GB/s, {100 * rate / copy:.1f} % of a copy, "
-            f"at most {away:.3f} away in scores up to {expected.abs().max().item():.1f}",
-            flush=True,
-        )
-    if args.model:
-        del layers, head, all_ways, call
-        model_loops(copy)
+    say(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, copy {copy:.0f} GB/s")
+    rows: list[dict[str, Any]] = [{"copy_gbs": copy}]
+    for name in DECODERS if "all" in args.of else args.of:
+        for measure in (kernels_alone, model_loops) if args.model else (kernels_alone,):
+            rows += measure(name, copy)
+            torch.cuda.empty_cache()
+            if args.json:
+                args.json.write_text(json.dumps(rows, indent=1))
     return 0
 
 

@@ -159,7 +159,7 @@ def one_token_of(family: str, sizes: dict[str, Any], batch: int = 1, length: int
     return _made(step, (torch.randint(0, config.vocab_size, (batch, 1)), torch.tensor([context])))
 
 
-def _sizes(hidden: int, wide: int, layers: int, heads: int, shared: int, words: int, **more: Any) -> dict[str, Any]:
+def sizes_of(hidden: int, wide: int, layers: int, heads: int, shared: int, words: int, **more: Any) -> dict[str, Any]:
     return {
         "hidden_size": hidden,
         "intermediate_size": wide,
@@ -171,12 +171,12 @@ def _sizes(hidden: int, wide: int, layers: int, heads: int, shared: int, words: 
     }
 
 
-LLAMA_32_1B = _sizes(2048, 8192, 16, 32, 8, 128256, head_dim=64, tie_word_embeddings=True)
-LLAMA_32_3B = _sizes(3072, 8192, 28, 24, 8, 128256, head_dim=128, tie_word_embeddings=True)
-LLAMA_3_8B = _sizes(4096, 14336, 32, 32, 8, 128256, head_dim=128)
-QWEN3_06B = _sizes(1024, 3072, 28, 16, 8, 151936, head_dim=128, tie_word_embeddings=True)
-QWEN2_05B = _sizes(896, 4864, 24, 14, 2, 151936, tie_word_embeddings=True)
-MISTRAL_7B_4 = _sizes(4096, 14336, 4, 32, 8, 32768, head_dim=128)
+LLAMA_32_1B = sizes_of(2048, 8192, 16, 32, 8, 128256, head_dim=64, tie_word_embeddings=True)
+LLAMA_32_3B = sizes_of(3072, 8192, 28, 24, 8, 128256, head_dim=128, tie_word_embeddings=True)
+LLAMA_3_8B = sizes_of(4096, 14336, 32, 32, 8, 128256, head_dim=128)
+QWEN3_06B = sizes_of(1024, 3072, 28, 16, 8, 151936, head_dim=128, tie_word_embeddings=True)
+QWEN2_05B = sizes_of(896, 4864, 24, 14, 2, 151936, tie_word_embeddings=True)
+MISTRAL_7B_4 = sizes_of(4096, 14336, 4, 32, 8, 32768, head_dim=128)
 
 
 def encoder_of(family: str, batch: int = 1, length: int = 128, **sizes: Any) -> Made:

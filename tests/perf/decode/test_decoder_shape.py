@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from kernel_pytorch.perf.decode.hopper.decoder_launch import key_of, shape_of
-from kernel_pytorch.perf.decode.hopper.decoder_shape import KEYS, DecoderShape, why_not
+from kernel_pytorch.perf.decode.hopper.decoder_shape import DecoderShape, why_not
 
 TINY_LLAMA = DecoderShape(22, 2048, 5632, 32000, 32, 4, 512, True, 132)
 LLAMA_1B = DecoderShape(16, 2048, 8192, 128256, 32, 8, 2048, True, 132)
@@ -17,6 +17,10 @@ SHAPES = [
     LLAMA_1B,
     replace(TINY_LLAMA, programs=114),
     DecoderShape(2, 1024, 2560, 1000, 16, 16, 77, False, 78),
+    DecoderShape(28, 1024, 3072, 151936, 16, 8, 512, True, 132, size=128, has_head_norms=True),
+    DecoderShape(28, 3072, 8192, 128256, 24, 8, 512, True, 132, size=128),
+    DecoderShape(32, 4096, 14336, 128256, 32, 8, 32768, True, 132, stages=5, size=128),
+    DecoderShape(2, 1536, 1024, 1000, 24, 4, 200, True, 114),
 ]
 
 
@@ -30,15 +34,17 @@ def test_all_boxes_are_dealt_out_and_none_is_left(shape: DecoderShape) -> None:
         (shape.word_boxes, shape.words_each),
     ):
         assert (each - 1) * shape.programs < boxes <= each * shape.programs
-    assert shape.pieces <= shape.programs < 2 * shape.pieces + shape.heads
-    assert shape.parts * shape.keys_each >= shape.length > (shape.chunks - 1) * shape.parts * KEYS
+    used = shape.heads * shape.parts
+    assert used <= shape.programs < 2 * used + shape.heads
+    assert shape.parts * shape.keys_each >= shape.length > (shape.chunks - 1) * shape.parts * shape.keys_held
+    assert shape.parts % shape.parts_at_once == 0 and shape.parts_at_once * shape.seen_rows <= 128
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_what_programs_exchange_does_not_overlap(shape: DecoderShape) -> None:
     starts = [0, shape.at_pieces, shape.at_tops, shape.at_middle, shape.at_gated, shape.at_row, shape.exchanged]
     sizes = [
-        shape.qkv_boxes * 2, shape.pieces * 32, shape.pieces, shape.hidden // 2, shape.wide // 2, shape.hidden // 2,
+        shape.qkv_boxes * 2, shape.pieces * shape.head_words, shape.pieces, shape.hidden // 2, shape.wide // 2, shape.hidden // 2,
     ]  # fmt: skip
     for start, size, following in zip(starts, sizes, starts[1:], strict=False):
         assert start + size <= following
@@ -51,7 +57,8 @@ def test_what_programs_exchange_does_not_overlap(shape: DecoderShape) -> None:
         ({"hidden": 2080}, "hidden size"),
         ({"wide": 5504}, "MLP"),
         ({"words": 32001}, "32001 words"),
-        ({"heads": 24, "hidden": 1536}, "24 query heads"),
+        ({"heads": 24, "shared": 5}, "24 query heads"),
+        ({"size": 96}, "heads of 96"),
         ({"heads": 64, "programs": 60}, "more than the GPU"),
         ({"wide": 32768}, "do not fit"),
     ],

@@ -15,16 +15,14 @@ def decoder(x: Tensor, *rest: Any, **more: Any) -> Tensor:
     """See `ops`: the kernel of this torch's vendor."""
     import torch
 
-    extras = extras_of(*rest[10:], **more)
+    given = (*rest[:10], extras_of(*rest[10:], **more))
     if torch.version.hip is not None:
         from kernel_pytorch.perf.decode.cdna import decoder_launch as cdna
 
-        given = (*rest[:10], extras)
         return cdna.decoder(x, *given)
     from kernel_pytorch.perf.decode.hopper import decoder_launch as hopper
 
-    assert extras.is_plain, "Hopper's kernel is only put into graphs of plain decoders"
-    return hopper.decoder(x, *rest[:10])
+    return hopper.decoder(x, *given)
 
 
 def why_not_here(device: torch.device) -> str | None:
@@ -50,9 +48,11 @@ def why_not_sizes(head_sizes: frozenset[int]) -> str | None:
 
         fits = len(head_sizes) == 1 and all(map(takes_heads, head_sizes))
         return None if fits else f"the kernel takes heads of one size, a multiple of 8 from 16 to 256; here: {listed}"
-    from kernel_pytorch.perf.decode.hopper.decoder_shape import HEAD_SIZE
+    from kernel_pytorch.perf.decode.hopper.decoder_shape import HEAD_SIZES
 
-    return None if head_sizes == {HEAD_SIZE} else f"the kernel takes heads of {HEAD_SIZE}; here: {listed}"
+    fits = len(head_sizes) == 1 and head_sizes <= set(HEAD_SIZES)
+    sizes = " or ".join(map(str, HEAD_SIZES))
+    return None if fits else f"the kernel takes heads of one size, {sizes}; here: {listed}"
 
 
 def adds_biases() -> bool:
@@ -94,6 +94,6 @@ def takes(
         return not isinstance(cdna.shape_of(weights, caches, head, bias, cos, extras, programs, lds_bytes), str)
     from kernel_pytorch.perf.decode.hopper import decoder_launch as hopper
 
-    if not extras.is_plain or cos.numel() != caches[0].shape[-1]:
+    if not hopper.takes_form(extras) or cos.numel() != caches[0].shape[-1]:
         return False
-    return hopper.shape_of(weights, caches, head, bias is not None, programs) is not None
+    return hopper.shape_of(weights, caches, head, bias is not None, programs, extras.head_norms) is not None

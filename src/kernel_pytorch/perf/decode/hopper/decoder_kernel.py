@@ -25,6 +25,7 @@ from kernel_pytorch.perf.decode.hopper.decoder_attention import (
     biases,
     fresh_places,
     from_cache,
+    head_norms,
     key_numbers,
     pair_numbers,
 )
@@ -135,14 +136,14 @@ def _computing(
     H: gl.constexpr = S.hidden_lines
     BLOCK: gl.constexpr = S.hidden_rows
     WIDE: gl.constexpr = S.wide_rows
-    HEADS: gl.constexpr = S.heads
+    SEEN: gl.constexpr = S.seen_rows
     TILES: gl.constexpr = S.stages * 2
     SEEN_HELD: gl.constexpr = S.seen_held
     GATED_HELD: gl.constexpr = S.gated_held
     tiles = _seen_as(ring, gl.bfloat16, [TILES, 128, 64], gl.NVMMASharedLayout(128, 16, 2))
     row = _seen_as(row_memory, gl.bfloat16, [row_memory.shape[0] // 8, 8, 64], AS_VALUES)
     row_words = _seen_as(row_memory, gl.int32, [BLOCK, 32], AS_WORDS)
-    seen_words = _seen_as(row_memory, gl.int32, [HEADS, 32], AS_WORDS)
+    seen_words = _seen_as(row_memory, gl.int32, [SEEN, 32], AS_WORDS)
     wide_words = _seen_as(row_memory, gl.int32, [WIDE, 32], AS_WORDS)
     even, _odd = row_sums(gl.zeros([128, 8], gl.float32, MMA))
     PAIRS: gl.constexpr = even.type.layout
@@ -166,12 +167,12 @@ def _computing(
     attends = head < S.heads
     head = gl.where(attends, head, 0)
     in_cache = head // S.group * cache_head
-    keys_at = key_numbers(part * S.keys_each)
+    keys_at = key_numbers(part * S.keys_each, S)
     shift = biases(bias, bias_head, bias_key, head, keys_at, S)
-    pair = pair_numbers()
+    pair = pair_numbers(S)
     cos = gl.load(cos_ptr + pair)
     sin = gl.load(sin_ptr + pair)
-    sin = gl.where(pair < 16, sin ^ -2147450880, sin)  # the signs of both values, turned
+    sin = gl.where(pair < S.head_words // 2, sin ^ -2147450880, sin)  # the signs of both values, turned
     fresh = fresh_places(words, head, S)
     # What the first layer needs; later on it is fetched a layer ahead.
     pairs = gl.load(row_places(start, H, BLOCK))
@@ -179,8 +180,8 @@ def _computing(
     middle_norm_at = gl.load(table + 8)
     key_cache = _start_of(table, base, 9) + in_cache
     value_cache = _start_of(table, base, 10) + in_cache
-    keys = from_cache(key_cache, keys_at, S.length)
-    values = from_cache(value_cache, keys_at, S.length)
+    keys = from_cache(key_cache, keys_at, S)
+    values = from_cache(value_cache, keys_at, S)
     for layer in range(S.layers):
         round_number = (calls * S.layers + layer + 1).to(gl.int32)
         everybody = round_number * S.programs
@@ -190,6 +191,11 @@ def _computing(
         middle_norm_at = gl.load(following + 8)
         next_keys_at = gl.load(following + 9)
         next_values_at = gl.load(following + 10)
+        q_norm = ()
+        k_norm = ()
+        if S.has_head_norms:
+            q_norm = head_norms(_start_of(table + layer * COLUMNS, base, 11), S)
+            k_norm = head_norms(_start_of(table + layer * COLUMNS, base, 12), S)
         # q, k and v
         if layer > 0:
             wait_for(counters + ROW, everybody - S.programs, PAIRS)
@@ -205,7 +211,7 @@ def _computing(
         if attends:
             attend(
                 words, round_number, key_cache, value_cache, keys, values, shift, fresh, turned, mix, cos, sin,
-                bias, bias_head, bias_key, head, part, position, scale, S,
+                q_norm, k_norm, bias, bias_head, bias_key, head, part, position, scale, epsilon, S,
             )  # fmt: skip
         done(counters + SEEN, PAIRS)
         # the output of attention
@@ -213,7 +219,7 @@ def _computing(
         seen_words.store(all_heads(words, round_number, counters + SEEN, PAIRS, S))
         slot, turn = _rows_onto_residual(
             tiles, full, empty, slot, turn, row, held, residual, before, before_odd, words + S.at_middle, mine, left,
-            round_number, PAIRS, S.heads, S,
+            round_number, PAIRS, S.seen_lines, S,
         )  # fmt: skip
         done(counters + MIDDLE, PAIRS)
         # the MLP
@@ -221,8 +227,8 @@ def _computing(
         norm = gl.load(row_places(base + norm_at.to(gl.int64) * 32, H, BLOCK))
         key_cache = base + next_keys_at.to(gl.int64) * 32 + in_cache
         value_cache = base + next_values_at.to(gl.int64) * 32 + in_cache
-        keys = from_cache(key_cache, keys_at, S.length)
-        values = from_cache(value_cache, keys_at, S.length)
+        keys = from_cache(key_cache, keys_at, S)
+        values = from_cache(value_cache, keys_at, S)
         wait_for(counters + MIDDLE, everybody, PAIRS)
         pairs = row_values(words + S.at_middle, round_number, H, BLOCK)
         factor = _weighted(pairs, middle_norm, row_words, epsilon, H, BLOCK)
@@ -271,8 +277,8 @@ def decoder(
     """One token through all layers. The grid is S.programs programs, which must all run at the same time."""
     ring = gl.allocate_shared_memory(gl.bfloat16, [S.stages * 8, 4, 8, 64], gl.NVMMASharedLayout(128, 16, 3))
     row_memory = gl.allocate_shared_memory(gl.int32, [S.longest_row, 32], AS_WORDS)
-    turned = gl.allocate_shared_memory(gl.int32, [8, 32], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
-    mix = gl.allocate_shared_memory(gl.float32, [4, 8, 32], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
+    turned = gl.allocate_shared_memory(gl.int32, [8, S.head_words], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
+    mix = gl.allocate_shared_memory(gl.float32, [4, 8, S.head_words], gl.SwizzledSharedLayout(1, 1, 1, [1, 0]))
     full = gl.allocate_shared_memory(gl.int64, [S.stages, 1], mbarrier.MBarrierLayout())
     empty = gl.allocate_shared_memory(gl.int64, [S.stages, 1], mbarrier.MBarrierLayout())
     STAGES: gl.constexpr = S.stages

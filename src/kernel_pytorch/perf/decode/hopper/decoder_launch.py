@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.perf.decode import launch
 from kernel_pytorch.perf.decode.decoder_steps import Steps, in_steps
+from kernel_pytorch.perf.decode.form import NO_EXTRAS, Extras
 from kernel_pytorch.perf.decode.hopper.decoder_shape import (
     BOX_ROWS,
-    HEAD_SIZE,
     LINE,
     STAGES,
     TABLE_COLUMNS,
@@ -50,7 +50,12 @@ def why_not_here(device: torch.device) -> str | None:
 
 
 def shape_of(
-    weights: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool, programs: int
+    weights: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    has_bias: bool,
+    programs: int,
+    head_norms: list[Tensor] | None = None,
 ) -> DecoderShape | None:
     """The decoder that these tensors, real or fake, are; None where they do not fit together."""
     layers = len(caches) // 2
@@ -58,15 +63,17 @@ def shape_of(
         return None
     hidden, wide = weights[WEIGHTS - 1].shape
     shared, length, size = caches[0].shape[1:]
-    heads = weights[0].shape[0] // HEAD_SIZE
+    heads = weights[0].shape[0] // size
     expected = [
-        (heads * HEAD_SIZE, hidden), (shared * HEAD_SIZE, hidden), (shared * HEAD_SIZE, hidden),
-        (hidden, heads * HEAD_SIZE), (wide, hidden), (wide, hidden), (hidden, wide),
+        (heads * size, hidden), (shared * size, hidden), (shared * size, hidden),
+        (hidden, heads * size), (wide, hidden), (wide, hidden), (hidden, wide),
     ]  # fmt: skip
     for layer in range(layers):
         if [tuple(one.shape) for one in weights[WEIGHTS * layer : WEIGHTS * (layer + 1)]] != expected:
             return None
-    if size != HEAD_SIZE or head.shape[1] != hidden or any(one.shape != caches[0].shape for one in caches):
+    if head.shape[1] != hidden or any(one.shape != caches[0].shape for one in caches):
+        return None
+    if head_norms and [tuple(one.shape) for one in head_norms] != [(size,)] * (2 * layers):
         return None
     stages = STAGES if wide <= SHORT_ROWS * LINE else STAGES - 1
     shape = DecoderShape(
@@ -80,6 +87,8 @@ def shape_of(
         has_bias=has_bias,
         programs=programs,
         stages=stages,
+        size=size,
+        has_head_norms=bool(head_norms),
     )
     return None if why_not(shape) else shape
 
@@ -115,14 +124,17 @@ def decoder(
     sin: Tensor,
     scale: float,
     epsilon: float,
+    extras: Extras = NO_EXTRAS,
 ) -> Tensor:
     """See `ops`: the Gluon form; five kernels a layer where the one cannot take these tensors."""
     import torch
 
-    key = key_of(x.device, weights, norms, caches, head, bias is not None)
+    assert takes_form(extras), "only decoders of this form are given to Hopper's kernel"
+    all_norms = [*norms, *extras.head_norms]
+    key = key_of(x.device, weights, all_norms, caches, head, bias is not None)
     if key not in _kept:
         _kept[key] = launch.outside_pools(
-            x.device, lambda: _prepared(x.device, weights, norms, caches, head, bias is not None)
+            x.device, lambda: _prepared(x.device, weights, norms, caches, head, bias is not None, extras.head_norms)
         )
     kept = _kept[key]
     if kept is None:
@@ -141,6 +153,7 @@ def decoder(
             scale=scale,
             epsilon=epsilon,
             overlaps=True,
+            extras=extras,
         )
     from kernel_pytorch.perf.decode.hopper.decoder_kernel import decoder as kernel
 
@@ -173,6 +186,11 @@ def decoder(
     return out
 
 
+def takes_form(extras: Extras) -> bool:
+    """Whether a decoder has nothing that the kernel lacks: of all that some have, it knows the norms of heads."""
+    return replace(extras, head_norms=[]).is_plain
+
+
 def key_of(
     device: torch.device, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool
 ) -> tuple[object, ...]:
@@ -183,13 +201,19 @@ def key_of(
 
 
 def _prepared(
-    device: torch.device, weights: list[Tensor], norms: list[Tensor], caches: list[Tensor], head: Tensor, has_bias: bool
+    device: torch.device,
+    weights: list[Tensor],
+    norms: list[Tensor],
+    caches: list[Tensor],
+    head: Tensor,
+    has_bias: bool,
+    head_norms: list[Tensor],
 ) -> Kept | None:
     import torch
 
     programs = int(torch.cuda.get_device_properties(device).multi_processor_count)
-    shape = shape_of(weights, caches, head, has_bias, programs)
-    everything = [*weights, *norms, *caches, head]
+    shape = shape_of(weights, caches, head, has_bias, programs, head_norms)
+    everything = [*weights, *norms, *caches, head, *head_norms]
     if why_not_here(device) or shape is None or any(one.data_ptr() % LINE_BYTES for one in everything):
         return None
     from kernel_pytorch.perf.decode.hopper.decoder_kernel import COUNTERS
@@ -206,9 +230,8 @@ def _prepared(
     rows = []
     for layer in range(shape.layers):
         own = weights[WEIGHTS * layer : WEIGHTS * (layer + 1)]
-        rows.append(
-            [line(one) for one in (*own, *norms[2 * layer : 2 * layer + 2], *caches[2 * layer : 2 * layer + 2])]
-        )
+        pairs = (some[2 * layer : 2 * layer + 2] for some in (norms, caches, head_norms))
+        rows.append([line(one) for some in (own, *pairs) for one in some])
     # After the last layer: the words' matrix and the final norm. The rest is fetched and not used.
     rows.append([line(head)] * WEIGHTS + [line(norms[-1])] * 2 + [line(one) for one in caches[:2]])
 
@@ -217,7 +240,7 @@ def _prepared(
 
     return Kept(
         shape,
-        tuple(_view(base, lines, columns) for columns in (shape.hidden, shape.heads * HEAD_SIZE, shape.wide)),
+        tuple(_view(base, lines, columns) for columns in (shape.hidden, shape.heads * shape.size, shape.wide)),
         base=base.as_strided((base.numel(),), (1,)).view(torch.int32),
         table=torch.tensor(
             [[*row, *[0] * (TABLE_COLUMNS - len(row))] for row in rows], dtype=torch.int32, device=device

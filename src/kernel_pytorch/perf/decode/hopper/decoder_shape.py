@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BOX_ROWS, LINE, TILE_LINES = 4, 64, 8
-HEAD_SIZE = 64  # one line a head: the attention inside is written for it
-KEYS = 128  # keys that a program holds in its registers
+HEAD_SIZES = (64, 128)  # one or two lines a head: the attention inside is written for them
+KEYS = 128  # keys of one line that a program holds in its registers
 STAGES = 6  # tiles, two by two, that fit into shared memory beside the rest
 IN_FLIGHT = 2  # stages asked for and not there yet: more of them only queue before what others need sooner
+LINES_AT_ONCE = 128  # of what attention has left, read by all threads at a time
 WARPS = 8
-TABLE_COLUMNS = 16  # of each layer's tensors: q, k, v, o, gate, up, down, two norms, keys, values; the rest is room
+TABLE_COLUMNS = (
+    16  # of each layer's tensors: q, k, v, o, gate, up, down, two norms, keys, values, the norms of heads; then room
+)
 SPACING = 64  # counters are as many numbers apart: each in a place of its own in the cache
 
 
@@ -42,6 +45,8 @@ class DecoderShape:
     programs: int
     stages: int = STAGES
     in_flight: int = IN_FLIGHT
+    size: int = LINE  # of a head
+    has_head_norms: bool = False
 
     @property
     def hidden_lines(self) -> int:
@@ -63,7 +68,30 @@ class DecoderShape:
     @property
     def longest_row(self) -> int:
         """Lines of shared memory for the row that is multiplied next; tiles are read two at a time."""
-        return max(2 * TILE_LINES, self.hidden_rows, self.wide_rows, self.heads)
+        return max(2 * TILE_LINES, self.hidden_rows, self.wide_rows, self.seen_rows)
+
+    @property
+    def head_lines(self) -> int:
+        return self.size // LINE
+
+    @property
+    def head_words(self) -> int:
+        """Two values to a word."""
+        return self.size // 2
+
+    @property
+    def slots(self) -> int:
+        """Heads, as many as a block of Triton may have."""
+        return _power_of_two(self.heads)
+
+    @property
+    def seen_lines(self) -> int:
+        """What attention gives: all heads beside each other."""
+        return self.heads * self.head_lines
+
+    @property
+    def seen_rows(self) -> int:
+        return self.slots * self.head_lines
 
     @property
     def group(self) -> int:
@@ -71,11 +99,11 @@ class DecoderShape:
 
     @property
     def q_boxes(self) -> int:
-        return self.heads * HEAD_SIZE // BOX_ROWS
+        return self.heads * self.size // BOX_ROWS
 
     @property
     def k_boxes(self) -> int:
-        return self.shared * HEAD_SIZE // BOX_ROWS
+        return self.shared * self.size // BOX_ROWS
 
     @property
     def qkv_boxes(self) -> int:
@@ -116,23 +144,32 @@ class DecoderShape:
         return _power_of_two(self.programs // self.heads + 1) // 2
 
     @property
+    def keys_held(self) -> int:
+        return KEYS // self.head_lines
+
+    @property
     def chunks(self) -> int:
         """How often a program fetches keys."""
-        return _pieces(self.length, self.parts * KEYS)
+        return _pieces(self.length, self.parts * self.keys_held)
 
     @property
     def keys_each(self) -> int:
-        return self.chunks * KEYS
+        return self.chunks * self.keys_held
 
     @property
     def pieces(self) -> int:
-        """Heads times parts: what attention leaves to be put together."""
-        return self.heads * self.parts
+        """Slots times parts: what attention leaves to be put together."""
+        return self.slots * self.parts
+
+    @property
+    def parts_at_once(self) -> int:
+        """Parts that are read together: as many as a thread has registers for."""
+        return max(1, min(self.parts, LINES_AT_ONCE // self.seen_rows))
 
     @property
     def seen_held(self) -> int:
         """Stages of the output matrix that a program takes into its registers: two, if sixteen rows have as many."""
-        return min(2, _pieces(self.heads, 2 * TILE_LINES))
+        return min(2, _pieces(self.seen_lines, 2 * TILE_LINES))
 
     @property
     def gated_held(self) -> int:
@@ -146,7 +183,7 @@ class DecoderShape:
 
     @property
     def at_tops(self) -> int:
-        return self.at_pieces + self.pieces * LINE // 2
+        return self.at_pieces + self.pieces * self.head_words
 
     @property
     def at_middle(self) -> int:
@@ -168,12 +205,15 @@ class DecoderShape:
 def why_not(shape: DecoderShape) -> str | None:
     """What the kernel cannot do about a decoder; None where it can take it."""
     tile = LINE * TILE_LINES
-    for name, size in (("hidden size", shape.hidden), ("heads x 64", shape.heads * HEAD_SIZE), ("MLP", shape.wide)):
+    if shape.size not in HEAD_SIZES:
+        return f"heads of {shape.size} are none of {HEAD_SIZES}"
+    heads = f"heads x {shape.size}"
+    for name, size in (("hidden size", shape.hidden), (heads, shape.heads * shape.size), ("MLP", shape.wide)):
         if size % tile:
             return f"the {name} ({size}) is not a multiple of {tile}"
     if shape.words % BOX_ROWS:
         return f"{shape.words} words are not a multiple of {BOX_ROWS}"
-    if shape.heads & (shape.heads - 1) or shape.heads % shape.shared:
+    if shape.heads % shape.shared:
         return f"{shape.heads} query heads over {shape.shared} key-value heads"
     if shape.heads > shape.programs:
         return f"{shape.heads} heads are more than the GPU's {shape.programs} multiprocessors"

@@ -109,7 +109,7 @@ def asking(by_hidden, by_seen, by_wide, ring, full, empty, table, S: gl.constexp
             S.qkv_each, S.qkv_boxes, S.q_boxes, S.q_boxes + S.k_boxes, S.stages,
         )  # fmt: skip
         slot, turn, late_slot, late_turn = _matrix(
-            by_seen, ring, full, empty, slot, turn, late_slot, late_turn, o, o, o, False, S.heads,
+            by_seen, ring, full, empty, slot, turn, late_slot, late_turn, o, o, o, False, S.seen_lines,
             S.hidden_each, S.hidden_boxes, S.hidden_boxes, S.hidden_boxes, S.stages,
         )  # fmt: skip
         slot, turn, late_slot, late_turn = _matrix(

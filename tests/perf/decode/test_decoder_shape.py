@@ -44,7 +44,8 @@ def test_all_boxes_are_dealt_out_and_none_is_left(shape: DecoderShape) -> None:
 def test_what_programs_exchange_does_not_overlap(shape: DecoderShape) -> None:
     starts = [0, shape.at_pieces, shape.at_tops, shape.at_middle, shape.at_gated, shape.at_row, shape.exchanged]
     sizes = [
-        shape.qkv_boxes * 2, shape.pieces * shape.head_words, shape.pieces, shape.hidden // 2, shape.wide // 2, shape.hidden // 2,
+        shape.qkv_boxes * 2, shape.pieces * shape.head_words, shape.pieces,
+        shape.hidden // 2, shape.wide // 2, shape.hidden // 2,
     ]  # fmt: skip
     for start, size, following in zip(starts, sizes, starts[1:], strict=False):
         assert start + size <= following

@@ -1,7 +1,8 @@
 """Attention of one query over a cache, inside the decoder kernel: a program has one head and some of its keys.
 
-The first 128 keys and values of a program, 64 of heads of 128, are in registers before the query is there. What it finds goes out as a
-mixture of values with the logarithm of its weight, and whoever multiplies by the output matrix puts the parts together.
+The first 128 keys and values of a program, 64 where heads have 128 elements, are in registers before the query is
+there. What it finds goes out as a mixture of values with the logarithm of its weight, and whoever multiplies by the
+output matrix puts the parts together.
 
 This module needs Triton with Gluon, for NVIDIA.
 """

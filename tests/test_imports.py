@@ -38,7 +38,7 @@ FOLDERS: dict[str, tuple[tuple[str, ...], ...]] = {
         ("deps",),
         ("deploy",),
         ("rules", "repairs"),
-        ("hipify", "notebook", "deploy_files"),
+        ("hipify", "notebook", "deploy_files", "device_headers"),
         ("builds", "project"),
     ),
     "emulate": (("isa", "assembly", "native"), ("codegen",), ("waits",), ("source",)),

@@ -17,6 +17,14 @@ static const char *text_of(CUresult error) {
 
 const char *both(CUresult driver, cudaError_t runtime) { return driver ? "driver" : text_of(runtime); }
 
+int first_of(const int *numbers, int count) {
+  int first = numbers[0];
+  for (int at = 1; at < count; ++at) {
+    first = numbers[at] < first ? numbers[at] : first;
+  }
+  return first;
+}
+
 // Only the driver's tells apart what can be tried again.
 static bool is_fatal(cudaError_t error) { return error != cudaSuccess && error != cudaErrorNotReady; }
 static bool is_fatal(CUresult error) {

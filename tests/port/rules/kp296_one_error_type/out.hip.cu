@@ -12,6 +12,14 @@ static const char *text_of(hipError_t error) { return hipGetErrorName(error); }
 
 const char *both(hipError_t driver, hipError_t runtime) { return driver ? "driver" : text_of(runtime); }
 
+int first_of(const int *numbers, int count) {
+  int first = numbers[0];
+  for (int at = 1; at < count; ++at) {
+    first = numbers[at] < first ? numbers[at] : first;
+  }
+  return first;
+}
+
 // Only the driver's tells apart what can be tried again.
 static bool is_fatal(hipError_t error) { return error != hipSuccess && error != hipErrorNotReady; }
 

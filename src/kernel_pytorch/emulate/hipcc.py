@@ -6,19 +6,26 @@ what clang knows. Device code is made for the emulated GPU alone, whatever `--of
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel_pytorch.core.children import ended_by_signals
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.emulate.extension_headers import torch_headers_of
+from kernel_pytorch.emulate.kept_objects import Compilation, KeptObjects, files_read
 from kernel_pytorch.emulate.outside import step_outside
 from kernel_pytorch.emulate.runtime_build import runtime_directory
 from kernel_pytorch.emulate.runtime_compile import keep_for_translator
+from kernel_pytorch.toolchain import compile as compile_module
+from kernel_pytorch.toolchain import compiler_flags, program, stages
 from kernel_pytorch.toolchain.compile import CompileFailed, CompileOptions
 from kernel_pytorch.toolchain.compiler_flags import common_flags
 from kernel_pytorch.toolchain.find import Toolchain, ToolchainNotFoundError, find_toolchain
@@ -31,6 +38,15 @@ _SOURCES = (".hip", ".cu", ".cpp", ".cc", ".cxx", ".c")
 _WITH_VALUE = ("-o", "-I", "-D", "-L", "-l", "-x", "-include", "-isystem", "-MF", "-MT", "-MQ", "-Xclang", "-mllvm")
 _TARGETS = ("--offload-arch", "--amdgpu-target", "--cuda-gpu-arch", "-parallel-jobs", "--rocm-path", "--hip-path")
 _LINK = ("-l", "-L", "-Wl,", "-shared", "-static-lib", "-pthread", "-rdynamic")
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """A source, compiled: its object, its device code, and the files that both passes read."""
+
+    compiled: bytes
+    device: DeviceCode
+    read: tuple[Path, ...]
 
 
 @dataclass
@@ -97,7 +113,7 @@ def run(found: Words, target: str, toolchain: Toolchain) -> None:
         _preprocess(found, target, toolchain)
     elif found.step == "--genco":
         (source,) = _one(found)
-        made = _device(source, found, target, toolchain)
+        made = _device(source, found.options, target, toolchain)
         (found.output or Path("a.out")).write_bytes(bundle({target: made.code_object}))
     elif found.step == "-c":
         for source in _one(found) if found.output else found.sources:
@@ -123,8 +139,8 @@ def _preprocess(found: Words, target: str, toolchain: Toolchain) -> None:
         raise CompileFailed((), "", tuple(command))
 
 
-def _device(source: Path, found: Words, target: str, toolchain: Toolchain) -> DeviceCode:
-    made = build_device_code(source, target, toolchain, found.options)
+def _device(source: Path, options: CompileOptions, target: str, toolchain: Toolchain) -> DeviceCode:
+    made = build_device_code(source, target, toolchain, options)
     keep_for_translator(made)
     return made
 
@@ -132,9 +148,43 @@ def _device(source: Path, found: Words, target: str, toolchain: Toolchain) -> De
 def _object(source: Path, found: Words, target: str, toolchain: Toolchain) -> bytes:
     if source.suffix == ".c":
         return compile_plain(source, toolchain, found.options)
+    words = (found.optimization, found.std, *found.compile, str(source))
+    compilation = Compilation(f"{target} {toolchain.fingerprint()} {_own_code()}", words, source)
+    kept = KeptObjects()
+    made = kept.get(compilation)
+    if made is None:
+        unit = _compiled(source, found, target, toolchain)
+        made = [unit.compiled, unit.device.code_object, unit.device.assembly.encode()]
+        kept.put(compilation, unit.read, made)
+    compiled, code_object, assembly = made
+    keep_for_translator(DeviceCode(str(source), target, assembly.decode(), code_object))
+    return compiled
+
+
+def _compiled(source: Path, found: Words, target: str, toolchain: Toolchain) -> _Unit:
+    leading = torch_headers_of(source, found.compile)
+    if leading is not None:
+        with suppress(CompileFailed):  # the source's own fault, or that of a file that was kept
+            return _both_passes(source, replace(found.options, leading=leading), target, toolchain)
+    return _both_passes(source, found.options, target, toolchain)
+
+
+def _both_passes(source: Path, options: CompileOptions, target: str, toolchain: Toolchain) -> _Unit:
     with tempfile.TemporaryDirectory(prefix="kpt-hipcc-") as scratch:
-        device = _device(source, found, target, toolchain)
-        return host_object(source, device, toolchain, found.options, Path(scratch)).read_bytes()
+        lists = [Path(scratch) / "device.d", Path(scratch) / "host.d"]
+        device = build_device_code(source, target, toolchain, replace(options, files_read=lists[0]))
+        host = host_object(source, device, toolchain, replace(options, files_read=lists[1]), Path(scratch))
+        read = [file for one in lists for file in files_read(one.read_text(errors="surrogateescape"))]
+        return _Unit(host.read_bytes(), device, tuple(read))
+
+
+@functools.cache
+def _own_code() -> str:
+    """A hash of what decides how an object is made, besides the compiler."""
+    digest = hashlib.sha256()
+    for module in (program, stages, compile_module, compiler_flags):
+        digest.update(Path(str(module.__file__)).read_bytes())
+    return digest.hexdigest()
 
 
 def _link(found: Words, target: str, toolchain: Toolchain) -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
+import shlex
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +24,12 @@ from kernel_pytorch.toolchain.rocm_folder import rocm_folder
 
 _KEPT = "KPT_EMULATE_OUTSIDE"
 _CHOOSE_TOOLCHAIN = ("KPT_TOOLCHAIN", "KPT_ROCM_ROOT", "KPT_HEADERS", "KPT_CXX_HEADERS")
+# Objects of sources that include torch's headers are kept; whatever else it is asked for, the compiler does.
+_CXX = """case " $* " in
+  *" -c "*/torch/include*|*/torch/include*" -c "*) exec {kept} "$@";;
+esac
+exec {compiler} "$@\""""
+_CXX_NAMES = ("c++", "g++", f"{platform.machine()}-linux-gnu-g++")
 _ROOTS = ("ROCM_HOME", "ROCM_PATH", "HIP_PATH")
 
 
@@ -34,21 +43,34 @@ def with_rocm(environment: Mapping[str, str], gpu: GPU, devices: int) -> dict[st
 
 def kept_rocm(gpu: GPU, devices: int, cache: Path | None = None) -> Path:
     """The stood-in ROCm for these GPUs, made once: what a program builds names its folder, and stays built."""
-    hipcc = python_module("kernel_pytorch.emulate.hipcc")
+    hipcc, tools = python_module("kernel_pytorch.emulate.hipcc"), _compilers()
     chosen = {name: value for name, value in os.environ.items() if name in _CHOOSE_TOOLCHAIN}
     code = Path(stand_in.__file__).read_bytes()
-    identity = hashlib.sha256(repr((gpu, devices, hipcc, sorted(chosen.items()))).encode() + code).hexdigest()[:12]
+    made_for = repr((gpu, devices, hipcc, tools, sorted(chosen.items()))).encode()
+    identity = hashlib.sha256(made_for + code).hexdigest()[:12]
     folder = (cache or default_cache()) / f"rocm-{gpu.target.name}-{identity}"
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".rocm-", dir=folder.parent) as scratch:
-            made = rocm_folder(Path(scratch) / "rocm", gpu, devices, hipcc)
+            made = rocm_folder(Path(scratch) / "rocm", gpu, devices, hipcc, tools)
             try:
                 made.rename(folder)
             except OSError:
                 if not folder.is_dir():  # another process was not faster: something is wrong
                     raise
     return folder
+
+
+def _compilers() -> dict[str, str]:
+    """The C++ compilers that a build of torch's starts, where this machine has them; none of another run's."""
+    outside = json.loads(os.environ.get(_KEPT, "{}")).get("PATH")
+    found = {name: shutil.which(name, path=outside) for name in _CXX_NAMES}
+    made = {}
+    for name, compiler in found.items():
+        if compiler is not None:
+            kept = shlex.join(python_module("kernel_pytorch.emulate.kept_cxx", compiler))
+            made[name] = _CXX.format(kept=kept, compiler=shlex.quote(compiler))
+    return made
 
 
 def step_outside() -> None:

@@ -40,6 +40,7 @@ class CompileOptions:
     stranger's source that reads another file fails, and nothing of that file is shown.
 
     `leading`: the headers the source begins with, which are then kept precompiled.
+    `files_read`: where the compiler writes down which files it read, but for those of the system.
     `all_errors`: more errors than the compiler shows a person, with the edits that it proposes.
     """
 
@@ -52,6 +53,7 @@ class CompileOptions:
     timeout_s: float = 600.0
     bounds: tuple[Path, ...] = ()
     leading: LeadingHeaders | None = None
+    files_read: Path | None = None
     all_errors: bool = False
 
     def with_folders(self, folders: Sequence[Path]) -> CompileOptions:
@@ -160,6 +162,13 @@ def _leading(command: list[str], toolchain: Toolchain, options: CompileOptions) 
     return read_back(made) if made is not None else []
 
 
+def _listing(options: CompileOptions) -> list[str]:
+    """clang's own words for -MMD -MF, which its driver drops in a device pass."""
+    if options.files_read is None:
+        return []
+    return [word for one in ("-dependency-file", str(options.files_read), "-MT", "made") for word in ("-Xclang", one)]
+
+
 def compile_host(
     source: Path,
     toolchain: Toolchain,
@@ -178,6 +187,7 @@ def compile_host(
     with tempfile.TemporaryDirectory(prefix="kpt-host-") as scratch:
         destination = Path(scratch) / "host.o"
         command = [*common_flags(toolchain, options, target_name), "--cuda-host-only", options.optimization, "-fPIC"]
+        command += [*_leading(command, toolchain, options), *_listing(options)]
         if fat_binary is not None:
             # The same id as in the device pass: a static variable is registered under a name made with it.
             command += [
@@ -214,6 +224,7 @@ def device_command(
     """The compiler call for one device pass. `constants` is the file of `__oclc_*` values where ours are needed."""
     command = [*common_flags(toolchain, options, target_name), "--cuda-device-only", options.optimization]
     command += [*library_flags(toolchain), *_leading(command + library_flags(toolchain), toolchain, options)]
+    command += _listing(options)
     command += {
         # The driver's own -c would call a linker of its choice and bundle the result.
         "code-object": ["-S", "-Xclang", "-emit-obj"],

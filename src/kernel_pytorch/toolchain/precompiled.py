@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kernel_pytorch.core.build_lock import one_builder
 from kernel_pytorch.core.cache_folder import default_cache, private_folder
 
 MAX_BYTES = 2 << 30
@@ -45,7 +46,9 @@ class PrecompiledHeaders:
         with lock:
             made = self._made.get(key)
             if key not in self._made or (made is not None and not _is_there_and_used(made)):
-                made = self._kept(key, command, make) or self._make(key, command, names, make)
+                private_folder(self._folder)
+                with one_builder(self._folder / key):  # a build starts its compilers side by side
+                    made = self._kept(key, command, make) or self._make(key, command, names, make)
                 self._made[key] = made
             return made
 
@@ -62,7 +65,6 @@ class PrecompiledHeaders:
     def _make(
         self, key: str, command: Sequence[str], names: tuple[str, ...], make: Callable[[list[str]], bool]
     ) -> Path | None:
-        private_folder(self._folder)
         source, made = self._folder / f"{key}.hip", self._folder / f"{key}.pch"
         text = "".join(f"#include <{name}>\n" for name in names).encode(errors="surrogateescape")
         if not source.is_file() or source.read_bytes() != text:
@@ -118,9 +120,9 @@ def without_project(command: Sequence[str], own: Sequence[Path]) -> list[str]:
     kept: list[str] = []
     words = iter(command)
     for word in words:
-        if word == "-I":
-            folder = next(words, "")
-            kept += [] if any(Path(folder).is_relative_to(one) for one in own) else [word, folder]
+        if word.startswith("-I"):
+            folder = word[2:] or next(words, "")
+            kept += [] if any(Path(folder).is_relative_to(one) for one in own) else ["-I", folder]
         elif word in _WITH_A_WORD:
             next(words, "")
         elif not _OF_NO_ACCOUNT.match(word):

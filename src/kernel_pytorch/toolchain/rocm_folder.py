@@ -10,6 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from kernel_pytorch.core.hardware import GPU
 
@@ -65,8 +66,15 @@ def _rocm_smi_lines(gpu: GPU, number: int) -> tuple[str, ...]:
     return tuple(f"echo {shlex.quote(f'GPU[{number}]: {name}: {value}')}" for name, value in facts)
 
 
-def rocm_folder(folder: Path, gpu: GPU, devices: int = 1, hipcc: Sequence[str] = ()) -> Path:
-    """Write a stood-in ROCm for one kind of GPU. `hipcc`: the command that does what hipcc is asked for."""
+def rocm_folder(
+    folder: Path,
+    gpu: GPU,
+    devices: int = 1,
+    hipcc: Sequence[str] = (),
+    more: Mapping[str, str] = MappingProxyType({}),
+) -> Path:
+    """Write a stood-in ROCm for one kind of GPU. `hipcc`: the command that does what hipcc is asked for; `more`: what
+    else its folder of programs has, as shell."""
     compiler = f'exec {shlex.join(hipcc)} "$@"' if hipcc else _HIPCC
     target = gpu.target.name
     info = (
@@ -86,6 +94,7 @@ def rocm_folder(folder: Path, gpu: GPU, devices: int = 1, hipcc: Sequence[str] =
         "amdgpu-arch": "; ".join([f'echo "{target}"'] * devices),
         "amd-smi": _AMD_SMI.format(version=ROCM_VERSION, devices=listed),
         "rocm-smi": _ROCM_SMI.format(devices=shown),
+        **more,
     }
     write_tools(folder, tools)
     (folder / ".info").mkdir()

@@ -12,7 +12,6 @@ import posixpath
 import re
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.python.setup_scripts import builds_extensions
 from kernel_pytorch.toolchain.demangle import demangle, short_name
 from kernel_pytorch.verify.isolation.trees import Tree, read_through_links
+from kernel_pytorch.verify.place_for_tests import place_for_tests
 
 _NAMED = 4
 _LONGEST = 60
@@ -119,8 +119,8 @@ def run_tests(tree: Tree, tests: Sequence[str], gpu: GPU | None, timeout_s: floa
 
     Without a GPU they run as they are, on the plain CPU.
     """
-    with tempfile.TemporaryDirectory(prefix="kpt-tests-") as scratch:
-        folder, lines = Path(scratch) / "project", Path(scratch) / "results.jsonl"
+    with place_for_tests() as place:
+        folder, lines = place / "project", place / "results.jsonl"
         _write(tree, folder)
         for setup in _setups(folder):
             built = _run(gpu, [setup, *_BUILD], folder, timeout_s)

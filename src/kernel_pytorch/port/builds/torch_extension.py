@@ -23,7 +23,6 @@ from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes, read_if_there
 from kernel_pytorch.port.build_files.setup_macros import declared_macros, undefined_macros
 from kernel_pytorch.port.builds.hipified_tree import column_before, line_map
-from kernel_pytorch.port.builds.leading_headers import leading_headers, shared_headers
 from kernel_pytorch.port.builds.missing_header import missing_header, no_folder_has
 from kernel_pytorch.port.builds.unit_memory import UnitMemory
 from kernel_pytorch.port.cxx.includes import include_closure, includes_of, resolve_include
@@ -42,6 +41,7 @@ from kernel_pytorch.toolchain.compile import (
 from kernel_pytorch.toolchain.diagnostics import CompilerMessage, errors, parse_messages
 from kernel_pytorch.toolchain.find import Toolchain
 from kernel_pytorch.toolchain.host_cxx import host_cxx_takes
+from kernel_pytorch.toolchain.leading_headers import leading_headers, shared_headers
 from kernel_pytorch.toolchain.precompiled import LeadingHeaders, PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import (
     InstalledTorch,

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kernel_pytorch.port.cxx.includes import Include, resolve_include
-
 # Headers that are worth keeping precompiled.
 _SLOW = re.compile(r"(?:torch|ATen|c10|pybind11)/")
 # Each of these includes nearly all of torch, and does not ask what was included before it.
@@ -77,11 +75,15 @@ def _collect(file: Path, folders: Sequence[Path], names: list[str], depth: int) 
         at = found.end()
         quoted = found[1] is not None
         name = (found[1] or found[2]).decode("utf-8", "surrogateescape").strip()
-        own = resolve_include(Include(name, quoted, 0, 0), file, folders)
+        own = _own_file(name, [*([file.parent] if quoted else []), *folders])
         if own is None:
             names.append(name)
         elif depth == 0 or not _collect(own, folders, names, depth - 1):
             return False
+
+
+def _own_file(name: str, folders: Sequence[Path]) -> Path | None:
+    return next((file for folder in folders if (file := folder / name).is_file()), None)
 
 
 def _after(pattern: re.Pattern[bytes], data: bytes, at: int) -> int:

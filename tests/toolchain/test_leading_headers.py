@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kernel_pytorch.port.builds.leading_headers import leading_headers, shared_headers
+from kernel_pytorch.toolchain.leading_headers import leading_headers, shared_headers
 from kernel_pytorch.toolchain.precompiled import PrecompiledHeaders, without_project
 
 

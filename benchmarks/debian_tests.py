@@ -98,11 +98,13 @@ PROGRAMS = (
 )  # fmt: skip
 
 
-def command_of(one: Program, folder: Path, gpu: str, real: Path) -> tuple[list[str], Path, dict[str, str]]:
+def command_of(
+    one: Program, folder: Path, gpu: str, real: Path, options: list[str]
+) -> tuple[list[str], Path, dict[str, str]]:
     """The words that run a program with Debian's own loader on the emulated GPU, where, and with which variables."""
     loader = folder / "usr/lib64/ld-linux-x86-64.so.2"
     libraries = f'exec {loader} --library-path "$LD_LIBRARY_PATH:{folder / LIBRARIES}" "$@"'
-    emulate = [sys.executable, "-m", "kernel_pytorch", "emulate", "--gpu", gpu, "--libraries"]
+    emulate = [sys.executable, "-m", "kernel_pytorch", "emulate", "--gpu", gpu, *options, "--libraries"]
     program = str(folder / one.path)
     shell = ["sh", "-c", libraries, "sh", program]
     if one.suite == "ggml":
@@ -140,10 +142,10 @@ def outcomes(one: Program, text: str) -> dict[str, str]:
     return found
 
 
-def run(one: Program, folder: Path, gpu: str, limit: float) -> dict[str, object]:
+def run(one: Program, folder: Path, gpu: str, limit: float, options: list[str]) -> dict[str, object]:
     """Runs one program until it ends or its time is over."""
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w+", errors="replace") as log:
-        words, place, variables = command_of(one, folder, gpu, real_libraries(folder, Path(name)))
+        words, place, variables = command_of(one, folder, gpu, real_libraries(folder, Path(name)), options)
         child = subprocess.Popen(words, cwd=place, env={**os.environ, **variables}, stdout=log, stderr=log)
         try:
             status: int | None = child.wait(timeout=limit)
@@ -199,6 +201,7 @@ def main() -> int:
     parser.add_argument("--again", help="run programs that match this once more, and no others")
     parser.add_argument("--limit", type=float, default=600, help="seconds for each program")
     parser.add_argument("--minutes", type=float, default=60, help="no program is begun after this time")
+    parser.add_argument("--quick", action="store_true", help="kernels without optimisation: most run for a moment")
     parser.add_argument("--json", type=Path, required=True)
     args = parser.parse_args()
     folder = args.folder.resolve()
@@ -213,7 +216,7 @@ def main() -> int:
                 continue
             if not (folder / one.path).is_file():
                 continue
-            done[key] = {"suite": one.suite, **run(one, folder, gpu, args.limit)}
+            done[key] = {"suite": one.suite, **run(one, folder, gpu, args.limit, ["--quick"] * args.quick)}
             args.json.write_text(json.dumps(known, indent=1))
             print(gpu, key, dict(Counter(done[key]["cases"].values())), file=sys.stderr, flush=True)
     return table(known)

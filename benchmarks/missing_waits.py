@@ -128,7 +128,7 @@ def one_text(name: str, target: str, text: str, tally: Tally, args: argparse.Nam
     kernels = set(re.findall(r"^\s*\.amdhsa_kernel\s+(\S+)", text, re.M))
     wave = 64 if family(target) == "gfx9" else 32
     for number, symbol in enumerate(sorted(kernels & set(listing.functions))):
-        functions = reachable(listing.functions[symbol], listing.functions, kernels, set())
+        functions = reachable(listing.functions[symbol], listing, kernels, set())
         flow = flow_of(functions)
         steps = steps_for(flow, target, wave)
         if steps is None:

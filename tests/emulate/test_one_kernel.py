@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +92,29 @@ def test_unknown_code_is_refused_by_function_and_address(program: Program) -> No
     with pytest.raises(AssemblyError, match=rf"_Z3addILi6EEvPf: gfx942 machine code at 0x{kernel.value:x} \(ffffffff"):
         translate_to_c(broken, only="_Z3addILi6EEvPf")
     assert translate_to_c(broken, only="_Z3addILi1EEvPf").kernels == ("_Z3addILi1EEvPf",)
+
+
+CALLS = r"""
+#include <hip/hip_runtime.h>
+__device__ __attribute__((noinline)) float twice(float x) { return x * 2; }
+__device__ __attribute__((noinline)) float thrice(float x) { return x * 3; }
+__global__ void doubles(float *x) { *x = twice(*x); }
+__global__ void trebles(float *x) { *x = thrice(*x); }
+int main() {}
+"""
+
+
+def test_functions_that_a_kernel_does_not_call_are_not_decoded(tmp_path: Path) -> None:
+    (tmp_path / "calls.hip").write_text(CALLS)
+    (device,) = build_emulated([tmp_path / "calls.hip"], "gfx942", find_toolchain(), tmp_path / "calls").device
+    elf = ElfFile(device.code_object)
+    text, thrice = elf.section(".text"), next(one for one in elf.symbols() if one.name == "_Z6thricef")
+    assert text is not None
+    at = text.offset + thrice.value - text.address
+    broken = device.code_object[:at] + b"\xff" * 4 + device.code_object[at + 4 :]
+    assert translate_to_c(broken, only="_Z7doublesPf") == translate_to_c(device.code_object, only="_Z7doublesPf")
+    with pytest.raises(AssemblyError, match="_Z6thricef: gfx942 machine code"):
+        translate_to_c(broken, only="_Z7treblesPf")
 
 
 def test_hand_written_code_has_labels_and_no_sizes() -> None:

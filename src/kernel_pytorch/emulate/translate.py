@@ -43,7 +43,13 @@ from kernel_pytorch.emulate.outside import step_outside
 from kernel_pytorch.emulate.prelude import with_prelude
 from kernel_pytorch.emulate.waits.lds_loads import loads_lds, wait_notes
 from kernel_pytorch.emulate.waits.remarks import missing_wait_remarks
-from kernel_pytorch.toolchain.code_object import CodeObject, KernelResources, read_code_object
+from kernel_pytorch.toolchain.code_object import (
+    CodeObject,
+    KernelResources,
+    kernel_symbols,
+    read_code_object,
+    read_kernel,
+)
 from kernel_pytorch.toolchain.elf import ElfFile
 
 FLAGS = ("checked", "counted", "debug", "quick", "waits")
@@ -106,10 +112,21 @@ def translate_to_c(
     `assembly` is the compiler's text of the same module; without it the machine code is decoded. With `strict`
     the first kernel that cannot be translated raises TranslationError; otherwise such kernels are left out.
     """
-    described = read_code_object(code_object)
-    elf = ElfFile(code_object)
-    listing = _listing(code_object, assembly, elf, described, only)
-    return _Translator(described, elf, listing, assembly is None, flags).run(strict, only)
+    if only is None:
+        described = read_code_object(code_object)
+        elf = ElfFile(code_object)
+        kernels = {kernel.symbol for kernel in described.kernels}
+    else:
+        elf = ElfFile(code_object)
+        described = read_kernel(elf, only)
+        kernels = kernel_symbols(elf)
+        if not described.kernels:
+            raise TranslationError(f"{only}: no kernel of this code object")
+    if assembly is not None:
+        listing = read_compiler_text(assembly)
+    else:
+        listing = code_listing(code_object, elf, described.target, kernels, only)
+    return _Translator(described, elf, listing, kernels, assembly is None, flags).run(strict)
 
 
 def translate(
@@ -165,20 +182,15 @@ def translate_module(code_object: bytes, assembly: str | None, build: str = "pla
     return path
 
 
-def _listing(
-    code_object: bytes, assembly: str | None, elf: ElfFile, described: CodeObject, only: str | None
-) -> Listing:
-    kernels = {kernel.symbol for kernel in described.kernels}
-    if only is not None and only not in kernels:
-        raise TranslationError(f"{only}: no kernel of this code object")
-    if assembly is not None:
-        return read_compiler_text(assembly)
-    return code_listing(code_object, elf, described.target, kernels, only)
-
-
 class _Translator:
     def __init__(
-        self, described: CodeObject, elf: ElfFile, listing: Listing, has_addresses: bool, flags: frozenset[str]
+        self,
+        described: CodeObject,
+        elf: ElfFile,
+        listing: Listing,
+        kernels: set[str],
+        has_addresses: bool,
+        flags: frozenset[str],
     ) -> None:
         self.described = described
         self.elf = elf
@@ -188,14 +200,13 @@ class _Translator:
         self.generation = int(family(described.target)[3:])
         addresses = {symbol.name: symbol.value for symbol in elf.symbols() if symbol.section}
         self.symbols = Symbols(addresses, listing.data)
-        self.kernels = {kernel.symbol for kernel in described.kernels}
+        self.kernels = kernels
         self.data_functions = self._data_functions(addresses)
 
-    def run(self, strict: bool, only: str | None) -> Translation:
+    def run(self, strict: bool) -> Translation:
         made: list[TranslatedKernel] = []
         refused: list[tuple[str, str]] = []
-        wanted = [kernel for kernel in self.described.kernels if only in (None, kernel.symbol)]
-        for number, kernel in enumerate(wanted):
+        for number, kernel in enumerate(self.described.kernels):
             try:
                 made.append(self._kernel(number, kernel))
             except (TranslationError, AssemblyError) as error:
@@ -216,7 +227,7 @@ class _Translator:
         function = self.listing.functions.get(kernel.symbol)
         if function is None:
             raise TranslationError(f"{kernel.symbol}: its instructions are not in the assembly")
-        functions = reachable(function, self.listing.functions, self.kernels, self.data_functions)
+        functions = reachable(function, self.listing, self.kernels, self.data_functions)
         flow = lay_out(functions, {one.name: self._address(one) for one in functions})
         rsrc = _descriptor_words(self.elf, kernel.symbol)
         mode = rsrc[0] >> 12 & 0xFF

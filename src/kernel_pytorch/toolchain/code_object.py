@@ -7,13 +7,15 @@ the kernel descriptors in the same file say the hardware's version of them and a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from kernel_pytorch.core.hardware import processors
 from kernel_pytorch.toolchain.demangle import demangle
-from kernel_pytorch.toolchain.elf import MACHINE_AMDGPU, ElfError, ElfFile, Symbol
+from kernel_pytorch.toolchain.elf import MACHINE_AMDGPU, ElfError, ElfFile, Note, Symbol
 from kernel_pytorch.toolchain.kernel_descriptor import DESCRIPTOR_BYTES, KernelDescriptor, parse_descriptor
+from kernel_pytorch.toolchain.kernel_metadata import kernel_entry
 from kernel_pytorch.toolchain.msgpack import MessagePackError, Value, decode
 from kernel_pytorch.toolchain.offload_bundle import BundleError, DeviceImage, device_images
 
@@ -112,7 +114,36 @@ def read_code_object(data: bytes) -> CodeObject:
 
 def read_code_objects(data: bytes) -> tuple[CodeObject, ...]:
     """Read every AMD code object in a .hsaco, an offload bundle, or a host object or executable."""
-    return tuple(_read(image.content) for image in code_object_images(data))
+    with _damage_named():
+        return tuple(_read(ElfFile(image.content)) for image in code_object_images(data))
+
+
+def read_kernel(elf: ElfFile, symbol: str) -> CodeObject:
+    """A code object with the kernel of that symbol alone, or with none where it has no such kernel.
+
+    A library describes thousands of kernels, and a program launches a few: only this one's description is read and
+    only its name demangled.
+    """
+    with _damage_named():
+        entry = None
+        if elf.machine == MACHINE_AMDGPU and _machine(elf) in _processor_names():
+            entries = (kernel_entry(note.content, symbol) for note in _metadata_notes(elf))
+            entry = next((one for one in entries if one is not None), None)
+        if entry is None:  # written in another way, or a processor that only the whole metadata names
+            whole = _read(elf)
+            return replace(whole, kernels=tuple(one for one in whole.kernels if one.symbol == symbol))
+        target, features = _target(elf, {})
+        kernel = _kernel(entry, elf, target, _descriptor_symbols(elf))
+        return CodeObject(target, features, (kernel,), version=elf.abi_version + 2, size=len(elf.data))
+
+
+def kernel_symbols(elf: ElfFile) -> set[str]:
+    """The symbols of a code object's kernels: those with a kernel descriptor."""
+    return {
+        symbol.name.removesuffix(_DESCRIPTOR_SUFFIX)
+        for symbol in elf.symbols()
+        if symbol.name.endswith(_DESCRIPTOR_SUFFIX)
+    }
 
 
 def code_object_images(data: bytes) -> tuple[DeviceImage, ...]:
@@ -140,31 +171,35 @@ def descriptor_mismatches(kernel: KernelResources, target: str) -> tuple[str, ..
     return tuple(found)
 
 
-def _read(data: bytes) -> CodeObject:
+@contextmanager
+def _damage_named() -> Iterator[None]:
     try:
-        elf = ElfFile(data)
-        if elf.machine != MACHINE_AMDGPU:
-            raise CodeObjectError(f"ELF machine {elf.machine} is not AMDGPU ({MACHINE_AMDGPU})")
-        metadata = _metadata(elf)
-        descriptors = _descriptor_symbols(elf)
-        target, features = _target(elf, metadata[0])
-        kernels = tuple(
-            _kernel(_mapping(entry, "kernel"), elf, target, descriptors)
-            for document in metadata
-            for entry in _kernel_entries(document)
-        )
+        yield
     except (ElfError, MessagePackError) as error:
         raise CodeObjectError(f"damaged code object: {error}") from error
-    return CodeObject(target, features, kernels, version=elf.abi_version + 2, size=len(data))
+
+
+def _read(elf: ElfFile) -> CodeObject:
+    if elf.machine != MACHINE_AMDGPU:
+        raise CodeObjectError(f"ELF machine {elf.machine} is not AMDGPU ({MACHINE_AMDGPU})")
+    metadata = _metadata(elf)
+    descriptors = _descriptor_symbols(elf)
+    target, features = _target(elf, metadata[0])
+    kernels = tuple(
+        _kernel(_mapping(entry, "kernel"), elf, target, descriptors)
+        for document in metadata
+        for entry in _kernel_entries(document)
+    )
+    return CodeObject(target, features, kernels, version=elf.abi_version + 2, size=len(elf.data))
+
+
+def _metadata_notes(elf: ElfFile) -> Iterator[Note]:
+    return (note for note in elf.notes() if note.owner == "AMDGPU" and note.kind == _NOTE_METADATA)
 
 
 def _metadata(elf: ElfFile) -> list[dict[Value, Value]]:
     """Every metadata document. A link of several objects, or link-time optimisation in parts, leaves one for each."""
-    found = [
-        _mapping(decode(note.content), "AMDGPU metadata")
-        for note in elf.notes()
-        if note.owner == "AMDGPU" and note.kind == _NOTE_METADATA
-    ]
+    found = [_mapping(decode(note.content), "AMDGPU metadata") for note in _metadata_notes(elf)]
     if not found:
         raise CodeObjectError("no AMDGPU metadata note (code object version 2, or not for amdhsa)")
     return found
@@ -182,8 +217,8 @@ def _descriptor_symbols(elf: ElfFile) -> dict[str, Symbol]:
 
 
 def _target(elf: ElfFile, metadata: Mapping[Value, Value]) -> tuple[str, tuple[str, ...]]:
-    machine = elf.flags & 0xFF  # EF_AMDGPU_MACH
-    named_by_number = {row.elf_machine: row.name for row in processors()}
+    machine = _machine(elf)
+    named_by_number = _processor_names()
     if machine in named_by_number:
         if elf.abi_version >= 2:  # code object version 4 and later: two bits per feature
             states = (("sramecc", (elf.flags >> 10) & 3), ("xnack", (elf.flags >> 8) & 3))
@@ -197,6 +232,15 @@ def _target(elf: ElfFile, metadata: Mapping[Value, Value]) -> tuple[str, tuple[s
     if match is None:
         raise CodeObjectError(f"unknown AMDGPU processor 0x{machine:02x} in the ELF flags")
     return match[1], tuple(part for part in match[2].split(":") if part)
+
+
+def _machine(elf: ElfFile) -> int:
+    number: int = elf.flags & 0xFF  # EF_AMDGPU_MACH
+    return number
+
+
+def _processor_names() -> dict[int, str]:
+    return {row.elf_machine: row.name for row in processors() if row.elf_machine is not None}
 
 
 def _kernel(

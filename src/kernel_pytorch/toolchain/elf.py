@@ -111,6 +111,7 @@ class ElfFile:
         segment_size, segment_count, section_size, section_count, names_index = header[8:13]
         self.segments = self._segments(segment_offset, segment_size, segment_count)
         self.sections = self._sections(section_offset, section_size, section_count, names_index)
+        self._tables: dict[int, tuple[Symbol, ...]] = {}
 
     def read(self, offset: int, size: int) -> bytes:
         """Bytes of the file; raises when they are not all there."""
@@ -161,17 +162,22 @@ class ElfFile:
         return self._symbols((_SECTION_DYNAMIC_SYMBOLS,))
 
     def _symbols(self, kinds: tuple[int, ...]) -> Iterator[Symbol]:
-        for table in self.sections:
+        for index, table in enumerate(self.sections):
             if table.kind not in kinds:
                 continue
-            if table.link >= len(self.sections):
-                raise ElfError(f"symbol table {table.name!r} names string section {table.link}, which is not there")
-            names = self.content(self.sections[table.link])
-            rows = self.content(table)
-            for at in range(0, len(rows) - _SYMBOL_SIZE + 1, _SYMBOL_SIZE):
-                name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", rows, at)
-                if text := _text_at(names, name):
-                    yield Symbol(text, value, size, section, info)
+            if index not in self._tables:  # a library has thousands of symbols and many who ask for them
+                self._tables[index] = tuple(self._table(table))
+            yield from self._tables[index]
+
+    def _table(self, table: Section) -> Iterator[Symbol]:
+        if table.link >= len(self.sections):
+            raise ElfError(f"symbol table {table.name!r} names string section {table.link}, which is not there")
+        names = self.content(self.sections[table.link])
+        rows = self.content(table)
+        whole = memoryview(rows)[: len(rows) - len(rows) % _SYMBOL_SIZE]
+        for name, info, _, section, value, size in struct.iter_unpack("<IBBHQQ", whole):
+            if text := _text_at(names, name):
+                yield Symbol(text, value, size, section, info)
 
     def bytes_of(self, symbol: Symbol, size: int) -> bytes:
         """The first `size` bytes a symbol stands for."""

@@ -37,10 +37,15 @@ def decode(data: bytes) -> Value:
     return value
 
 
+def value_at(data: bytes, position: int) -> Value:
+    """The value that begins at a position, whatever stands around it."""
+    return _Reader(data, position).value(0)
+
+
 class _Reader:
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, position: int = 0) -> None:
         self.data = data
-        self.position = 0
+        self.position = position
 
     def take(self, count: int) -> bytes:
         end = self.position + count

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from kernel_pytorch.emulate.assembly.instruction import (
@@ -42,7 +42,31 @@ def decoded_listing(elf: ElfFile, target: str, stretches: Iterable[Stretch]) -> 
     if text is None:
         raise AssemblyError("the code object has no section .text")
     places = _Places(elf)
-    return Listing({one.name: _function(elf, text, target, one, places) for one in stretches})
+    functions = _Decoded(stretches, lambda one: _function(elf, text, target, one, places))
+    return Listing(functions, starts={one.start: one.name for one in functions.stretches.values()})
+
+
+class _Decoded(Mapping[str, Function]):
+    """Functions by name, each decoded when it is asked for: a kernel calls few of those that a library has."""
+
+    def __init__(self, stretches: Iterable[Stretch], decoded: Callable[[Stretch], Function]) -> None:
+        self.stretches = {one.name: one for one in stretches}
+        self._decoded = decoded
+        self._found: dict[str, Function] = {}
+
+    def __getitem__(self, name: str) -> Function:
+        if name not in self._found:
+            self._found[name] = self._decoded(self.stretches[name])
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.stretches
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stretches)
+
+    def __len__(self) -> int:
+        return len(self.stretches)
 
 
 class _Places:
@@ -69,12 +93,17 @@ def _function(elf: ElfFile, text: Section, target: str, stretch: Stretch, places
     targets: set[int] = set()
     try:
         for address, one in decode(code, stretch.start, target):
-            found = replace(_parsed(one.text), address=address, place=places.at(address))
+            parsed = _parsed(one.text)
+            operands = parsed.operands
             if one.branch is not None:
                 to = address + one.size + one.branch
                 targets.add(to)
-                found = replace(found, operands=(*found.operands[:-1], Label(f"0x{to:x}")))
-            instructions.append(found)
+                operands = (*operands[:-1], Label(f"0x{to:x}"))
+            # By position: a replace() for each instruction took longer than to decode it.
+            instructions.append(
+                Instruction(parsed.mnemonic, parsed.encoding, operands, parsed.modifiers, parsed.text, address,
+                            places.at(address), parsed.dual)
+            )  # fmt: skip
     except EncodingError as error:
         # Hand-written code without sizes: what lies between two functions need not be code.
         if stretch.is_sized or not instructions or instructions[-1].mnemonic not in _ENDS:

@@ -120,7 +120,7 @@ class Instruction:
     operands: tuple[Operand, ...]
     modifiers: Mapping[str, Modifier]
     text: str
-    address: int | None = None  # from llvm-objdump only
+    address: int | None = None  # from machine code only
     place: OperandPlace | None = None
     dual: Instruction | None = None  # the second half of a v_dual pair
 
@@ -151,3 +151,4 @@ class Listing:
     functions: Mapping[str, Function]
     data: Mapping[str, Data] = field(default_factory=dict)
     values: Mapping[str, int] = field(default_factory=dict)  # .set NAME, number
+    starts: Mapping[int, str] = field(default_factory=dict)  # address -> function, where addresses are known

@@ -69,7 +69,8 @@ def read_objdump_text(
             place = OperandPlace(match[1], int(match[2]))
         elif (match := _CODE.match(line)) and functions:
             functions[-1].lines.append(_Line(match[1], int(match[2], 16), match[3], int(match[4] or "0", 16), place))
-    return Listing({code.name: _function(code, addresses, (sizes or {}).get(code.name, 0)) for code in functions})
+    found = {code.name: _function(code, addresses, (sizes or {}).get(code.name, 0)) for code in functions}
+    return Listing(found, starts={code.address: code.name for code in functions})
 
 
 def _function(code: _Code, addresses: Mapping[str, int], size: int) -> Function:

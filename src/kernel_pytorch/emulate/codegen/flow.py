@@ -11,6 +11,7 @@ from kernel_pytorch.emulate.assembly.instruction import (
     Instruction,
     Label,
     LabelDistance,
+    Listing,
     Number,
     SymbolPart,
 )
@@ -36,11 +37,9 @@ class Flow:
     addresses: tuple[int, ...]  # of every instruction, from the image's base
 
 
-def reachable(
-    kernel: Function, functions: Mapping[str, Function], kernels: set[str], data_functions: set[str]
-) -> tuple[Function, ...]:
+def reachable(kernel: Function, listing: Listing, kernels: set[str], data_functions: set[str]) -> tuple[Function, ...]:
     """The kernel and every function it may call: those it names, those that data points to, or all when in doubt."""
-    by_address = {one.address: one for one in functions.values() if one.address is not None}
+    functions = listing.functions
     found = [kernel]
     names = {kernel.name}
     calls = False
@@ -55,8 +54,8 @@ def reachable(
                     mentioned.add(operand.name)
             if one.mnemonic in _GETPC:
                 target = pc_relative(function, at)
-                if target is not None and target in by_address:
-                    mentioned.add(by_address[target].name)
+                if target is not None and target in listing.starts:
+                    mentioned.add(listing.starts[target])
             calls = calls or one.mnemonic in _CALLS
         new = {name for name in mentioned if name not in kernels} - names
         if calls:

@@ -3,10 +3,10 @@
 python benchmarks/torch_device_suites.py --checkouts FOLDER [--only NAME ...] [--gpus mi300x,rx7900xtx,cpu] [--most 12]
 
 FOLDER holds a checkout of each repository under its own name (diff-gaussian-rasterization with its submodule glm). The
-suites need einops, transformers, scipy, accelerate, expecttest, termcolor, matplotlib, omegaconf, dacite, rich, pyyaml
-and wheel besides torch and pytest, and three of them Triton 3.6 (docs/torch-extensions.md says which). A suite
-of thousands of tests is thinned out to `--most` tests of each file, evenly spread; which ones does not depend on how
-they end. "cpu" among the GPUs is the plain CPU, without emulation: it shows which tests have a CPU path.
+suites need einops, transformers, scipy, accelerate, expecttest, termcolor, matplotlib, omegaconf, dacite, rich, pyyaml,
+fast-soft-sort and wheel besides torch and pytest, and three of them Triton 3.6 (docs/torch-extensions.md says which). A
+suite of thousands of tests is thinned out to `--most` tests of each file, evenly spread; which ones does not depend on
+how they end. "cpu" among the GPUs is the plain CPU, without emulation: it shows which tests have a CPU path.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ SUITES = (
     Suite("mlstm_kernels", "NX-AI", "Triton", ("tests/torch",), unread=True),
     Suite("scattermoe", "shawntan", "Triton", ("tests",), unread=True),
     Suite("accelerated-scan", "proger", "CUDA extension and Triton", ("tests/test_eq.py",), ported=True, unread=True),
+    Suite("trident", "kakaobrain", "Triton", ("tests",), paths=(".",), unread=True),
+    Suite("torchsort", "teddykoker", "CUDA extension", ("tests",), ported=True, unread=True),
     Suite("FlagGems", "FlagOpen", "Triton", ("tests/test_unary_pointwise_ops.py", "tests/test_norm_ops.py"),
           paths=("src", "."), unread=True),
 )  # fmt: skip
@@ -123,7 +125,8 @@ class _Files(FolderTree):
 
 
 def _port(checkout: Path, to: Path) -> Path:
-    command = python_module("kernel_pytorch", "port", str(checkout), "--out", str(to), "--no-build")
+    # With its builds: a port without them lacks what the compiler's words would have repaired.
+    command = python_module("kernel_pytorch", "port", str(checkout), "--out", str(to), "--arch", "gfx942")
     done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
     if done.returncode not in (0, 1):  # 1: findings are left for a person
         raise SystemExit(f"kpt port {checkout} ended with status {done.returncode}")

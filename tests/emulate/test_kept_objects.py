@@ -73,6 +73,15 @@ def test_a_dependency_file_is_read(folder: Path) -> None:
     assert named == [folder / "a.cpp", folder / "include/a.h", Path("/x/with space.h")]
 
 
+def test_the_folders_of_torch_are_none_of_the_project(folder: Path) -> None:
+    """torch/extension.h of a ROCm torch stands in one folder, and includes torch/all.h of another."""
+    for place in ("a/torch/extension.h", "a/api/torch/all.h", "b/Python.h"):
+        (folder / place).parent.mkdir(parents=True)
+        (folder / place).touch()
+    words = [f"-I{folder / name}" for name in ("a", "a/api", "b", "include", "not-there")]
+    assert own_folders(words) == (folder / "include", folder / "not-there")
+
+
 @pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 @pytest.mark.parametrize("listed", [("-MMD", "-MF", "a.o.d"), ()])
 def test_a_cxx_compiler_is_asked_once(listed: tuple[str, ...], folder: Path) -> None:

@@ -13,7 +13,7 @@ from kernel_pytorch.toolchain.leading_headers import leading_headers, shared_hea
 from kernel_pytorch.toolchain.precompiled import LeadingHeaders, PrecompiledHeaders
 
 # Of these one is in every folder that is not of the project: torch's two, HIP's, Python's.
-_OF_OTHERS = ("ATen/ATen.h", "torch/extension.h", "hip/hip_runtime.h", "Python.h")
+_OF_OTHERS = ("torch/extension.h", "torch/all.h", "hip/hip_runtime.h", "Python.h")
 # What a compiler reads before a source: the headers would not come first.
 _READ_BEFORE = frozenset({"-include", "-imacros", "-include-pch", "-Xclang"})
 

@@ -17,6 +17,7 @@ from kernel_pytorch.core.errors import AMDOptimizationError
 from kernel_pytorch.models.check.conditions import IN_EVAL, WITH_DROPOUT, under
 from kernel_pytorch.models.check.fresh import fresh_inputs
 from kernel_pytorch.models.check.higher_precision import Referee, hear_referee
+from kernel_pytorch.models.check.in_training import Place, Run, Truths, touched, truths_in_training
 from kernel_pytorch.models.check.nearness import Answers, Nearness, misses_no_more, nearness, off_one_way
 from kernel_pytorch.models.comparison import Difference, distance, tensors_in, worse
 from kernel_pytorch.models.inputs import Inputs, copied_inputs
@@ -37,14 +38,6 @@ _ALWAYS_ALLOWED = {"fp32": 1e-5, "fp16": 5e-4, "bf16": 4e-3}
 
 class Uncheckable(AMDOptimizationError):
     """The model cannot be compared with itself on these inputs; the message says why."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one run gave: the tensors of the output, and in train mode the gradients of the parameters."""
-
-    outputs: tuple[Tensor, ...]
-    gradients: Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -73,6 +66,8 @@ class Reference:
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     """By conditions: what the original gave for each of the sets."""
     referee: Referee = field(default_factory=Referee)
+    truths: dict[tuple[str, int], Truths] = field(default_factory=dict)
+    """In train mode: what the referee was asked for, by conditions and set."""
     precision: str = "fp32"
     notes: list[str] = field(default_factory=list)
 
@@ -136,23 +131,31 @@ class Reference:
             if len(new.outputs) != len(old.outputs):
                 text = f"{len(old.outputs)} output tensors became {len(new.outputs)}"
                 return Checked(text, Difference(float("inf"), 0.0, "the number of outputs"))
-            for difference, output in _differences(old, new, (0.0, 0.0) if exact else self.tolerance):
-                truth = None if output is None or exact else self._truth(number, output)
+            late: dict[Place, Difference] = {}
+            for difference, place in _differences(old, new, (0.0, 0.0) if exact else self.tolerance):
+                truth = None if exact else self._truth(number, place)
                 worst = worse(worst, difference)
-                if output is not None and truth is not None:
-                    answers[output].append(Answers(old.outputs[output], new.outputs[output], truth))
+                if isinstance(place, int) and truth is not None:
+                    answers[place].append(Answers(old.outputs[place], new.outputs[place], truth))
                     if not difference.is_acceptable:
-                        doubtful[output] = worse(doubtful.get(output, difference), difference)
+                        doubtful[place] = worse(doubtful.get(place, difference), difference)
                         continue
-                    reason, heard = self._within_tolerance(difference, answers[output][-1])
+                    reason, heard = self._within_tolerance(difference, answers[place][-1])
                     words = heard or words
+                elif self.training and not exact and not difference.is_acceptable and difference.limit:
+                    late[place] = difference
+                    continue
                 else:
-                    reason, heard = self._without_referee(difference, asked=output is not None), ""
+                    reason, heard = self._without_referee(difference, asked=isinstance(place, int)), ""
                 if reason:
                     return Checked(reason, difference, heard)
+            weighed = self._weighed(number, inputs, old, new, late, conditions or self.conditions)
+            if not weighed.is_right:
+                return weighed
+            words = weighed.referee or words
         # How many ties are met is a matter of chance: all sets together say more than one.
         for output, difference in doubtful.items():
-            reason, words = self._beyond_tolerance(difference, answers[output])
+            reason, words = self._beyond_tolerance(difference, answers[output], self.referee.precision)
             if reason:
                 return Checked(reason, difference, words)
         return Checked("", worst, words)
@@ -180,18 +183,18 @@ class Reference:
         found = nearness([answers])
         if found is None:
             return "", ""
-        words = self._words(found)
+        words = _words(found, self.referee.precision)
         lost = found.after > _LESS_EXACT * found.before + _ALWAYS_ALLOWED.get(self._precision_allowed, 1e-11)
         return (f"{difference.where} lost precision: {words}" if lost else ""), words
 
-    def _beyond_tolerance(self, difference: Difference, answers: list[Answers]) -> tuple[str, str]:
+    def _beyond_tolerance(self, difference: Difference, answers: list[Answers], precision: str) -> tuple[str, str]:
         """The reason to refuse, and the referee's words, where candidate and original are far apart."""
         found = nearness(answers)
         if found is None:
             if misses_no_more(answers):
-                return "", f"it misses no more of {self.referee.precision}'s choices than the original"
+                return "", f"it misses no more of {precision}'s choices than the original"
             return self._without_referee(difference, asked=False), ""
-        words = self._words(found)
+        words = _words(found, precision)
         if found.is_nearer:
             return "", f"{words}: the original is the one that is off"
         if not found.is_about_as_near:
@@ -200,19 +203,39 @@ class Reference:
         one_way = off_one_way(answers)
         return (f"{_far(difference)}; {words}: {one_way}", words) if one_way else ("", f"{words}: both are as near")
 
-    def _words(self, found: Nearness) -> str:
-        return f"against {self.referee.precision} the original is off by {found.before:.2g}, this by {found.after:.2g}"
-
     @property
     def _precision_allowed(self) -> str:
         return "fp16" if self.precision == "fp32" and TF32 in self.allow else self.precision
 
-    def _truth(self, number: int, output: int) -> Tensor | None:
+    def _truth(self, number: int, place: Place) -> Tensor | None:
         """What the referee computed for an output of a set; None where it was not heard."""
-        if not self.referee.outputs or output >= len(self.referee.outputs[number]):
+        if isinstance(place, str) or not self.referee.outputs or place >= len(self.referee.outputs[number]):
             return None
-        truth: Tensor = self.referee.outputs[number][output]
+        truth: Tensor = self.referee.outputs[number][place]
         return truth
+
+    def _weighed(
+        self, number: int, inputs: Inputs, old: Run, new: Run, late: Mapping[Place, Difference], conditions: str
+    ) -> Checked:
+        """In train mode: what the referee says of the differences that are too large."""
+        words = ""
+        known = self.truths.get((conditions, number), Truths())
+        if not known.why_none and not known.values.keys() >= late.keys():
+            wanted = tuple(dict.fromkeys((*known.values, *late)))
+            known = truths_in_training(
+                self.model, inputs, wanted, old,
+                lambda twin, given: self.run(twin, given, twin, conditions=conditions),
+            )  # fmt: skip
+            self.truths[conditions, number] = known
+        for place, difference in late.items():
+            truth, before, after = known.values.get(place), old.at(place), new.at(place)
+            if truth is None or before is None or after is None:
+                why_none = known.why_none or "one of the two has no such gradient"
+                return Checked(f"{_far(difference)} (no referee: {why_none})", difference)
+            reason, words = self._beyond_tolerance(difference, [touched(before, after, truth)], known.precision)
+            if reason:
+                return Checked(reason, difference, words)
+        return Checked("", Difference(0.0, 0.0, "outputs"), words)
 
 
 def take_reference(
@@ -254,7 +277,7 @@ def take_reference(
 def call_referee(reference: Reference) -> None:
     """Let the referee see the sets. Apart from `take_reference`, since it may take long and can be left out."""
     if reference.training:
-        reference.referee = Referee(why_none="the model is in train mode")
+        reference.referee = Referee(why_none="in train mode it is only asked where a difference is too large")
         return
     reference.referee = hear_referee(
         reference.model,
@@ -295,12 +318,12 @@ def _fresh_sets(reference: Reference, given: Run, count: int) -> tuple[tuple[Inp
     return (*sets, reference.inputs), (*expected, given)
 
 
-def _differences(old: Run, new: Run, tolerance: tuple[float, float]) -> list[tuple[Difference, int | None]]:
-    """Of every output, with its place, and of every gradient."""
+def _differences(old: Run, new: Run, tolerance: tuple[float, float]) -> list[tuple[Difference, Place]]:
+    """Of every output, with its place, and of every gradient, with its parameter's name."""
     import torch
 
     relative, absolute = tolerance
-    found: list[tuple[Difference, int | None]] = [
+    found: list[tuple[Difference, Place]] = [
         (distance(one, other, relative, absolute, f"output {place}"), place)
         for place, (one, other) in enumerate(zip(old.outputs, new.outputs, strict=True))
     ]
@@ -311,8 +334,12 @@ def _differences(old: Run, new: Run, tolerance: tuple[float, float]) -> list[tup
         one, other = old.gradients.get(name), new.gradients.get(name)
         one = torch.zeros_like(other) if one is None else one
         other = torch.zeros_like(one) if other is None else other
-        found.append((distance(one, other, relative, absolute * max(largest, 1e-30), f"gradient of {name}"), None))
+        found.append((distance(one, other, relative, absolute * max(largest, 1e-30), f"gradient of {name}"), name))
     return found
+
+
+def _words(found: Nearness, precision: str) -> str:
+    return f"against {precision} the original is off by {found.before:.2g}, this by {found.after:.2g}"
 
 
 def _far(difference: Difference) -> str:

@@ -147,6 +147,13 @@ def _beside(per_warp, S: gl.constexpr):
 
 
 @gluon.jit
+def _chunk(table_keys, table_values, bias, bias_head, bias_key, head, at, S: gl.constexpr):
+    """Keys, values and what is added to their scores."""
+    shift = biases(bias, bias_head, bias_key, head, at, S)
+    return from_cache(table_keys, at, S), from_cache(table_values, at, S), shift
+
+
+@gluon.jit
 def attend(
     words,
     counters_turn,
@@ -175,6 +182,12 @@ def attend(
     """This program's part of a head's attention, and the new key and value into the cache."""
     W: gl.constexpr = S.head_words
     ONE: gl.constexpr = one_layout(W)
+    at = key_numbers(part * S.keys_each, S)
+    next_keys, next_values, next_shift = keys, values, shift
+    if S.chunks > 1:  # asked for before the query is there, as the first chunk was
+        next_keys, next_values, next_shift = _chunk(
+            table_keys, table_values, bias, bias_head, bias_key, head, at + S.keys_held, S
+        )
     turned.store(values_of(fresh, counters_turn, W // 32, W // 32, False))
     q = _turned(turned.slice(0, 1).load(ONE), turned.slice(4, 1).load(ONE), q_norm, cos, sin, epsilon, S)
     k_new = _turned(turned.slice(1, 1).load(ONE), turned.slice(5, 1).load(ONE), k_norm, cos, sin, epsilon, S)
@@ -182,15 +195,19 @@ def attend(
     q_low = low(q) * scale
     q_high = high(q) * scale
     own_score = gl.sum(gl.sum(low(k_new) * q_low + high(k_new) * q_high, axis=1), axis=0)
-    at = key_numbers(part * S.keys_each, S)
     top, weight, mixed_low, mixed_high = _mixture(keys, values, at, shift, q_low, q_high, own_score, v_new, position, S)
     for chunk in range(1, S.chunks):
         more = at + chunk * S.keys_held
-        next_keys = from_cache(table_keys, more, S)
-        next_values = from_cache(table_values, more, S)
-        next_shift = biases(bias, bias_head, bias_key, head, more, S)
+        these_keys = next_keys
+        these_values = next_values
+        these_shift = next_shift
+        if S.chunks > 2:  # past the last chunk nothing is read
+            next_keys, next_values, next_shift = _chunk(
+                table_keys, table_values, bias, bias_head, bias_key, head,
+                gl.where(chunk + 1 < S.chunks, more + S.keys_held, S.length), S,
+            )  # fmt: skip
         next_top, next_weight, next_low, next_high = _mixture(
-            next_keys, next_values, more, next_shift, q_low, q_high, own_score, v_new, position, S
+            these_keys, these_values, more, these_shift, q_low, q_high, own_score, v_new, position, S
         )
         both = gl.maximum(top, next_top)
         safe = gl.where(both == float("-inf"), 0.0, both)

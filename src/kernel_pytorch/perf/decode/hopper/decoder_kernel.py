@@ -185,7 +185,7 @@ def _computing(
     for layer in range(S.layers):
         round_number = (calls * S.layers + layer + 1).to(gl.int32)
         everybody = round_number * S.programs
-        middle_norm = gl.load(row_places(base + middle_norm_at.to(gl.int64) * 32, H, BLOCK))
+        this_middle_norm_at = middle_norm_at
         following = table + (layer + 1) * COLUMNS
         norm_at = gl.load(following + 7)
         middle_norm_at = gl.load(following + 8)
@@ -224,11 +224,7 @@ def _computing(
         done(counters + MIDDLE, PAIRS)
         # the MLP
         gated_held, slot, turn = ahead(tiles, full, empty, slot, turn, GATED_HELD, S.stages)
-        norm = gl.load(row_places(base + norm_at.to(gl.int64) * 32, H, BLOCK))
-        key_cache = base + next_keys_at.to(gl.int64) * 32 + in_cache
-        value_cache = base + next_values_at.to(gl.int64) * 32 + in_cache
-        keys = from_cache(key_cache, keys_at, S)
-        values = from_cache(value_cache, keys_at, S)
+        middle_norm = gl.load(row_places(base + this_middle_norm_at.to(gl.int64) * 32, H, BLOCK))
         wait_for(counters + MIDDLE, everybody, PAIRS)
         pairs = row_values(words + S.at_middle, round_number, H, BLOCK)
         factor = _weighted(pairs, middle_norm, row_words, epsilon, H, BLOCK)
@@ -249,6 +245,12 @@ def _computing(
         before, before_odd = _of_mine(residual, mine, left, PAIRS)
         wait_for(counters + GATED, everybody, PAIRS)
         wide_words.store(row_values(words + S.at_gated, round_number, S.wide_lines, S.wide_rows))
+        # What the next layer begins with, on its way while the last matrix is multiplied.
+        norm = gl.load(row_places(base + norm_at.to(gl.int64) * 32, H, BLOCK))
+        key_cache = base + next_keys_at.to(gl.int64) * 32 + in_cache
+        value_cache = base + next_values_at.to(gl.int64) * 32 + in_cache
+        keys = from_cache(key_cache, keys_at, S)
+        values = from_cache(value_cache, keys_at, S)
         slot, turn = _rows_onto_residual(
             tiles, full, empty, slot, turn, row, (), residual, before, before_odd, words + S.at_row, mine, left,
             round_number, PAIRS, S.wide_lines, S,

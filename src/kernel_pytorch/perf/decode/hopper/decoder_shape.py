@@ -14,7 +14,8 @@ HEAD_SIZES = (64, 128)  # one or two lines a head: the attention inside is writt
 KEYS = 128  # keys of one line that a program holds in its registers
 STAGES = 6  # tiles, two by two, that fit into shared memory beside the rest
 IN_FLIGHT = 2  # stages asked for and not there yet: more of them only queue before what others need sooner
-LINES_AT_ONCE = 128  # of what attention has left, read by all threads at a time
+PIECE_LINES = 128  # of what attention has left: with more, all programs reading all of it takes longer than it saves
+LEAST_PARTS = 4  # with fewer, most programs would wait for attention
 WARPS = 8
 TABLE_COLUMNS = (
     16  # of each layer's tensors: q, k, v, o, gate, up, down, two norms, keys, values, the norms of heads; then room
@@ -141,7 +142,8 @@ class DecoderShape:
     @property
     def parts(self) -> int:
         """Programs that share a head's keys."""
-        return _power_of_two(self.programs // self.heads + 1) // 2
+        as_many_as_there_are = _power_of_two(self.programs // self.heads + 1) // 2
+        return min(as_many_as_there_are, max(LEAST_PARTS, PIECE_LINES // self.seen_rows))
 
     @property
     def keys_held(self) -> int:
@@ -161,19 +163,34 @@ class DecoderShape:
         """Slots times parts: what attention leaves to be put together."""
         return self.slots * self.parts
 
+    # A thread has 232 registers. What does not fit goes to memory and back, at places where everybody waits: that took
+    # 14 % of the time of Llama-3-8B's layers. So a program holds fewer weights where rows or heads are long.
+
+    @property
+    def has_short_rows(self) -> bool:
+        return self.hidden_rows <= 32
+
+    @property
+    def is_roomy(self) -> bool:
+        """Short rows, and heads of one line."""
+        return self.has_short_rows and self.head_lines == 1
+
     @property
     def parts_at_once(self) -> int:
         """Parts that are read together: as many as a thread has registers for."""
-        return max(1, min(self.parts, LINES_AT_ONCE // self.seen_rows))
+        lines = PIECE_LINES if self.is_roomy else PIECE_LINES // 2
+        return max(1, min(self.parts, lines // self.seen_rows))
 
     @property
     def seen_held(self) -> int:
-        """Stages of the output matrix that a program takes into its registers: two, if sixteen rows have as many."""
-        return min(2, _pieces(self.seen_lines, 2 * TILE_LINES))
+        """Stages of the output matrix that a program takes into its registers, if sixteen rows have as many."""
+        most = 2 if self.is_roomy else 1 if self.head_lines == 1 else 0
+        return min(most, _pieces(self.seen_lines, 2 * TILE_LINES))
 
     @property
     def gated_held(self) -> int:
-        return min(2, self.hidden_lines // TILE_LINES)
+        """The same of the gate's and the up matrix."""
+        return min(2 if self.has_short_rows else 1, self.hidden_lines // TILE_LINES)
 
     # Where the words of each step are in the one buffer that all programs write to and read from.
 

@@ -47,10 +47,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["port", NEWLINE], "two\\nlines.cu: no such folder"),
         (["emulate", "empty.cu", "--gpu", "fury"], "unknown GPU 'fury'; known: mi50, mi60, mi100"),
         (["build", "empty.cu", "--arch", "gfx94"], "unknown target 'gfx94'; did you mean gfx942 or"),
+        (["build", "empty.cu", "--arch", "mi300"], "unknown target 'mi300'; did you mean gfx942"),
+        (["hipify", "picture.py"], "picture.py: Python, not CUDA or C++; `kpt port FOLDER` ports what"),
+        (["emulate", "picture.py"], "picture.py: a script; run it with `kpt emulate -- python picture.py`"),
+        (
+            ["verify", "folder", "--old", "empty.cu"],
+            "empty.cu: a file, and a folder is needed; name the folder with the",
+        ),
+        (
+            ["golden", "check", "picture.py:make", "empty.cu"],
+            "empty.cu: a file, and a folder is needed; a golden record",
+        ),
         (["hipify", "folder", "-o", "empty.cu"], "empty.cu: a file, and a folder is needed; name another path"),
         (["scan", "folder", "--html", "none/a.html"], "--html none/a.html: there is no folder none; make it first:"),
         (["verify", "folder", "--html", "folder"], "--html folder: a folder; name a file in it, such as folder/"),
         (["profile", "folder"], "folder: no recording in this folder"),
+        (
+            ["profile", "compare", "a", "b", "--html", "c.html"],
+            "--html is for one recording; `kpt profile compare` prints",
+        ),
         (["bench", "picture.py:make"], "picture.py: not a Python source file"),
     ],
 )
@@ -83,11 +98,20 @@ def test_a_wrong_option_is_one_line_too(arguments: list[str], said: str, capsys:
 def test_a_folder_without_sources_is_not_called_ready(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scan", "folder"]) == 0
     assert capsys.readouterr().err.splitlines()[-1].startswith("nothing here to look at: kpt reads Python, CUDA,")
+    assert main(["port", "folder"]) == 0
+    assert capsys.readouterr().err.startswith("folder: nothing to port: kpt reads Python, CUDA, C++,")
+
+
+def test_a_climb_that_cannot_begin_leaves_no_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["optimize", "picture.py:make"]) == 2
+    assert not (folder / "kpt-optimized").exists()
+    assert capsys.readouterr().err.startswith("kpt: picture.py: not a Python source file")
 
 
 def test_verify_does_not_claim_what_it_had_nothing_to_check(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "folder", "--level", "install,build"]) == 0
-    install, build, _ = capsys.readouterr().out.splitlines()
+    assert main(["verify", "folder", "--level", "static,install,build"]) == 0
+    static, install, build, _ = capsys.readouterr().out.splitlines()
+    assert static == "static     pass     nothing to check: the folder has no file that kpt reads"
     assert install.startswith("install    pass     nothing to check: the project has no setup.py")
     assert build == "build      pass     nothing to check: the project has no .cu or .hip sources"
 

@@ -136,7 +136,7 @@ def test_the_list_of_rungs(capsys: pytest.CaptureFixture[str]) -> None:
         (["FOLDER/gated.py:function"], "the ladder needs a torch.nn.Module"),
         (["FOLDER/gated.py:broken"], "no weights here"),
         (["FOLDER/none.py:make"], "no such file"),
-        (["TARGET", "--out", "FOLDER/gated.py"], "cannot be made a folder"),
+        (["TARGET", "--out", "FOLDER/gated.py"], "a file, and a folder is needed; name another --out"),
     ],
 )
 def test_what_it_refuses(

@@ -72,12 +72,9 @@ def test_the_page_is_self_contained_and_its_drawings_are_well_formed(trace: Path
     assert [url for url in re.findall(r"https?://[^\"' <]+", text) if url != "http://www.w3.org/2000/svg"] == []
     assert "mul<a" not in text and "mul&lt;a &amp; b&gt;" in text
     drawings = re.findall(r"<svg .*?</svg>", text, re.DOTALL)
-    assert [re.search(r'class="(\w+)"', one)[1] for one in drawings] == [  # type: ignore[index]
-        "breakdown",
-        "timeline",
-        "roofline",
-        "operators",
-    ]
+    drawn = [re.search(r'class="(\w+)" viewBox="0 0 (\d+)', one).groups() for one in drawings]  # type: ignore[union-attr]
+    kinds = ("breakdown", "timeline", "roofline", "operators")
+    assert drawn == [(kind, width) for kind in kinds for width in ("960", "380")]  # for a desk and for a phone
     for one in drawings:
         ElementTree.fromstring(one)
 

@@ -110,7 +110,7 @@ def profile_page() -> str:
         trace = Path(folder) / "9_kernel_trace.csv"
         head = '"Kind","Agent_Id","Queue_Id","Dispatch_Id","Kernel_Name","Start_Timestamp","End_Timestamp"\n'
         rows = (
-            f'"KERNEL_DISPATCH","Agent 1",1,{n},"gemm_{"x" * 90}_{n}",{n * 90_000},{n * 99_000}\n' for n in range(1, 9)
+            f'"KERNEL_DISPATCH","Agent 1",1,{n},"gemm_{"x" * 600}_{n}",{n * 90_000},{n * 99_000}\n' for n in range(1, 9)
         )
         trace.write_text(head + "".join(rows))
         return profile_html(analyse(open_recording(Path(folder)), named_gpu("mi300x")))
@@ -141,8 +141,14 @@ def test_every_page_fits_a_phone_and_a_desk(browser: Any, tmp_path: Path, name: 
         return /^[-\\d.,]+$/.test(one.textContent.trim()) && text.getClientRects().length > 1;
     }).map(one => one.textContent)"""
     assert phone.evaluate(broken) == []
+    # A picture has the width of the page, and is drawn for it: nobody scrolls sideways or reads words of half the size.
+    wider = "[...document.querySelectorAll('.chart, figure')].filter(one => one.scrollWidth > one.clientWidth).length"
+    drawn = "[...document.querySelectorAll('svg')].filter(one => one.clientWidth).map(one => one.viewBox.baseVal.width)"
+    assert phone.evaluate(wider) == 0
+    assert all(width <= 400 or name == "optimize" for width in phone.evaluate(drawn))
     phone.set_viewport_size({"width": 1280, "height": 800})
     assert phone.evaluate("document.documentElement.scrollWidth") == 1280
+    assert all(width >= 900 or name == "optimize" for width in phone.evaluate(drawn))
     phone.close()
 
 

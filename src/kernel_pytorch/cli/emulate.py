@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     how.add_argument("-D", dest="defines", action="append", default=[], metavar="NAME[=VALUE]", help="a macro")
     how.add_argument("-l", dest="libraries", action="append", default=[], metavar="NAME", help="link hipblas, ...")
-    how.add_argument("-O", dest="optimization", metavar="LEVEL", help="3, or 1 with --source")
+    how.add_argument("-O", dest="optimization", metavar="LEVEL", help="optimisation, 0 to 3 (default 3; --source: 1)")
     how.add_argument(
         "--quick", action="store_true", help="no optimisation on this CPU: for many small kernels that hardly run"
     )

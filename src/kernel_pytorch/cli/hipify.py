@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kernel_pytorch.jobs.hipify import HipifyResult
 
+NOT_CXX = {"python": "Python", "notebook": "a notebook", "cmake": "CMake", "make": "a Makefile"}
 SUMMARY = "translate CUDA source to HIP: one file to stdout, or a tree below -o OUT"
 
 
@@ -75,10 +76,14 @@ def run(args: argparse.Namespace) -> int:
     from kernel_pytorch.core.text_file import is_text
     from kernel_pytorch.jobs.hipify import hipify_file, hipify_tree, write_hipified
     from kernel_pytorch.port.hipify.file import HipifyOptions
+    from kernel_pytorch.port.source import language_of
 
     for path in args.paths:
         if not path.exists():
             raise UsageError(f"{path}: no such file or folder")
+        if path.is_file() and (language := language_of(path.name)) in NOT_CXX:
+            what = NOT_CXX[language]
+            raise UsageError(f"{path}: {what}, not CUDA or C++; `kpt port FOLDER` ports what a project has of it")
     if args.jobs is not None and args.jobs < 1:
         raise UsageError(f"-j {args.jobs}: expected a number of processes from 1 up")
     options = HipifyOptions(args.layout, args.wave, None, args.unsafe)

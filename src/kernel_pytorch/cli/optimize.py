@@ -114,21 +114,24 @@ def parse_levels(text: str) -> frozenset[int]:
 
 
 def _climb(args: argparse.Namespace) -> Optimized:
+    from kernel_pytorch.core.given_path import require_folder
     from kernel_pytorch.perf.bench.target import load_target
     from kernel_pytorch.perf.ladder.environment_trial import EnvironmentTrials
     from kernel_pytorch.perf.ladder.optimize import allowed_by_default, optimize
 
     levels = parse_levels(args.levels)
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"--out {args.out}: cannot be made a folder ({error.strerror})") from error
+    if args.out.exists():
+        require_folder(args.out, "name another --out")
     target = load_target(args.target)
     if not target.is_module:
         raise UsageError(
             f"{args.target}: the ladder needs a torch.nn.Module; put the call into the forward of one and return "
             "(model, inputs)"
         )
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"--out {args.out}: cannot be made a folder ({error.strerror})") from error
     trials = EnvironmentTrials(args.target, args.out, args.measure)
     try:
         with _shown() as say:

@@ -25,7 +25,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernel_pytorch.cli.scan import add_selection, selection_of
+from kernel_pytorch.cli.scan import READS, add_selection, selection_of
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.jobs.added_files import ADDED
@@ -203,7 +203,8 @@ def _talk(args: argparse.Namespace, result: PortResult) -> None:
     if result.patches:
         print(f"{args.path}: {counted(len(result.patches), 'file')} {verb}, layout {result.layout}; {proof}", file=out)
     else:
-        print(f"{args.path}: {'nothing could be proven' if result.refused else 'nothing to change'}", file=out)
+        nothing = "nothing to change" if any(result.files.values()) else f"nothing to port: {READS}"
+        print(f"{args.path}: {'nothing could be proven' if result.refused else nothing}", file=out)
     for verdict in result.refused:
         print(f"left as it was, not proven: {verdict}", file=out)
     for group in check_groups(result.install.checks):

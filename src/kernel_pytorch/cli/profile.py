@@ -154,6 +154,9 @@ def _diff(args: argparse.Namespace) -> int:
 
     if len(args.what) != 3:
         raise UsageError("kpt profile compare takes two profiles: kpt profile compare before.json after.json")
+    for option in ("save", "html", "png"):
+        if getattr(args, option):
+            raise UsageError(f"--{option} is for one recording; `kpt profile compare` prints its table, --json as data")
     found = diff(load_any(args.what[1], args), load_any(args.what[2], args))
     sys.stdout.write(to_json(found) + "\n" if args.json else diff_text(found, args.top))
     return 0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernel_pytorch.jobs.scan import ScanResult
 
 SUMMARY = "what a port has to deal with: findings, phases, effort"
+READS = "kpt reads Python, CUDA, C++, build and deploy files; name another file or folder"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,10 +128,7 @@ def _summary(result: ScanResult, verbose: bool) -> None:
     if skipped:
         print(on_one_line(f"left alone: {', '.join(skipped[:8])}{' ...' if len(skipped) > 8 else ''}"), file=out)
     if not any(result.files.values()) and not result.findings:
-        print(
-            "nothing here to look at: kpt reads Python, CUDA, C++, build and deploy files; name another file or folder",
-            file=out,
-        )
+        print(f"nothing here to look at: {READS}", file=out)
         return
     if verbose or len(result.findings) > FEW:
         for phase in result.phases:

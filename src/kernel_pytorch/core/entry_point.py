@@ -31,6 +31,8 @@ def blaming(name: str) -> Iterator[None]:
         yield
     except (UsageError, AMDBackendError):
         raise
+    except ModuleNotFoundError as error:
+        raise TargetFailedError(_missing(name, error.name)) from error
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         own = [one for one in frames if not re.search(r"[/\\](torch|kernel_pytorch)[/\\]", one.filename)]
@@ -103,9 +105,7 @@ def _module(place: str) -> ModuleType:
         missing = error.name or place
         if place == missing or place.startswith(f"{missing}."):
             raise UsageError(f"no module {missing!r} here: give {FORM}, from the project's folder") from error
-        raise UsageError(
-            f"{place} needs the module {missing!r}, which is not installed in the Python that runs kpt"
-        ) from error
+        raise UsageError(_missing(place, missing)) from error
 
 
 def _module_from_file(path: Path) -> ModuleType:
@@ -123,14 +123,19 @@ def _module_from_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f"{path} needs the module {error.name!r}, which is not installed in the Python that runs kpt"
-        ) from error
+        raise UsageError(_missing(str(path), error.name)) from error
     except SyntaxError as error:
         if error.lineno is None:  # what is no text has no lines
             raise UsageError(f"{path}: not a Python source file ({error.msg})") from error
         raise UsageError(f"{path}:{error.lineno}: Python cannot read this line: {error.msg}") from error
     return module
+
+
+def _missing(place: str, module: str | None) -> str:
+    return (
+        f"{place} needs the module {module!r}, which is not installed in the Python that runs kpt; "
+        f"`{sys.executable} -m pip install` puts it there"
+    )
 
 
 def _functions(module: ModuleType) -> str:

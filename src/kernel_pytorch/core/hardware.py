@@ -170,7 +170,10 @@ def target(name: str) -> Target:
     table = _target_table()
     found = table.get(base_target(name))
     if found is None:
-        raise UnknownTargetError(_unknown("target", name, base_target(name), list(table)))
+        aliases = {row.alias: row.target.name for row in _gpu_table()}
+        product = difflib.get_close_matches(base_target(name), list(aliases), n=1, cutoff=0.8)
+        wanted = aliases[product[0]] if product else base_target(name)
+        raise UnknownTargetError(_unknown("target", name, wanted, list(table)))
     return found
 
 

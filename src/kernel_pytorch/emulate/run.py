@@ -118,7 +118,9 @@ def run_program(
     `loads_anything`: what libraries the program will want cannot be seen in its file; it gets all of them.
     """
     if not executable.is_file() or not os.access(executable, os.X_OK):
-        raise UsageError(f"{executable}: not an executable file")
+        raise UsageError(
+            f"{executable}: not an executable file; give .hip or .cu sources, or a program that `chmod +x` made one"
+        )
     with tempfile.TemporaryDirectory(prefix="kpt-emulate-") as scratch:
         report = Path(scratch) / "report.jsonl"
         libraries = None if loads_anything else needed_libraries(executable)

@@ -232,6 +232,9 @@ def source_files(files: Path | str | Sequence[Path | str]) -> tuple[Path, ...]:
         if not path.is_file():
             what = "a folder; name the program's files" if path.is_dir() else "no such file"
             raise UsageError(f"{path}: {what}")
+        if path.suffix in (".py", ".sh"):
+            runner = "python" if path.suffix == ".py" else "sh"
+            raise UsageError(f"{path}: a script; run it with `kpt emulate -- {runner} {path}`")
         if is_binary_source(path):
             raise UsageError(f"{path}: not a text file: nothing a compiler could read")
     return paths

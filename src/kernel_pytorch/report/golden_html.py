@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernel_pytorch.report.error_plot import error_plot, model_panel
-from kernel_pytorch.report.page import drawing, render, write_page
+from kernel_pytorch.report.error_plot import model_panel, page_plot
+from kernel_pytorch.report.page import render, write_page
 from kernel_pytorch.verify.golden.check import GoldenCheck
 
 
 def golden_page(results: Sequence[GoldenCheck]) -> str:
     """The page: a section for each mode, with the error by depth as a picture."""
-    pictures = [drawing(error_plot([model_panel(one)])) for one in results]
+    pictures = [page_plot(model_panel(one)) for one in results]
     return render("golden.html.j2", results=results, pictures=pictures)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.whole_file import write_whole
+
+# The width in which a chart is drawn: its words are as large as those of the page, on a desk and on a phone.
+DESK, PHONE = 960, 380
+SHOWN_ON = (("wide", DESK), ("narrow", PHONE))
 
 MISSING = f"an HTML page needs jinja2, which is not installed: {pip_install('report')}"
 
@@ -36,6 +41,11 @@ def drawing(svg: str) -> Any:
     except ImportError as error:
         raise UsageError(MISSING) from error
     return Markup(svg)
+
+
+def both_widths(chart: Callable[[int], str]) -> Any:
+    """A chart for a template, drawn for a desk and for a phone: the page shows the one that fits."""
+    return drawing("".join(f'<div class="{name}">{chart(width)}</div>' for name, width in SHOWN_ON))
 
 
 def write_page(text: str, path: Path) -> None:

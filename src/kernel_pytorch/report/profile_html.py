@@ -8,10 +8,11 @@ from pathlib import Path
 
 from kernel_pytorch.perf.classify.classifier import TITLES
 from kernel_pytorch.perf.profile import OperatorTime, Profile
-from kernel_pytorch.report.page import drawing, render, write_page
+from kernel_pytorch.report.page import both_widths, render, write_page
 from kernel_pytorch.report.profile_charts import breakdown_chart, operators_chart, roofline_chart, timeline_chart
 
 TOP = 40
+LONG_WORD = 24
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,11 @@ class Table:
         """Whether a column is aligned as numbers are."""
         return all(_is_number(row[column]) for row in self.rows)
 
+    def is_long(self, column: int) -> bool:
+        """Whether a column has words that no line holds: names of kernels, shapes of many tensors."""
+        words = (word for row in self.rows for word in str(row[column]).split())
+        return any(len(word) > LONG_WORD for word in words)
+
 
 def to_html(profile: Profile) -> str:
     """The page. Raises UsageError where jinja2 is not installed."""
@@ -33,10 +39,10 @@ def to_html(profile: Profile) -> str:
         "profile.html.j2",
         profile=profile,
         device="CPU profile" if profile.device_kind == "cpu" else profile.gpu,
-        breakdown=drawing(breakdown_chart(profile)),
-        timeline=drawing(timeline_chart(profile)),
-        roofline=drawing(roofline_chart(profile)),
-        operators=drawing(operators_chart(profile)),
+        breakdown=both_widths(lambda width: breakdown_chart(profile, width)),
+        timeline=both_widths(lambda width: timeline_chart(profile, width)),
+        roofline=roofline_chart(profile) and both_widths(lambda width: roofline_chart(profile, width)),
+        operators=both_widths(lambda width: operators_chart(profile, width)),
         before=[_idle(profile), _categories(profile)],
         after=[
             _operators(profile),

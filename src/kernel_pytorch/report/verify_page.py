@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kernel_pytorch.core.findings import Finding, Patch, Safety, Status
 from kernel_pytorch.jobs.verify import Verification
 from kernel_pytorch.report.check_groups import check_groups
-from kernel_pytorch.report.error_plot import error_plot, model_panel, program_panel
+from kernel_pytorch.report.error_plot import model_panel, page_plot, program_panel
 from kernel_pytorch.report.kernel_comparison_text import buffer_line, telling_first
 from kernel_pytorch.report.page import render, write_page
 from kernel_pytorch.report.side_by_side import Row, side_by_side
@@ -55,7 +56,7 @@ def verify_page(done: Verification) -> str:
         failed=sorted(failed, key=lambda row: _BAD.index(row[1].status)),
         kernels=_kernels(done.kernels),
         models=_models(done.numbers.models),
-        programs=[(one, error_plot([program_panel(one)]), _launch_rows(one)) for one in done.numbers.programs],
+        programs=[(one, page_plot(program_panel(one)), _launch_rows(one)) for one in done.numbers.programs],
     )
 
 
@@ -91,13 +92,13 @@ def _short(name: str) -> str:
     return name if len(name) <= _NAME_SHOWN else f"{name[: _NAME_SHOWN - 40]} ... {name[-36:]}"
 
 
-def _models(results: tuple[GoldenCheck, ...]) -> list[tuple[GoldenCheck, str, str]]:
+def _models(results: tuple[GoldenCheck, ...]) -> list[tuple[GoldenCheck, Any, str]]:
     """Each replay with its picture; one that fails in the same places as the one before refers to that."""
     found = []
     before: GoldenCheck | None = None
     for one in results:
         same = before is not None and bool(one.culprits) and _places(one) == _places(before)
-        found.append((one, error_plot([model_panel(one)]), before.mode if same and before is not None else ""))
+        found.append((one, page_plot(model_panel(one)), before.mode if same and before is not None else ""))
         before = one
     return found
 

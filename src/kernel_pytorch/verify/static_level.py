@@ -11,13 +11,16 @@ from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
-from kernel_pytorch.verify.levels import LevelResult
+from kernel_pytorch.verify.levels import NOTHING_TO_CHECK, LevelResult
 
 _LISTED = 5
 
 
 def static_level(project: Project, findings: Sequence[Finding]) -> LevelResult:
     """`findings` are what `kpt scan` finds in the ported project."""
+    if not project.count and not findings:
+        check = CheckResult(NOTHING_TO_CHECK, Status.PASS, "the folder has no file that kpt reads")
+        return LevelResult("static", (check,))
     return LevelResult("static", (*_leftovers(findings), _python_compiles(project), _own_imports(project)))
 
 

@@ -200,7 +200,7 @@ def test_targets_in_every_form(tmp_path: Path) -> None:
     assert as_target("t", function).call is function
     made = as_target("t", {"model": function, "inputs": (1,), "tokens": 7})
     assert (made.arguments, made.tokens) == ((1,), 7)
-    for wrong, words in ((5, "returned a int"), ({"net": function}, "no 'model'")):
+    for wrong, words in ((5, "returned int"), ({"net": function}, "no 'model'")):
         with pytest.raises(UsageError, match=words):
             as_target("t", wrong)
     path = tmp_path / "my_targets.py"

@@ -77,7 +77,7 @@ def as_target(name: str, made: object) -> Target:
         model = made
     if not callable(model):
         raise UsageError(
-            f"{name}: returned a {type(made).__name__}; expected (model, inputs), a callable or a dictionary"
+            f"{name}: returned {type(made).__name__}; expected (model, inputs), a callable or a dictionary"
         )
     if isinstance(inputs, Mapping):
         arguments, keywords = (), {str(key): value for key, value in inputs.items()}

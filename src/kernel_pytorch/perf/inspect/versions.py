@@ -45,7 +45,9 @@ def check_versions() -> tuple[str, str]:
         import torch
         import triton
     except ImportError as error:
-        raise UsageError(f"kpt inspect needs torch and triton: {error.name} is not installed") from error
+        raise UsageError(
+            f"{error.name} is not installed, and kpt inspect needs it: pip install torch triton"
+        ) from error
     number = version_number(torch.__version__)
     if not FIRST <= number <= LAST:
         span = f"{_text(FIRST)} to {_text(LAST)}"

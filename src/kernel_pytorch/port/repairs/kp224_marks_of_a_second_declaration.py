@@ -1,9 +1,9 @@
-"""A function that is marked for host or device otherwise than its first declaration
+"""A second declaration whose __host__ and __device__ differ from the first
 
 What: A template for both sides, `template <typename T> __host__ __device__ T f(T);`, with a specialization for the
-    device alone, `template <> __device__ int f(int)`; a member that is declared `__device__` and defined without.
-Why: nvcc lets the two differ. For clang a function's marks are part of what it is, so the second declaration belongs
-    to no template, or overloads the first, which it may not.
+    device alone, `template <> __device__ int f(int)`. Or a member that is declared `__device__` and defined without it.
+Why: nvcc lets the two differ. For clang these marks are part of the function's type. So the specialization matches no
+    template, and the member's definition is an overload of its declaration, which C++ does not allow.
 Fix: On ROCm kpt gives the second declaration the marks of the first.
 Source: https://llvm.org/docs/CompileCudaWithLLVM.html (dialect differences: overloading based on __host__ and
     __device__)

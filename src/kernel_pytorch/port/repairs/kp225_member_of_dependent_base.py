@@ -1,7 +1,7 @@
 """A member of a base class that depends on a template's parameter
 
 What: `return decode(entry[0]);` in a member of `template <int k> struct List : Base<k>`, where Base<k> has `decode`.
-Why: The name is looked up before the base is known. nvcc looks again later; clang does as the standard says.
+Why: The C++ standard looks up the name before the base is known, as clang does. nvcc looks again later, in the base.
 Fix: On ROCm kpt writes `this->decode(entry[0])`.
 Source: https://clang.llvm.org/compatibility.html#dep_lookup_bases
 """

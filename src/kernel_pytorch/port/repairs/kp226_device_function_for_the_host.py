@@ -1,7 +1,8 @@
 """A function marked for the device alone that host code calls
 
 What: `RobustKernel kernel(delta);` in host code, where `__device__ RobustKernel(float)` is the class's constructor.
-Why: nvcc compiles it for the host where a template calls it there. For clang it is no candidate.
+Why: If a template calls the function on the host, nvcc compiles it for the host. clang does not consider it there and
+    finds no function to call.
 Fix: On ROCm kpt marks the function for both sides.
 Source: https://llvm.org/docs/CompileCudaWithLLVM.html (dialect differences: overloading based on __host__ and
     __device__)

@@ -3,8 +3,8 @@
 What: `__shared__ Vec3 corners[8];` of a type whose constructor does something, or whose members have initial values.
 Why: nvcc leaves the memory as it is and warns. clang refuses the variable: "initialization is not supported for
     __shared__ variables".
-Fix: kpt reserves bytes of that size and alignment on ROCm and gives them the type's name. As with nvcc, nothing is
-    constructed.
+Fix: On ROCm kpt reserves bytes of that size and alignment and makes the variable a reference to them. As with nvcc, no
+    constructor runs.
 Source: https://docs.nvidia.com/cuda/cuda-c-programming-guide/, "__shared__ memory variables";
     clang/lib/Sema/SemaCUDA.cpp in llvm/llvm-project (checkAllowedInitializer)
 """

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from kernel_pytorch.core.errors import UsageError
+from kernel_pytorch.core.given_path import require_folder
 from kernel_pytorch.core.optional_packages import pip_install
 from kernel_pytorch.core.read_file import open_plain, read_text
 from kernel_pytorch.core.whole_file import whole_file, write_whole
@@ -187,6 +188,8 @@ def _product(shape: Any) -> int:
 def plain_file(folder: Path, name: str, limit: int | None) -> Path:
     """A file of a record: there, no link, and no larger than `limit`. Raises UsageError."""
     path = folder / name
+    if folder.exists():
+        require_folder(folder, "a golden record is one: `kpt golden record TARGET --out DIR` makes it")
     try:
         info = path.lstat()
     except OSError as error:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from kernel_pytorch.core.errors import UsageError
 from kernel_pytorch.core.git import git_output, paths_in
+from kernel_pytorch.core.given_path import require_folder
 from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes, why_refused
 
@@ -58,8 +59,7 @@ class FolderTree:
     """A folder as it lies on disk. In a git work tree, what git ignores is left out."""
 
     def __init__(self, root: Path) -> None:
-        if not root.is_dir():
-            raise UsageError(f"{root}: no such folder")
+        require_folder(root, "name the folder with the project before the port")
         self.root = root
         self.name = str(root)
 

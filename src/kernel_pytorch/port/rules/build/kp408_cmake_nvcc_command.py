@@ -2,7 +2,7 @@
 
 What: add_custom_command, add_custom_target and execute_process whose command is nvcc, by name, by CMake's variables for
     it or by one that find_program(... nvcc) set.
-Why: ROCm has no nvcc. CMake's HIP language and its flags do not reach a command of one's own.
+Why: ROCm has no nvcc. CMake's HIP language and its flags do not reach commands that a project writes itself.
 Fix: Under USE_HIP run hipcc: `hipcc --genco --offload-arch=gfx942 -o FILE` writes AMD's code object where nvcc writes
     PTX, a cubin or a fatbin; hipModuleLoad takes it. A command that asks nvcc for its version can be left out.
 Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_porting_guide.html
@@ -41,7 +41,7 @@ def check(file: cmake.CMakeFile) -> Iterator[Finding]:
         for word in _programs(command.name, command.words()):
             reference = _REFERENCE.match(word)
             if _is_nvcc(word) or (reference is not None and reference[1] in variables):
-                yield cmake.finding(RULE, file, command, f"{command.name} runs {word}, which ROCm has not")
+                yield cmake.finding(RULE, file, command, f"{command.name} runs {word}, which ROCm does not have")
                 break
 
 

@@ -2,12 +2,12 @@
 
 What: A Makefile that names nvcc.
 Why: ROCm has no nvcc, and hipcc does not know most of its flags.
-Fix: kpt writes Makefile.hip beside it where it can be derived: hipcc, --offload-arch=$(HIP_ARCH), host flags without
-    -Xcompiler, ROCm's libraries; .hip sources with `--layout copy`, -DUSE_ROCM otherwise. Build with `make -f
-    Makefile.hip HIP_ARCH=gfx942`. Where other compilers get the same flags, they are told where ROCm is (ROCM_PATH). A
-    flag or library without counterpart in a condition (`ifeq ($(CUDNN), 1)`) ends make with a message where that
-    condition holds. Where nothing can be derived kpt names the obstacle: an included file, another makefile that it
-    runs, a flag or library without counterpart.
+Fix: `kpt port` writes Makefile.hip beside it, if it can derive one: hipcc, --offload-arch=$(HIP_ARCH), host flags
+    without -Xcompiler, ROCm's libraries, and -DUSE_ROCM (with `--layout copy` .hip sources instead). Build with
+    `make -f Makefile.hip HIP_ARCH=gfx942`. If other compilers get the same flags, they also get ROCm's place
+    (ROCM_PATH). A flag or library without counterpart may stand in a condition (`ifeq ($(CUDNN), 1)`): make then ends
+    with a message where that condition holds. If kpt can derive nothing, it names the obstacle: an included file,
+    another makefile that this one runs, a flag or library without counterpart.
 Source: https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md; port/tables/nvcc_flags.csv has the reason for
     each flag.
 """
@@ -41,7 +41,7 @@ def check(src: SourceFile) -> Iterator[Finding]:
     found = re.search(rb"^[^#\n]*?(?<![\w-])nvcc(?![\w-])", src.data, re.MULTILINE)
     place = found.end() - 4 if found else 0
     if derived.text is not None:
-        message = f"builds with nvcc: kpt can write {name}.hip for hipcc"
+        message = f"builds with nvcc: `kpt port` writes {name}.hip for hipcc"
         if derived.stops:
             message += f"; where the Makefile's conditions ask for it, that ends with: {'; '.join(derived.stops)}"
     else:

@@ -4,11 +4,11 @@ What: cuModuleGetGlobal, cuLibraryGetGlobal, cudaLibraryGetGlobal, nvrtcAddNameE
     the name of a `static` or `const` variable in `__constant__` or `__device__` memory.
 Why: NVRTC gives such a variable a symbol that can be found. clang gives it none: HIP's call fails with
     hipErrorNotFound.
-Fix: In a file that the program itself compiles, kpt leaves the `static` out where hipRTC compiles it: the call that
-    kpt writes for nvrtcCompileProgram (KP254) defines KPT_AT_RUN_TIME. Such a file is a module of its own, so no other
-    can have a variable of that name. Elsewhere it is left to you: leave out the `static` in code that is compiled for
-    AMD, in source that stands in a string too, and write `extern` before a `const`. A string given to
-    cudaGetSymbolAddress is not looked at: CUDA takes none since version 5.
+Fix: If the program itself compiles the file, kpt leaves out the `static` when hipRTC compiles it: the call that kpt
+    writes for nvrtcCompileProgram (KP254) defines KPT_AT_RUN_TIME. Such a file is a module of its own, so no other
+    can have a variable of that name. Elsewhere it is left to you. Leave out the `static` in code that is compiled for
+    AMD, also in source inside a string, and write `extern` before a `const`. kpt does not look at a string given to
+    cudaGetSymbolAddress, because CUDA takes none since version 5.
 Source: clang/lib/AST/ASTContext.cpp of LLVM, mayExternalize and shouldExternalize;
     https://docs.nvidia.com/cuda/nvrtc/index.html#accessing-lowered-names;
     https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_rtc.html

@@ -1,11 +1,12 @@
 """A vector type filled from a short list
 
 What: `float4 v = {1.f, 2.f};`, `int1 n = {5};`, `n = {0};`, `uint2 a[2] = {{1}, {2}};`, `float2 p = {.x = 1.f};`: a
-    list with fewer values than int1 to double4 have members, or with the members' names, or one value behind an `=`.
-Why: CUDA's vector types are plain structures: members without a value become 0. HIP's are classes, whose constructors
-    take one value, and that only as `float4{1.f}`, or as many as there are members.
-Fix: On ROCm kpt names the type before the list and writes the zeros. A list that fills the vectors of an array without
-    brackets of their own is left to you, and so is one inside another structure.
+    list for int1 to double4 that has fewer values than the type has members, that names the members, or that has one
+    value and stands behind an `=`.
+Why: CUDA's vector types are plain structures, and members without a value become 0. HIP's are classes. A constructor
+    takes as many values as there are members, or one, and one only in the form `float4{1.f}`.
+Fix: On ROCm kpt names the type before the list and writes the zeros. Two kinds of lists are left to you: one that
+    fills the vectors of an array without brackets of their own, and one inside another structure.
 Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_vector_types.h in ROCm/rocm-systems. Each form above was
     compiled with the headers of ROCm 7.2.
 Since: 0.1.0

@@ -2,9 +2,9 @@
 
 What: `cudaMemsetParams set = {memory, 0, 1, 4, 256, 1}`: values without names for cudaKernelNodeParams,
     cudaMemsetParams or cudaAccessPolicyWindow.
-Why: HIP's structures have the same members in another order, that of the alphabet. With numbers the line still
-    compiles, and each goes into the wrong member.
-Fix: On ROCm the values stand in HIP's order; a member that has no value gets `{}`.
+Why: HIP's structures have the same members in alphabetical order. A line with numbers still compiles, and each number
+    goes into the wrong member.
+Fix: On ROCm kpt writes the values in HIP's order. A member that has no value gets `{}`.
 Source: hipKernelNodeParams, hipMemsetParams and hipAccessPolicyWindow in projects/hip/include/hip/hip_runtime_api.h of
     ROCm/rocm-systems; https://docs.nvidia.com/cuda/cuda-runtime-api/structcudaMemsetParams.html
 Since: 0.1.0

@@ -1,10 +1,10 @@
 """A name straight behind a string
 
-What: `"%"PRIu64"\n"`, `"node ("FORMAT")"`: a macro without a space between it and the string before it.
-Why: Since C++11 a name there is the suffix of the string. nvcc's host compiler, g++, takes the name of a macro as a
-    word of its own and warns. clang stops with an error.
-Fix: On ROCm kpt writes the space. The suffixes of the standard library ("text"s, "text"sv) and those that begin with an
-    underscore stay.
+What: `"%"PRIu64"\\n"`, `"node ("FORMAT")"`: a macro without a space between it and the string before it.
+Why: Since C++11 a name there is a suffix of the string. nvcc's host compiler, g++, still takes the name of a macro as a
+    macro, and warns. clang stops with an error.
+Fix: On ROCm kpt writes a space between the two. Real suffixes stay: those of the standard library ("text"s, "text"sv)
+    and those that begin with an underscore.
 Source: https://eel.is/c++draft/lex.ext; https://clang.llvm.org/docs/DiagnosticsReference.html#wreserved-user-defined-literal
 Since: 0.1.0
 """

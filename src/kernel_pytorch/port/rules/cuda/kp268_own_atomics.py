@@ -1,9 +1,10 @@
 """The project's own atomic functions that HIP has
 
-What: A definition, at file scope and for the device, of an atomic function that HIP has and CUDA has not: minimum and
-    maximum of float and double, atomicAdd for double, and the functions for unsigned long, which uint64_t and size_t
-    are on Linux. A function of that name for the host alone, or in a namespace, does not clash with HIP's and stays.
-Why: CUDA has no such overload (or had none), so projects write one with atomicCAS. HIP has it, and the two clash.
+What: The project defines, at file scope and for the device, an atomic function that HIP has and CUDA does not have:
+    minimum and maximum of float and double, atomicAdd for double, or the functions for unsigned long, which uint64_t
+    and size_t are on Linux. A function for the host alone, or in a namespace, does not clash with HIP's and stays.
+Why: CUDA has no such overload, or had none, so projects write one with atomicCAS. HIP has the function too, and the
+    two clash.
 Fix: kpt leaves the definition out on ROCm. HIP's function returns the old value too.
 Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_atomic.h in ROCm/rocm-systems
 """

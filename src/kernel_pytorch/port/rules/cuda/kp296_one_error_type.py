@@ -2,9 +2,10 @@
 
 What: Two functions of one name in a file, one for a CUresult and one for a cudaError_t (`_cudaGetErrorEnum`, `check`).
 Why: The driver's errors and the runtime's are one type in HIP, so the second is a redefinition.
-Fix: kpt leaves out the function for CUresult on AMD: the other one gets all of HIP's errors, and HIP has one set of
-    names and texts for them. An error that only the function for CUresult tells apart is a finding of its own: its
-    branch has to move. If the function for cudaError_t is compiled only with an option of the project, you decide.
+Fix: On ROCm kpt leaves out the function for CUresult. The other one gets all of HIP's errors, and HIP has one set of
+    names and texts for them. If only the function for CUresult treats some error in a branch of its own, that is a
+    finding, because the branch has to move. If the function for cudaError_t is compiled only with an option of the
+    project, you decide.
 Source: hip/hip_runtime_api.h, ROCm 7.2 (hipError_t);
     https://github.com/NVIDIA/cuda-samples/blob/master/Common/helper_cuda.h
 """

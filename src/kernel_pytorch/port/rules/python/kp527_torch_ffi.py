@@ -1,9 +1,9 @@
 """Extensions built with torch.utils.ffi
 
 What: An import of torch.utils.ffi, whose create_extension builds C sources that use TH and THC.
-Why: torch 1.0 removed it, on CUDA as well. Every torch for AMD GPUs is newer, so the extension cannot be built there,
-    however well its kernels compile.
-Fix: Yours: a setup.py with torch.utils.cpp_extension.CUDAExtension, and C++ sources that take at::Tensor in place of
+Why: torch 1.0 removed it, for CUDA as well. Every torch for AMD GPUs is newer, so the extension cannot be built there,
+    even if its kernels compile.
+Fix: Write a setup.py with torch.utils.cpp_extension.CUDAExtension, and C++ sources that take at::Tensor in place of
     THCudaTensor. Then port again: kpt tries that install and compiles the sources.
 Source: https://github.com/pytorch/pytorch/pull/12122
 """

@@ -14,7 +14,8 @@ from kernel_pytorch.toolchain.find import find_toolchain
 
 # The word of each lane, and how many words it reads from there.
 PATTERNS = {
-    "t": 1, "t * 2": 1, "t * 32": 1, "t * 33": 1, "t * 8 % 512": 1, "t / 4": 1, "t * 4": 4, "t * 2 ": 2, "t * 12 + 64": 4,
+    "t": 1, "t * 2": 1, "t * 32": 1, "t * 33": 1, "t * 8 % 512": 1, "t / 4": 1, "t * 4": 4,
+    "t * 2 ": 2, "t * 12 + 64": 4,
 }  # fmt: skip
 KERNEL = """
 __global__ void k{number}(float *out) {{
@@ -52,11 +53,8 @@ def extra_cycles(place: str, words: int, wave: int) -> int:
 def test_words_of_one_bank_take_a_cycle_each(gpu: str, tmp_path: Path) -> None:
     kernels = launches = ""
     for number, (place, words) in enumerate(PATTERNS.items()):
-        first = (
-            "" if words == 1 else ".x + ((float{0} *)(s + {1}))[0].{2}".format(words, place, "y" if words == 2 else "w")
-        )
-        if words == 4:
-            first += f" + ((float4 *)(s + {place}))[0].y + ((float4 *)(s + {place}))[0].z"
+        read = f"((float{words} *)(s + {place}))[0]"
+        first = "" if words == 1 else ".x + " + " + ".join(f"{read}.{one}" for one in "yzw"[: words - 1])
         kernels += KERNEL.format(number=number, words="" if words == 1 else words, place=place, first=first)
         launches += f"k{number}<<<1, WAVE, 16384>>>(out);\n  "
     chosen = gpu_by_alias(gpu)

@@ -33,6 +33,8 @@ bool is_fatal(KptFaultKind kind) {
 }
 
 void on_fault(KptWave *wave, KptFaultKind kind, uint32_t lane, uint64_t address, uint32_t bytes) {
+    /* As on hardware: what is read there is 0, and what is written is dropped. */
+    if (kind == KPT_FAULT_LDS_BOUNDS && config().whole_pages && !config().checked) return;
     report_kernel_fault(*wave, kind, int(lane), address, bytes, nullptr);
     if (!is_fatal(kind)) return;
     bool memory = kind == KPT_FAULT_BOUNDS || kind == KPT_FAULT_FREED || kind == KPT_FAULT_READ_ONLY;

@@ -10,10 +10,11 @@ built with), from sid and experimental:
     python benchmarks/debian_tests.py FOLDER --gpu mi300x,rx7900xtx --match rocrand --json out.json [--minutes 30]
 
 Of a program's cases one in EVERY is taken (Google Test's own shards: GTEST_TOTAL_SHARDS), so that the sample is spread
-over it. Cases that `--limit` seconds did not reach are counted as not run, and the one under way as not ended; neither
-is ever counted as passed. rocRAND is the vendor's own library with its kernels emulated (`--libraries real:`), hipCUB,
-rocPRIM and rocThrust are kernels inside the programs; ggml takes hipBLAS from our stand-in. The outcome file is added
-to as it goes: programs that are in it are not run again, unless `--again` names them.
+over it. A program is given `--limit` seconds, and `--cpu` seconds of CPU time, the translation of its kernels included.
+Cases that it did not reach in them are counted as not run, and the one under way as not ended; neither is ever counted
+as passed. rocRAND is the vendor's own library with its kernels emulated (`--libraries real:`), hipCUB, rocPRIM and
+rocThrust are kernels inside the programs; ggml takes hipBLAS from our stand-in. The outcome file is added to as it
+goes: programs that are in it are not run again, unless `--again` names them.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ GTEST = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^\s,]+)")
 GGML = re.compile(r"^\s*([A-Z0-9_]+\(.*\)):\s.*?(OK|FAIL|not supported[^\n]*)\s*$")
 # rocThrust's programs have Thrust's own frame, which prints counts alone and has no shards.
 TOTALS = re.compile(r"^Totals: (\d+) failures, (\d+) known failures, (\d+) errors, and (\d+) passes", re.M)
+# ... and a mark for each case that ended.
+MARKS = re.compile(r"^Running \d+ unit tests\.\n([.FEK]*)", re.M)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -131,6 +134,9 @@ def outcomes(one: Program, text: str) -> dict[str, str]:
         words = ("failed", "skipped", "failed", "passed")
         kinds = [word for word, count in zip(words, totals.groups(), strict=True) for _ in range(int(count))]
         return {f"case {number}": kind for number, kind in enumerate(kinds, 1)}
+    if one.suite == "rocThrust" and (marks := MARKS.search(text)):
+        kinds = [{".": "passed", "K": "skipped"}.get(mark, "failed") for mark in marks[1]]
+        return {f"case {number}": kind for number, kind in enumerate([*kinds, "not ended"], 1)}
     for line in COLOUR.sub("", text).splitlines():
         if one.suite == "ggml":
             if match := GGML.match(line):
@@ -142,17 +148,42 @@ def outcomes(one: Program, text: str) -> dict[str, str]:
     return found
 
 
-def run(one: Program, folder: Path, gpu: str, limit: float, options: list[str]) -> dict[str, object]:
+def cpu_seconds(root: int) -> float:
+    """CPU time of a process and all below it, and of those that they waited for."""
+    parents, ticks = {}, {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        parents[int(stat.parent.name)] = int(fields[1])
+        ticks[int(stat.parent.name)] = sum(map(int, fields[11:15]))
+    below = {root}
+    for _ in range(8):
+        below |= {one for one, parent in parents.items() if parent in below}
+    return sum(ticks.get(one, 0) for one in below) / os.sysconf("SC_CLK_TCK")
+
+
+def wait(child: subprocess.Popen[bytes], limit: float, cpu: float) -> int | None:
+    """The exit status, or None where a limit ended it."""
+    until = time.monotonic() + limit
+    while time.monotonic() < until and cpu_seconds(child.pid) < cpu:
+        try:
+            return child.wait(timeout=1)
+        except subprocess.TimeoutExpired:
+            continue
+    child.terminate()
+    child.wait()
+    return None
+
+
+def run(one: Program, folder: Path, gpu: str, limit: float, cpu: float, options: list[str]) -> dict[str, object]:
     """Runs one program until it ends or its time is over."""
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w+", errors="replace") as log:
         words, place, variables = command_of(one, folder, gpu, real_libraries(folder, Path(name)), options)
-        child = subprocess.Popen(words, cwd=place, env={**os.environ, **variables}, stdout=log, stderr=log)
-        try:
-            status: int | None = child.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
-            child.terminate()
-            child.wait()
-            status = None
+        environment = {**os.environ, **variables}
+        child = subprocess.Popen(words, cwd=place, env=environment, stdout=log, stderr=log)
+        status = wait(child, limit, cpu)
         log.seek(0)
         text = log.read()
     found = outcomes(one, text)
@@ -200,6 +231,7 @@ def main() -> int:
     parser.add_argument("--match", default="", help="only suites and programs that match this regular expression")
     parser.add_argument("--again", help="run programs that match this once more, and no others")
     parser.add_argument("--limit", type=float, default=600, help="seconds for each program")
+    parser.add_argument("--cpu", type=float, default=float("inf"), help="CPU seconds for each program")
     parser.add_argument("--minutes", type=float, default=60, help="no program is begun after this time")
     parser.add_argument("--quick", action="store_true", help="kernels without optimisation: most run for a moment")
     parser.add_argument("--json", type=Path, required=True)
@@ -216,7 +248,7 @@ def main() -> int:
                 continue
             if not (folder / one.path).is_file():
                 continue
-            done[key] = {"suite": one.suite, **run(one, folder, gpu, args.limit, ["--quick"] * args.quick)}
+            done[key] = {"suite": one.suite, **run(one, folder, gpu, args.limit, args.cpu, ["--quick"] * args.quick)}
             args.json.write_text(json.dumps(known, indent=1))
             print(gpu, key, dict(Counter(done[key]["cases"].values())), file=sys.stderr, flush=True)
     return table(known)

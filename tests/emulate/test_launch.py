@@ -117,6 +117,23 @@ def test_lanes_are_counted_in_lds(device: EmulatedDevice) -> None:
     assert (out[:256][~active] == -1).all()
 
 
+@pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
+def test_an_overrun_of_lds_ends_the_kernel_unless_buffers_are_whole_pages(gpu: str) -> None:
+    """rocPRIM's block reduction reads past the end in lanes whose sum nobody wants."""
+    source = """__global__ void k(int *out, int step) {
+      __shared__ int s[64];
+      s[threadIdx.x * step] = threadIdx.x + 1;
+      __syncthreads();
+      out[threadIdx.x] = s[threadIdx.x * step];
+    }"""
+    out = numpy.full(64, -1, dtype=numpy.int32)
+    with EmulatedDevice(gpu, RunSettings(whole_pages=True)) as device:
+        load(device, source).launch(1, 64, out, 4)
+    assert out.tolist() == [*range(1, 17), *([0] * 48)]
+    with pytest.raises(EmulatedKernelFault, match="LDS"), EmulatedDevice(gpu) as device:
+        load(device, source).launch(1, 64, out, 4)
+
+
 def test_a_race_is_found_when_asked_for() -> None:
     source = """__global__ void k(int *out) {
       __shared__ int s[64];

@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     look.add_argument(
         "--whole-pages",
         action="store_true",
-        help="round buffers up to pages, as drivers do: small overruns go unnoticed",
+        help="round buffers up to pages, as drivers do: small overruns, and those of LDS, go unnoticed",
     )
     look.add_argument("--shuffle-blocks", action="store_true", help="run blocks in random order")
     source = parser.add_argument_group("from source")

@@ -66,6 +66,7 @@ KptServices._fields_ = [
     ("lds_used", ctypes.c_void_p),  # of builds that follow waits: no kernel here is one
     ("vector_wait", ctypes.c_void_p),
     ("image", ctypes.c_void_p),  # the runtime's texture unit
+    ("race_cell", ctypes.c_void_p),  # of runs that look for races
 ]
 KptWave._fields_ = [
     ("s", ctypes.c_uint32 * SGPRS),
@@ -89,6 +90,8 @@ KptWave._fields_ = [
     ("owner", ctypes.c_void_p),
     ("issued", ctypes.c_uint64),
     ("loads_lds", ctypes.c_uint32),
+    ("race_cell", ctypes.c_uint32),
+    ("lds_notes", ctypes.c_void_p),
 ]
 
 

@@ -76,10 +76,13 @@ KPT_INLINE void kpt_load_chunk(KptWave *w, uint32_t *d, KptAddress a, uint32_t a
         KPT_EACH_LANE(l, (uint64_t)on << at)
         kpt_put_lane(d, l, kpt_pointer(w, l, kpt_lane_address(a, l), size, KPT_READ, space), kind);
     } else if (how == KPT_SAME) {
-        uint32_t read[4]; /* two words at once: see kpt_is_whole */
+        uint32_t read[4]; /* at once: see kpt_is_whole */
         if (kpt_is_whole(from, kind)) {
             const uint64_t both = __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_RELAXED);
             read[0] = (uint32_t)both, read[1] = (uint32_t)(both >> 32);
+        } else if (kpt_is_whole_four(from, kind)) {
+            const KptFour all = *(const volatile KptFour *)(const void *)from;
+            memcpy(read, &all, sizeof all);
         } else {
             memcpy(read, from, size);
         }

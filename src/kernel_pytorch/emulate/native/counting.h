@@ -34,19 +34,17 @@ static inline void kpt_count_lines(KptWave *w, const uint64_t *at, uint32_t coun
 /* 32 banks of four bytes serve 32 lanes at a time: a bank asked for several words needs a cycle for each. */
 static inline void kpt_count_banks(KptWave *w, const uint64_t *at, uint32_t count, uint32_t bytes) {
     for (uint32_t first = 0; first < count; first += 32) {
-        uint32_t most = 1;
-        for (uint32_t bank = 0; bank < 32; bank++) {
-            uint64_t words[32];
-            uint32_t known = 0;
-            for (uint32_t i = first; i < count && i < first + 32; i++)
-                for (uint64_t word = at[i] / 4; word <= (at[i] + bytes - 1) / 4; word++) {
-                    if (word % 32 != bank) continue;
-                    uint32_t seen = known;
-                    while (seen > 0 && words[seen - 1] != word) seen--;
-                    if (!seen && known < 32) words[known++] = word;
-                }
-            if (known > most) most = known;
-        }
+        uint32_t words[32][32], known[32] = {0}, most = 1;
+        for (uint32_t i = first; i < count && i < first + 32; i++)
+            for (uint64_t word = at[i] / 4; word <= (at[i] + bytes - 1) / 4; word++) {
+                const uint32_t bank = word % 32, all = known[bank];
+                uint32_t seen = all;
+                while (seen > 0 && words[bank][seen - 1] != (uint32_t)word) seen--;
+                if (seen || all == 32) continue;
+                words[bank][all] = (uint32_t)word;
+                known[bank] = all + 1;
+                if (all + 1 > most) most = all + 1;
+            }
         /* Wider accesses take more cycles of their own accord. */
         uint32_t usual = (bytes + 3) / 4;
         w->counters->lds_conflict_cycles += most > usual ? most - usual : 0;

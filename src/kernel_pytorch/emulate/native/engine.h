@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-#define KPT_ABI_VERSION 4
+#define KPT_ABI_VERSION 5
 
 /* Upper halves of flat addresses that mean LDS and private memory: no host address has bits 48 and up set. */
 #define KPT_SHARED_APERTURE 0x00010000u
@@ -101,7 +101,23 @@ typedef struct KptServices {
     /* An image instruction of the lanes that are on. `words`: the image's eight words and the sampler's four, or a
      * buffer's four and its scalar offset. */
     void (*image)(KptWave *wave, const KptImageUse *use, const uint32_t *words, uint64_t exec);
+    /* While races are looked for: gives the wave its `race_cell`. 0: it cannot have one. */
+    int (*race_cell)(KptWave *wave);
 } KptServices;
+
+/* What the race detector keeps in a cell: a number that a wave has between two points of order, whether the access was
+ * atomic, and the lane. 0: nobody. */
+enum { KPT_CELL_ATOMIC = 64, KPT_CELL_WAVE = 128 };
+
+/* Builds with KPT_CHECK: what the runtime remembers of a workgroup's LDS. Kernels look here by themselves, and ask only
+ * where that does not settle it (lds_check.h). */
+typedef struct KptLdsNotes {
+    uint8_t *written;            /* one for each byte: whether somebody wrote it */
+    uint32_t *writers, *readers; /* while races are looked for, who came last; else NULL */
+    uint32_t cell_shift;         /* a cell stands for 1 << cell_shift bytes: a word, or a byte where less was touched */
+    uint32_t ordered;            /* cells below this are from before the last barrier */
+    uint32_t plain;              /* set with each access that is not atomic */
+} KptLdsNotes;
 
 /* Counted only in builds with KPT_COUNT; one block per worker thread, summed by the runtime. */
 typedef struct KptCounters {
@@ -131,9 +147,11 @@ struct KptWave {
     const struct KptKernel *kernel;
     const KptServices *services;
     KptCounters *counters;
-    void *owner;        /* the runtime's own */
-    uint64_t issued;    /* builds with KPT_WAITS: vector memory accesses so far */
-    uint32_t loads_lds; /* what is stored to LDS now comes straight from memory */
+    void *owner;            /* the runtime's own */
+    uint64_t issued;        /* builds with KPT_WAITS: vector memory accesses so far */
+    uint32_t loads_lds;     /* what is stored to LDS now comes straight from memory */
+    uint32_t race_cell;     /* its cell in LDS, without atomic and lane; 0: to be asked for, as after every barrier */
+    KptLdsNotes *lds_notes; /* NULL: every access is shown to the runtime */
 };
 
 typedef struct KptArg {

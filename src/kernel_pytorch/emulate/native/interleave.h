@@ -1,7 +1,7 @@
 /* Between registers, where a lane's words lie WAVE apart, and memory, where they lie one behind the other: 16 lanes of two
  * to four words. Part of memory.h.
  *
- * A vector access of aligned memory reads and writes every eight bytes whole, as the lane's own access would
+ * A vector access of aligned memory reads and writes every 8 and 16 bytes whole, as the lane's own access would
  * (kpt_is_whole). */
 #ifndef KPT_INTERLEAVE_H
 #define KPT_INTERLEAVE_H

@@ -11,12 +11,23 @@
 /* A lane's 8 bytes at a multiple of 8 are read and written whole, as by the hardware: a 64-bit atomic load or store is
  * such an access, and another worker may be at the same place. */
 KPT_INLINE int kpt_is_whole(const uint8_t *p, const int kind) { return kind == KPT_W2 && p && !((uintptr_t)p & 7); }
+/* So are 16 bytes at a multiple of 16: rocPRIM's scans keep a sum and what it stands for in such a place. `volatile`: the
+ * host's compiler may not take it apart. */
+typedef uint32_t KptFour __attribute__((vector_size(16)));
+KPT_INLINE int kpt_is_whole_four(const uint8_t *p, const int kind) {
+    return kind == KPT_W4 && p && !((uintptr_t)p & 15);
+}
 KPT_INLINE void kpt_put_lane(uint32_t *d, uint32_t l, const uint8_t *p, const int kind) {
     uint32_t x = 0;
     if (kpt_is_whole(p, kind)) {
         const uint64_t both = __atomic_load_n((const uint64_t *)(const void *)p, __ATOMIC_RELAXED);
         d[l] = (uint32_t)both;
         d[WAVE + l] = (uint32_t)(both >> 32);
+        return;
+    }
+    if (kpt_is_whole_four(p, kind)) {
+        const KptFour all = *(const volatile KptFour *)(const void *)p;
+        for (int k = 0; k < 4; k++) d[k * WAVE + l] = all[k];
         return;
     }
     switch (kind) {
@@ -80,6 +91,10 @@ KPT_INLINE void kpt_take_lane(const uint32_t *s, uint32_t l, uint8_t *p, const i
     if (!p) return;
     if (kpt_is_whole(p, kind)) {
         __atomic_store_n((uint64_t *)(void *)p, s[l] | (uint64_t)s[WAVE + l] << 32, __ATOMIC_RELAXED);
+        return;
+    }
+    if (kpt_is_whole_four(p, kind)) {
+        *(volatile KptFour *)(void *)p = (KptFour){s[l], s[WAVE + l], s[2 * WAVE + l], s[3 * WAVE + l]};
         return;
     }
     switch (kind) {

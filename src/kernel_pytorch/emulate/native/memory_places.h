@@ -12,6 +12,7 @@
 #define KPT_INLINE static inline __attribute__((always_inline))
 /* `inline` only so that the ones a kernel does not use are dropped at -O0 too. */
 #define KPT_OUTLINE static inline __attribute__((noinline))
+#include "lds_check.h"
 
 enum { KPT_GLOBAL, KPT_FLAT, KPT_LDS, KPT_PRIVATE };
 /* What one lane moves. D16 kinds fill or store one half of a register. */
@@ -129,7 +130,9 @@ KPT_INLINE uint8_t *kpt_pointer(KptWave *w, uint32_t l, uint64_t at, uint32_t by
         w->services->lds_used(w, l, 1, at, bytes, how);
 #endif
 #ifdef KPT_CHECK
-        w->services->access(w, l, at, bytes, how | KPT_IN_LDS);
+        /* A flat access may be volatile: the runtime knows by its text. */
+        if (space == KPT_FLAT || !kpt_lds_lane_is_good(w, l, (uint32_t)at, bytes, how))
+            w->services->access(w, l, at, bytes, how | KPT_IN_LDS);
 #endif
         return w->lds + at;
     }
@@ -149,6 +152,7 @@ KPT_INLINE int kpt_run_is_good(KptWave *w, uint32_t lane, uint32_t lanes, uint64
     if (how & KPT_IN_LDS) w->services->lds_used(w, lane, lanes, at, size, how);
 #endif
 #if defined(KPT_CHECK)
+    if ((how & KPT_IN_LDS) && kpt_lds_is_good(w, lane, lanes, (uint32_t)at, size, how)) return 1;
     return w->services->run(w, lane, lanes, at, size, how);
 #else
     (void)w, (void)lane, (void)lanes, (void)at, (void)size, (void)how;

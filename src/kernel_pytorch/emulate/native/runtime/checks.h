@@ -15,10 +15,10 @@ void check_lds(KptWave *wave, uint32_t lane, uint64_t offset, uint32_t bytes, ui
 bool check_access_run(uint64_t address, uint64_t bytes, uint32_t flags, bool &counts);
 bool check_lds_run(KptWave *wave, uint64_t offset, uint64_t bytes, uint32_t flags);
 
-/* `lanes` lanes from `lane` on, each `bytes` wide, one behind the other. `counts`: false for the runtime's own memory.
- * Whether it is an atomic access, or one that goes past the caches as atomic and volatile ones do. */
-bool check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
+/* `lanes` lanes from `lane` on, each `bytes` wide, one behind the other. `counts`: false for the runtime's own memory. */
+void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
                  bool counts);
+int race_cell(KptWave *wave);
 
 /* Loads straight into LDS: an access of `lanes` lanes, which is part of such a load where the wave says so; and a wait
  * until at most `left` vector memory accesses of the wave are under way. */

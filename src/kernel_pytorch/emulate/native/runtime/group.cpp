@@ -95,7 +95,9 @@ bool start_wave(Worker &worker, Group &group, WaveSlot &slot, uint32_t index, co
     w.services = services();
     w.counters = &worker.counters;
     w.owner = &slot;
+    w.lds_notes = config().checked ? &group.lds_notes : nullptr;
     slot.group = &group;
+    slot.race_moment = 0;
     slot.yields = 0;
     slot.budget = BUDGET;
     slot.state = WaveState::ready;
@@ -142,6 +144,7 @@ void start_group(Worker &worker, Group &group, uint64_t block) {
     if (config().checked) {
         memset(group.lds, config().fill, launch.lds_bytes);
         group.lds_written.assign(launch.lds_bytes, 0);
+        group.lds_notes.written = group.lds_written.data();
     }
     if (config().races) races_group_started(group);
     worker.progress++;
@@ -190,6 +193,7 @@ void release_barrier(Worker &worker, Group &group) {
         report_fault(fault);
     }
     group.epoch++;
+    if (config().races) races_barrier(group);
     worker.progress++;
 }
 

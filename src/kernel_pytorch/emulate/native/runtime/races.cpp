@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -11,57 +12,59 @@
 #include "checks.h"
 #include "config.h"
 #include "memory.h"
-#include "race_shadow.h"
+#include "race_pages.h"
 #include "scheduler.h"
+#include "stream_order.h"
 
 namespace kpt {
 namespace {
 
-const uint64_t SHADOW_PAGE = 4096;
-const size_t RECENT_PAGES = 64;
-enum { COHERENT = 1, FIRST_GUESS = 2 };
+enum { COHERENT = 1, FIRST_GUESS = 2, FLAT = 4 };
 
 /* One thread runs blocks while races are looked for, so this needs no lock. */
 struct History {
-    std::unordered_map<uint64_t, std::unique_ptr<Shadow>> pages;
-    struct {
-        uint64_t number = ~0ull;
-        Shadow *shadow = nullptr;
-    } recent[RECENT_PAGES];
-    std::vector<Moment> moments;
-    std::unordered_map<uint64_t, uint32_t> last_atomic; /* by workgroup */
+    std::unique_ptr<RacePages> pages = std::make_unique<RacePages>();
+    std::vector<Moment> moments{1};
+    std::unordered_map<uint32_t, uint32_t> last_atomic; /* by workgroup */
+    std::set<Group *> groups;                           /* that run now */
     uint32_t atomics = 0, grid_barrier = 0;
     const void *last_atomic_wave =
         nullptr; /* an atomic's lanes come one after the other: they are one point of order */
     uint32_t last_atomic_at = 0;
     const KptKernel *kernel = nullptr;
     std::vector<uint8_t> places; /* what each instruction's text says about order */
-
-    void forget() {
-        pages.clear();
-        for (auto &one : recent) one = {};
-        moments.assign(1, Moment());
-    }
-    Shadow &page(uint64_t number) {
-        auto &quick = recent[number % RECENT_PAGES];
-        if (quick.number == number) return *quick.shadow;
-        auto &page = pages[number];
-        if (!page) page = std::make_unique<Shadow>(uint32_t(SHADOW_PAGE));
-        quick.number = number;
-        quick.shadow = page.get();
-        return *page;
-    }
 };
 
 /* Each launch has its own: one in the background goes on between others. */
-History &history() {
-    std::shared_ptr<void> &kept = this_worker->launch->race_history;
-    if (!kept) {
-        auto made = std::make_shared<History>();
-        made->forget();
-        kept = made;
+History &history(Launch &launch) {
+    if (!launch.race_history) launch.race_history = std::make_shared<History>();
+    return *static_cast<History *>(launch.race_history.get());
+}
+
+/* Cells of LDS that are below are from before the last barrier. */
+void all_before_are_ordered(const History &h, Group &group) {
+    group.lds_notes.ordered = uint32_t(h.moments.size()) * KPT_CELL_WAVE;
+    for (WaveSlot &slot : group.waves) slot.wave.race_cell = 0;
+}
+
+/* Kernels find the cells by these. */
+void show_cells(Group &group) {
+    group.lds_notes.writers = group.lds_shadow.writers();
+    group.lds_notes.readers = group.lds_shadow.readers();
+    group.lds_notes.cell_shift = group.lds_shadow.shift();
+}
+
+void forget(History &h, Launch &launch) {
+    for (UseKind kind : {UseKind::atomic, UseKind::read, UseKind::write})
+        h.pages->add_touched(kind, launch.touched[size_t(kind)]);
+    h.pages = std::make_unique<RacePages>();
+    h.moments.assign(1, Moment());
+    for (Group *group : h.groups) {
+        group->lds_shadow.start(launch.lds_bytes, Shadow::WORD);
+        show_cells(*group);
+        all_before_are_ordered(h, *group);
+        for (WaveSlot &slot : group->waves) slot.race_moment = NOBODY;
     }
-    return *static_cast<History *>(kept.get());
 }
 
 bool ordered_between_groups(const History &h, const Moment &before, const Moment &now) {
@@ -71,10 +74,11 @@ bool ordered_between_groups(const History &h, const Moment &before, const Moment
            second->second > before.stamp;
 }
 
-bool conflict(const History &h, bool in_lds, uint32_t earlier, const Moment &now) {
-    if (earlier == NOBODY) return false;
-    const Moment &before = h.moments[earlier];
-    if (before.atomic && now.atomic) return false;
+/* Whether nothing orders what left a cell and an access that would leave `mine`. */
+bool conflict(const History &h, bool in_lds, uint32_t cell, uint32_t mine) {
+    const uint32_t earlier = moment_of(cell), later = moment_of(mine);
+    if (earlier == NOBODY || earlier == later || (is_atomic(cell) && is_atomic(mine))) return false;
+    const Moment &before = h.moments[earlier], &now = h.moments[later];
     if (before.group == now.group) return before.wave != now.wave && before.epoch == now.epoch;
     return !in_lds && !ordered_between_groups(h, before, now);
 }
@@ -84,24 +88,32 @@ bool is_coherent(const char *text) {
     return strstr(text, " sc0") || strstr(text, " sc1") || strstr(text, " glc") || strstr(text, "scope:");
 }
 
-/* The last vector register of an operand, by its place in the disassembly: 35 for v35 and v[34:35]; -1 for others. */
-int last_register(const char *text, int operand) {
+/* The text of an operand, by its place in the disassembly; "" where there are not so many. */
+std::string operand_of(const char *text, int number) {
     const char *at = strchr(text, ' ');
-    while (at && operand-- > 0) at = strchr(at + 1, ',');
-    if (!at) return -1;
+    while (at && number-- > 0) at = strchr(at + 1, ',');
+    if (!at) return "";
     at += strspn(at, " ,");
-    if (*at != 'v') return -1;
-    const char *number = at[1] == '[' ? strchr(at, ':') : at;
-    return number ? atoi(number + 1) : -1;
+    return {at, strcspn(at, " ,")};
+}
+
+/* The last vector register of an operand: 35 for v35 and v[34:35]; -1 for others. */
+int last_register(const std::string &operand) {
+    if (operand[0] != 'v') return -1;
+    const size_t pair = operand.find(':');
+    return atoi(operand.c_str() + (pair == std::string::npos ? 1 : pair + 1));
 }
 
 /* Whether a plain load is the first guess of a compare-and-swap loop, which is what the compiler makes of an atomic the
- * GPU has no instruction for: the swap comes next and compares with what was loaded. */
+ * GPU has no instruction for: the swap comes next and compares with what was loaded. Where the address is the same for
+ * all lanes it is a scalar load, from the base of the swap. */
 bool is_first_guess(const KptKernel &kernel, uint32_t at) {
     if (at + 1 >= kernel.place_count) return false;
     const char *load = kernel.places[at].text, *next = kernel.places[at + 1].text;
     if (!strstr(load, "_load_") || !strstr(next, "_atomic_cmpswap")) return false;
-    return last_register(load, 0) >= 0 && last_register(load, 0) == last_register(next, 2);
+    if (strncmp(load, "s_load_", 7) == 0) return operand_of(load, 1) == operand_of(next, 3);
+    const int loaded = last_register(operand_of(load, 0));
+    return loaded >= 0 && loaded == last_register(operand_of(next, 2));
 }
 
 std::string who(const Moment &m, uint32_t lane, const char *did) {
@@ -115,66 +127,96 @@ struct WaveAccess {
     uint32_t lane;
     uint64_t address;
     uint32_t bytes, flags, place;
-    uint32_t moment;
+    uint32_t cell;           /* what it leaves, without the lane */
     uint32_t reported = ~0u; /* the lane that was, last: a lane's access is one report */
+
+    bool writes() const { return flags & (KPT_WRITE | KPT_ATOMIC); }
+    bool reads() const { return flags & (KPT_READ | KPT_ATOMIC); }
 };
 
 void report(const History &h, WaveAccess &access, uint32_t lane, uint32_t other, bool other_read) {
     if (access.reported == lane) return;
     access.reported = lane;
-    bool writes = access.flags & (KPT_WRITE | KPT_ATOMIC);
     std::string text =
-        std::string(writes ? "written" : "read") + " while unordered with " +
+        std::string(access.writes() ? "written" : "read") + " while unordered with " +
         who(h.moments[moment_of(other)], lane_of(other), other_read ? "a read" : "a write") +
         (access.flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
     report_kernel_fault(*access.wave, KPT_FAULT_RACE, int(lane),
                         access.address + uint64_t(lane - access.lane) * access.bytes, access.bytes, text.c_str());
 }
 
-/* The usual case, done without a question for each cell: words that one moment wrote, if any did, and that a wave reads.
- * False where it is another case; then nothing was noted. */
-bool read_in_one(const History &h, const WaveAccess &access, const uint32_t *writer, uint32_t *reader, uint32_t cells,
-                 uint32_t mine, uint32_t per_lane) {
-    uint32_t wrote = moment_of(writer[0]), other = 0;
-    for (uint32_t i = 1; i < cells; i++) other |= writer[i] ^ writer[0];
-    if (moment_of(other)) return false;
-    if (conflict(h, access.flags & KPT_IN_LDS, wrote, h.moments[access.moment])) return false;
-    if (per_lane == 1)
-        for (uint32_t i = 0; i < cells; i++) reader[i] = mine + i;
-    else
-        for (uint32_t i = 0; i < cells; i++) reader[i] = mine + i / per_lane;
+/* Whether all cells were left by one moment, which is the usual case. */
+bool left_by_one(const uint32_t *cells, uint32_t count) {
+    uint32_t other = 0, i = 0;
+    for (; i + 16 <= count; i += 16)
+        for (uint32_t k = 0; k < 16; k++) other |= cells[i + k] ^ cells[0];
+    for (; i < count; i++) other |= cells[i] ^ cells[0];
+    return !(other & ~(KPT_CELL_ATOMIC - 1u));
+}
+
+/* Whether nothing conflicts; the question is asked once for cells that were left by one moment. */
+bool in_order(const History &h, const WaveAccess &access, const uint32_t *cells, uint32_t count) {
+    const bool in_lds = access.flags & KPT_IN_LDS;
+    if (left_by_one(cells, count)) return !conflict(h, in_lds, cells[0], access.cell);
+    uint32_t safe = NOBODY;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((cells[i] ^ safe) < KPT_CELL_ATOMIC) continue;
+        if (conflict(h, in_lds, cells[i], access.cell)) return false;
+        safe = cells[i] & ~(KPT_CELL_ATOMIC - 1u);
+    }
     return true;
 }
 
-/* Looks at the cells of the bytes from `start` of a shadow; `done` bytes of the access came before them. A cell mostly
- * holds what the cell before it held, so the question of order is asked once for each of them. */
-void compare(const History &h, WaveAccess &access, Shadow &shadow, uint64_t start, uint64_t bytes, uint64_t done) {
-    const Moment now = h.moments[access.moment];
-    const bool in_lds = access.flags & KPT_IN_LDS;
-    const bool writes = access.flags & (KPT_WRITE | KPT_ATOMIC), reads = access.flags & (KPT_READ | KPT_ATOMIC);
-    const uint32_t step = shadow.step();
-    uint32_t *writer = shadow.writers() + start / step, *reader = shadow.readers() + start / step;
-    uint32_t safe_writer = NOBODY, safe_reader = NOBODY, lane = access.lane + uint32_t(done / access.bytes);
-    uint32_t mine = access.moment << LANE_BITS | lane, left = access.bytes - uint32_t(done % access.bytes);
-    if (!writes && left == access.bytes &&
-        read_in_one(h, access, writer, reader, uint32_t(bytes / step), mine, access.bytes / step))
+/* `count` cells of lanes from that of `mine` on, `to_lane` cells for each, or for each cell the lanes of `lanes`. */
+void note(uint32_t *cells, uint32_t count, uint32_t mine, uint32_t to_lane, uint32_t lanes) {
+    if (to_lane > 1) {
+        for (uint32_t i = 0; i < count; i++) cells[i] = mine + i / to_lane;
         return;
-    for (uint64_t i = 0; i < bytes / step; i++) {
-        uint32_t wrote = moment_of(writer[i]), read = moment_of(reader[i]);
-        if (wrote != safe_writer || (writes && read != safe_reader)) {
-            bool after_write = conflict(h, in_lds, wrote, now);
-            bool after_read = writes && conflict(h, in_lds, read, now);
-            if (after_write && !writes && h.moments[wrote].atomic && access.place & FIRST_GUESS) after_write = false;
-            if (after_write || after_read) report(h, access, lane, after_write ? writer[i] : reader[i], !after_write);
-            if (!after_write) safe_writer = wrote;
-            if (!after_read) safe_reader = read;
-        }
-        if (writes) writer[i] = mine;
-        if (reads) reader[i] = mine;
-        left -= step;
+    }
+    uint32_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        for (uint32_t k = 0; k < 16; k++) cells[i + k] = mine + (i + k) * lanes;
+    for (; i < count; i++) cells[i] = mine + i * lanes;
+}
+
+/* Some bytes of an access that lie in one shadow: `count` of them from `start`, `done` others of the access before. */
+struct Part {
+    uint64_t start, count, done;
+};
+
+/* Looks at all cells at once. False where one is in conflict; then nothing was noted. */
+bool compare_all(const History &h, const WaveAccess &access, Shadow &shadow, const Part &part) {
+    const uint32_t shift = shadow.shift(), cells = uint32_t(part.count >> shift);
+    uint32_t *writer = shadow.writers() + (part.start >> shift), *reader = shadow.readers() + (part.start >> shift);
+    if (part.done % access.bytes) return false; /* a lane on two pages */
+    if (!in_order(h, access, writer, cells)) return false;
+    if (access.writes() && !in_order(h, access, reader, cells)) return false;
+    const uint32_t mine = access.cell + access.lane + uint32_t(part.done / access.bytes);
+    const uint32_t to_lane = access.bytes >> shift, lanes = to_lane ? 1 : (1u << shift) / access.bytes;
+    if (access.writes()) note(writer, cells, mine, to_lane, lanes);
+    if (access.reads()) note(reader, cells, mine, to_lane, lanes);
+    return true;
+}
+
+/* Looks at one cell after the other and reports. */
+void compare(const History &h, WaveAccess &access, Shadow &shadow, const Part &part) {
+    if (compare_all(h, access, shadow, part)) return;
+    shadow.to_words(); /* each lane has a report */
+    const bool in_lds = access.flags & KPT_IN_LDS;
+    const uint32_t shift = shadow.shift();
+    uint32_t *writer = shadow.writers() + (part.start >> shift), *reader = shadow.readers() + (part.start >> shift);
+    uint32_t lane = access.lane + uint32_t(part.done / access.bytes);
+    uint32_t left = access.bytes - uint32_t(part.done % access.bytes);
+    for (uint64_t i = 0; i < part.count >> shift; i++) {
+        bool after_write = conflict(h, in_lds, writer[i], access.cell);
+        const bool after_read = access.writes() && conflict(h, in_lds, reader[i], access.cell);
+        if (after_write && !access.writes() && is_atomic(writer[i]) && access.place & FIRST_GUESS) after_write = false;
+        if (after_write || after_read) report(h, access, lane, after_write ? writer[i] : reader[i], !after_write);
+        if (access.writes()) writer[i] = access.cell + lane;
+        if (access.reads()) reader[i] = access.cell + lane;
+        left -= 1u << shift;
         if (left == 0) {
             lane++;
-            mine++;
             left = access.bytes;
         }
     }
@@ -186,86 +228,113 @@ const uint8_t *places_of(History &h, const KptKernel &kernel) {
         h.places.assign(kernel.place_count + 1, 0);
         for (uint32_t at = 0; at < kernel.place_count; at++)
             h.places[at] = uint8_t((is_coherent(kernel.places[at].text) ? COHERENT : 0) |
+                                   (strncmp(kernel.places[at].text, "flat_", 5) == 0 ? FLAT : 0) |
                                    (is_first_guess(kernel, at) ? FIRST_GUESS : 0));
     }
     return h.places.data();
 }
 
 /* The number of what a wave does now; the same one until something orders it. */
-uint32_t current_moment(History &h, WaveSlot &slot, bool atomic) {
-    uint32_t &known = slot.race_moment[atomic];
+uint32_t current_moment(History &h, WaveSlot &slot) {
     const Group &group = *slot.group;
-    if (known && known < h.moments.size()) {
-        const Moment &m = h.moments[known];
-        if (m.group == uint32_t(group.block) && m.epoch == group.epoch && m.stamp == h.atomics &&
-            m.wave == slot.wave.wave_in_group && m.atomic == atomic)
-            return known;
-    }
+    if (slot.race_moment != NOBODY && slot.race_stamp == h.atomics && slot.race_epoch == group.epoch)
+        return slot.race_moment;
     if (h.moments.size() == MOST_MOMENTS) {
         say("races: the history of a launch is full; what came before is forgotten");
-        h.forget();
+        forget(h, *this_worker->launch);
     }
     Moment m;
     m.group = uint32_t(group.block);
-    m.epoch = group.epoch;
-    m.stamp = h.atomics;
+    m.epoch = slot.race_epoch = group.epoch;
+    m.stamp = slot.race_stamp = h.atomics;
     m.wave = uint16_t(slot.wave.wave_in_group);
-    m.atomic = atomic;
-    known = uint32_t(h.moments.size());
+    slot.race_moment = uint32_t(h.moments.size());
     h.moments.push_back(m);
-    return known;
+    return slot.race_moment;
+}
+
+void check_lds_races(History &h, WaveAccess &access, Group &group, uint64_t size) {
+    Shadow &lds = group.lds_shadow;
+    if (access.address >= lds.bytes()) return;
+    if (size > lds.bytes() - access.address) size = lds.bytes() - access.address;
+    const uint32_t shift = lds.shift();
+    lds.fit(access.address, size, access.bytes);
+    if (lds.shift() != shift) show_cells(group);
+    compare(h, access, lds, {access.address, size, 0});
 }
 
 } // namespace
 
 void races_group_started(Group &group) {
-    delete static_cast<Shadow *>(group.lds_history);
-    group.lds_history = new Shadow(this_worker->launch->lds_bytes);
+    Launch &launch = *this_worker->launch;
+    History &h = history(launch);
+    h.groups.insert(&group);
+    group.lds_shadow.start(launch.lds_bytes, Shadow::WORD);
+    show_cells(group);
+    all_before_are_ordered(h, group);
+    group.lds_notes.plain = 0;
 }
 
-void races_grid_barrier() { history().grid_barrier = ++history().atomics; }
+void races_barrier(Group &group) { all_before_are_ordered(history(*this_worker->launch), group); }
 
-void races_group_ended(Group &group) {
-    delete static_cast<Shadow *>(group.lds_history);
-    group.lds_history = nullptr;
+void races_grid_barrier() {
+    History &h = history(*this_worker->launch);
+    h.grid_barrier = ++h.atomics;
 }
 
-bool check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
+void races_group_ended(Group &group) { history(*this_worker->launch).groups.erase(&group); }
+
+int race_cell(KptWave *wave) {
+    auto &slot = *static_cast<WaveSlot *>(wave->owner);
+    if (!wave->race_cell) wave->race_cell = current_moment(history(*this_worker->launch), slot) * KPT_CELL_WAVE;
+    return 1;
+}
+
+void check_races(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags,
                  bool counts) {
     auto &slot = *static_cast<WaveSlot *>(wave->owner);
     Group &group = *slot.group;
-    History &h = history();
-    uint32_t place = wave->at < wave->kernel->place_count ? places_of(h, *wave->kernel)[wave->at] : 0;
-    bool atomic = (flags & KPT_ATOMIC) || (place & COHERENT);
-    bool goes_on = atomic && h.last_atomic_wave == wave && h.last_atomic_at == wave->at;
-    if (!atomic) h.last_atomic_wave = nullptr;
-    uint32_t moment = goes_on && slot.race_moment[1] ? slot.race_moment[1] : current_moment(h, slot, atomic);
-    WaveAccess access{wave, lane, address, bytes, flags, place, moment};
-    uint64_t size = uint64_t(lanes) * bytes;
-    if (flags & KPT_IN_LDS) {
-        auto *lds = static_cast<Shadow *>(group.lds_history);
-        if (!lds || address >= lds->bytes()) return atomic;
-        if (size > lds->bytes() - address) size = lds->bytes() - address;
-        lds->fit(address, size | bytes);
-        compare(h, access, *lds, address, size, 0);
-        return atomic;
+    Launch &launch = *this_worker->launch;
+    History &h = history(launch);
+    const uint32_t place = wave->at < wave->kernel->place_count ? places_of(h, *wave->kernel)[wave->at] : 0;
+    const uint64_t size = uint64_t(lanes) * bytes;
+    const bool in_lds = flags & KPT_IN_LDS;
+    /* A load straight into LDS goes past the caches where it reads, not where it writes. */
+    const bool atomic = (flags & KPT_ATOMIC) || ((place & COHERENT) && (!in_lds || (place & FLAT)));
+    if (!atomic || group.lds_notes.plain) h.last_atomic_wave = nullptr;
+    group.lds_notes.plain = 0;
+    WaveAccess access{wave, lane, address, bytes, flags, place, atomic ? uint32_t(KPT_CELL_ATOMIC) : 0u};
+    if (in_lds) {
+        race_cell(wave);
+        access.cell |= wave->race_cell;
+        check_lds_races(h, access, group, size);
+        return;
     }
+    const bool goes_on = atomic && h.last_atomic_wave == wave && h.last_atomic_at == wave->at;
+    access.cell |= (goes_on && slot.race_moment != NOBODY ? slot.race_moment : current_moment(h, slot)) * KPT_CELL_WAVE;
     if (atomic) {
         if (!goes_on) ++h.atomics;
         h.last_atomic[uint32_t(group.block)] = h.atomics;
         h.last_atomic_wave = wave;
         h.last_atomic_at = wave->at;
     }
-    if (!counts) return atomic; /* the runtime's own protocol */
+    if (!counts) return; /* the runtime's own protocol */
+    const UseKind kind = atomic ? UseKind::atomic : flags & KPT_WRITE ? UseKind::write : UseKind::read;
     for (uint64_t done = 0; done < size;) {
-        uint64_t at = address + done, offset = at % SHADOW_PAGE;
-        uint64_t here = size - done < SHADOW_PAGE - offset ? size - done : SHADOW_PAGE - offset;
-        Shadow &page = h.page(at / SHADOW_PAGE);
-        page.fit(offset, here | bytes);
-        compare(h, access, page, offset, here, done);
+        const uint64_t at = address + done, offset = at % SHADOW_PAGE;
+        const uint64_t here = size - done < SHADOW_PAGE - offset ? size - done : SHADOW_PAGE - offset;
+        RacePage &page = h.pages->page(at);
+        page.shadow.fit(offset, here, bytes);
+        compare(h, access, page.shadow, {offset, here, done});
+        if (!page.touch(kind, uint32_t(offset), uint32_t(here))) launch_touches(at, here, kind);
         done += here;
     }
-    return atomic;
+}
+
+void races_touched(Launch &launch) {
+    if (!launch.race_history) return;
+    for (UseKind kind : {UseKind::atomic, UseKind::read, UseKind::write})
+        history(launch).pages->add_touched(kind, launch.touched[size_t(kind)]);
 }
 
 } // namespace kpt

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "launch.h"
+#include "race_shadow.h"
 
 namespace kpt {
 
@@ -26,8 +27,8 @@ struct WaveSlot {
     int64_t budget = 0; /* back edges it may take until it yields */
     uint64_t gws_epoch = 0;
     WaveState state = WaveState::fresh;
-    uint32_t race_moment[2] = {0, 0}; /* the race detector's: of plain and of atomic accesses */
-    bool slept = false;               /* s_sleep or a message since it was last resumed */
+    uint32_t race_moment = 0, race_epoch = 0, race_stamp = 0; /* the race detector's */
+    bool slept = false;                                       /* s_sleep or a message since it was last resumed */
 };
 
 /* Bytes of LDS that a wave loads straight from memory, and between which barriers it does. */
@@ -49,7 +50,8 @@ struct Group {
     std::vector<uint8_t> lds_memory;
     std::vector<uint8_t> lds_written; /* one for each byte of LDS, while memory is checked */
     std::vector<LdsLoad> lds_loads;   /* in kernels whose waits are looked at */
-    void *lds_history = nullptr;      /* the race detector's */
+    Shadow lds_shadow;                /* the race detector's */
+    KptLdsNotes lds_notes{};          /* of the two, for kernels */
 };
 
 struct Worker {
@@ -96,11 +98,14 @@ void report_stuck(Launch &launch, const std::vector<Group *> &resident, Stuck ho
 /* Without a sign of life for this long, a launch in which every wave repeats its states is given up. */
 const double STUCK_S = 5;
 
-/* Race detector: a workgroup starts or ends. */
+/* Race detector: a workgroup starts, passes a barrier or ends. */
 void races_group_started(Group &group);
+void races_barrier(Group &group);
 void races_group_ended(Group &group);
 /* All workgroups have met. */
 void races_grid_barrier();
+/* Adds the whole words that a launch touched to its stretches. */
+void races_touched(Launch &launch);
 
 } // namespace kpt
 #endif

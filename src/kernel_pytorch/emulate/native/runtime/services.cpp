@@ -7,7 +7,6 @@
 #include "hostcall.h"
 #include "image_access.h"
 #include "scheduler.h"
-#include "stream_order.h"
 
 namespace kpt {
 namespace {
@@ -34,6 +33,8 @@ bool is_fatal(KptFaultKind kind) {
 }
 
 void on_fault(KptWave *wave, KptFaultKind kind, uint32_t lane, uint64_t address, uint32_t bytes) {
+    /* As on hardware: what is read there is 0, and what is written is dropped. */
+    if (kind == KPT_FAULT_LDS_BOUNDS && config().whole_pages && !config().checked) return;
     report_kernel_fault(*wave, kind, int(lane), address, bytes, nullptr);
     if (!is_fatal(kind)) return;
     bool memory = kind == KPT_FAULT_BOUNDS || kind == KPT_FAULT_FREED || kind == KPT_FAULT_READ_ONLY;
@@ -47,9 +48,7 @@ void on_access(KptWave *wave, uint32_t lane, uint64_t address, uint32_t bytes, u
         check_lds(wave, lane, address, bytes, flags);
     else
         counts = check_access(wave, lane, address, bytes, flags);
-    if (!config().races) return;
-    if (check_races(wave, lane, 1, address, bytes, flags, counts)) flags |= KPT_ATOMIC;
-    if (counts && !(flags & KPT_IN_LDS)) launch_touches(address, bytes, flags);
+    if (config().races) check_races(wave, lane, 1, address, bytes, flags, counts);
 }
 
 int on_run(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint32_t bytes, uint32_t flags) {
@@ -58,9 +57,7 @@ int on_run(KptWave *wave, uint32_t lane, uint32_t lanes, uint64_t address, uint3
     bool good =
         flags & KPT_IN_LDS ? check_lds_run(wave, address, all, flags) : check_access_run(address, all, flags, counts);
     if (!good) return 0;
-    if (!config().races) return 1;
-    if (check_races(wave, lane, lanes, address, bytes, flags, counts)) flags |= KPT_ATOMIC;
-    if (counts && !(flags & KPT_IN_LDS)) launch_touches(address, all, flags);
+    if (config().races) check_races(wave, lane, lanes, address, bytes, flags, counts);
     return 1;
 }
 
@@ -98,7 +95,7 @@ void on_image(KptWave *wave, const KptImageUse *use, const uint32_t *words, uint
 }
 
 const KptServices table = {on_fault, on_access, on_message,  on_clock, on_sleep,
-                           on_run,   lds_used,  vector_wait, on_image};
+                           on_run,   lds_used,  vector_wait, on_image, race_cell};
 
 } // namespace
 

@@ -60,8 +60,8 @@ public:
 void touches(std::vector<Stretch> stretches, UseKind kind, const char *by = nullptr, uint64_t begun = 0);
 void touches_of_copy(const Copy &copy);
 void touches_of_set(const Set &set);
-/* A kernel's access, kept until the launch has ended. */
-void launch_touches(uint64_t address, uint64_t bytes, uint32_t flags);
+/* A kernel's access that is not of whole words, kept until the launch has ended. */
+void launch_touches(uint64_t address, uint64_t bytes, UseKind kind);
 void launch_touched(Launch &launch);
 /* Counts up: what begins and ends is put in order by it. */
 uint64_t order_stamp();

@@ -32,8 +32,7 @@ void touches_of_set(const Set &s) {
     touches(rows(s.to, s.width * s.element, s.height, s.depth), UseKind::write, "hipMemset");
 }
 
-void launch_touches(uint64_t address, uint64_t bytes, uint32_t flags) {
-    UseKind kind = flags & KPT_ATOMIC ? UseKind::atomic : flags & KPT_WRITE ? UseKind::write : UseKind::read;
+void launch_touches(uint64_t address, uint64_t bytes, UseKind kind) {
     std::vector<Stretch> &list = this_worker->launch->touched[size_t(kind)];
     if (!list.empty() && list.back().first <= address && address <= list.back().end) {
         list.back().end = std::max(list.back().end, address + bytes);
@@ -44,6 +43,7 @@ void launch_touches(uint64_t address, uint64_t bytes, uint32_t flags) {
 }
 
 void launch_touched(Launch &launch) {
+    races_touched(launch);
     /* Atomics first: they may say that the rest is in order. */
     for (UseKind kind : {UseKind::atomic, UseKind::read, UseKind::write}) {
         std::vector<Stretch> all = merged(std::move(launch.touched[size_t(kind)]));

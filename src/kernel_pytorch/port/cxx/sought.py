@@ -110,7 +110,7 @@ class _Watch:
             if len(self._seen) > _MOST_WORDS:
                 self._seen.clear()
                 self._holding.clear()
-                new = set(words)
+                new = words
             together = b" ".join(new)
             for text in self._in_text(together):
                 for word in new:

@@ -196,10 +196,9 @@ def _group_ballots(facts: Facts) -> Iterator[Hazard]:
             wider = replace(call.callee.start, call.callee.end, MASK_READERS[call.name])
             yield Hazard("KP302", call.node.start, call.node.end, text, (wider,))
             continue
-        if inner.kind in ("call_expression", "identifier", "parenthesized_expression"):
-            edits = (replace(inner.start, inner.start, "(unsigned)"),)
-        else:
-            edits = replace(inner.start, inner.start, "(unsigned)("), replace(inner.end, inner.end, ")")
+        is_one = inner.kind in ("call_expression", "identifier", "parenthesized_expression")
+        cast = replace(inner.start, inner.start, "(unsigned)" if is_one else "(unsigned)(")
+        edits = (cast,) if is_one else (cast, replace(inner.end, inner.end, ")"))
         yield Hazard("KP302", call.node.start, call.node.end, message, edits)
 
 

@@ -5,10 +5,10 @@ Why: The library comes with CUDA's toolkit, not with ROCm.
 Fix: What the C++ library has under the same name becomes that. clang compiles constexpr functions of std for the
     device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name of
     std. kpt writes out cuda::atomic, cuda::atomic_ref and fences (with __hip_atomic_*), those of cuda::std too,
-    cuda::ceil_div and cuda::round_up, and barriers, latches, semaphores, pipelines and cuda::memcpy_async in plain atomics and copies
-    (KP330). A source file that uses nothing of the library does without the header. The rest is left to you:
-    ROCm/libhipcxx has most of it under the same names and must be vendored; 8- and 16-bit compare-and-swap is broken
-    there.
+    cuda::ceil_div and cuda::round_up, and barriers, latches, semaphores, pipelines and cuda::memcpy_async in plain
+    atomics and copies (KP330). A source file that uses nothing of the library does without the header. The rest is
+    left to you: ROCm/libhipcxx has most of it under the same names and must be vendored; 8- and 16-bit compare-and-swap
+    is broken there.
 Source: https://github.com/ROCm/libhipcxx; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the 8- and
     16-bit fault)
 """

@@ -4,7 +4,7 @@ What: Launches written `<< <grid, block>> >` or `<<<grid, {32, 8}>>>`, `operator
     `Type<T>::member<N>(...)`, `typename Type<T>::member<U>` or, in a template, `object.member<N>(...)` without the word
     `template` where the member is a template.
 Why: clang reads `<< <` as two operators, takes no list in braces for a grid or a block, and expects __device__ before
-    the declarator. As the standard says, it reads `<` after a name that depends on a template parameter as a comparison.
+    the declarator. As the standard says, it reads `<` behind a name that depends on a template parameter as "less".
 Fix: `<<<` and `>>>`, `dim3{32, 8}`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is left
     to you, because its place depends on the declaration. All of this is right for nvcc as well.
 Source: https://docs.scale-lang.com/; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md

@@ -25,7 +25,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path, help="a checkout of a collection")
     parser.add_argument("--include", action="append", default=[], help="include folder of the collection, relative")
+    parser.add_argument("--define", action="append", default=[], help="a macro that the collection's build defines")
     parser.add_argument("--arch", default="gfx942,gfx1100", help="targets, separated by commas")
     parser.add_argument("--layout", choices=LAYOUTS, default="copy")
     parser.add_argument("--match", default="", help="only units whose path matches this regular expression")
@@ -90,8 +91,9 @@ def main() -> int:
         common = tuple(root / name for name in args.include)
         result = hipify_tree([root], work, HipifyOptions(layout=args.layout), common)
         checks = Checks(root, work.resolve(), common, toolchain, tuple(args.arch.split(",")), result, args.layout,
-                        args.blank)  # fmt: skip
-        chosen = [name for name in units(root) if re.search(args.match, name)][:: args.every]
+                        args.blank, tuple(args.define))  # fmt: skip
+        ported = {one.path for one in result.files}  # folders of third-party code are left alone
+        chosen = [name for name in units(root) if name in ported and re.search(args.match, name)][:: args.every]
         if args.no_check:
             remember(args.json, [Outcome(name, "passes", "not checked") for name in chosen])
             return 0
@@ -143,6 +145,7 @@ class Checks:
     result: HipifyResult
     layout: str
     blank: str | None = None
+    defines: tuple[str, ...] = ()
 
     def outcome(self, unit: str) -> Outcome:
         """Both passes of one unit; the first error decides."""
@@ -151,6 +154,7 @@ class Checks:
         # The root holds the header that the single-source layout writes.
         common = [*(self.work / folder.relative_to(self.root) for folder in self.common), self.work]
         options = options_of(source, common)
+        options = replace(options, defines=(*options.defines, *self.defines))
         for message in self._failures(source, options):
             return self._explained(unit, message)
         return Outcome(unit, "passes")

@@ -129,6 +129,18 @@ def test_c_headers_that_cuda_brings_in() -> None:
     assert b"string.h" not in run("#include <cstring>\n#include <cuda.h>\nvoid f(char *a) { memset(a, 0, 4); }\n").after
 
 
+def test_assert_comes_with_cuda_and_not_with_hip() -> None:
+    text = "__global__ void k(int n) { assert(n > 0); }\n"
+    after = run(text).after
+    assert after.startswith(b"#include <hip/hip_runtime.h>\n#include <assert.h>\n")
+    assert b"assert.h" not in run("#include <cassert>\n" + text).after
+    assert b"assert.h" not in run("#define assert(x)\n" + text).after
+    assert b"assert.h" not in run('static_assert(sizeof(int) == 4, "");\n__global__ void k() {}\n').after
+    # Where a header of the project includes it, it is there for all of the unit.
+    source, header = cxx_file("k.cu", b'#include "own.h"\n' + text.encode()), cxx_file("own.h", b"#include <cassert>\n")
+    assert b"assert.h" not in hipify_file(source, unit_of(source, header), NAMES_ONLY).after
+
+
 def test_half_precision_blas_asks_for_the_half_type() -> None:
     after = run("#include <cublas_v2.h>\nvoid f() { cublasHgemm(h); }\n").after
     assert b"#define HIPBLAS_USE_HIP_HALF\n#include <hipblas/hipblas.h>" in after

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.port.cxx.nodes import Node, convert
-from kernel_pytorch.port.cxx.source import CxxFile
+from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 if TYPE_CHECKING:
     import tree_sitter
@@ -94,7 +95,7 @@ def function_from(definition: tree_sitter.Node, template: tree_sitter.Node | Non
     function = _inner(root.child("declarator"), "function_declarator")
     if own_body is None or function is None:
         return None
-    kind = "kernel" if "__global__" in head else "device" if "__device__" in head else "host"
+    kind = "kernel" if "__global__" in head else "device" if _is_for_device(head, source) else "host"
     listed = function.child("parameters")
     parameters = tuple(_parameters(listed, source)) if listed is not None else ()
     templates = tuple(_parameters(convert(template), source)) if template is not None else ()
@@ -110,6 +111,27 @@ def function_from(definition: tree_sitter.Node, template: tree_sitter.Node | Non
         own_body,
         source,
     )
+
+
+# A project's own word for __device__ is often in another header: `DEVICE_QUALIFIER`, `HOST_DEVICE`.
+_DEVICE_WORD = re.compile(r"\b[A-Z\d_]*DEVICE[A-Z\d_]*\b")
+_DEVICE_MACRO = re.compile(rb"#[ \t]*define[ \t]+(\w+)[ \t]+[^\n(]*\b__device__\b")
+
+
+@read_once
+def _device_macros(source: CxxFile) -> frozenset[str]:
+    """The words of a file that stand for __device__."""
+    return frozenset(name.decode("latin-1") for name in _DEVICE_MACRO.findall(source.data))
+
+
+def _is_for_device(head: str, source: CxxFile) -> bool:
+    if "__device__" in head:
+        return True
+    before = head.partition("(")[0]
+    return _DEVICE_WORD.search(before) is not None or not _device_macros(source).isdisjoint(_WORD.findall(before))
+
+
+_WORD = re.compile(r"\w+")
 
 
 def _inner(node: Node | None, kind: str) -> Node | None:

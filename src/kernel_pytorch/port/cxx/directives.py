@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from kernel_pytorch.core.findings import Span
-from kernel_pytorch.port.cxx.lexer import Token
+from kernel_pytorch.port.cxx.lexer import Token, Tokens
 from kernel_pytorch.port.cxx.source import CxxFile, read_once
 
 _DEEPEST = 64  # conditionals around the average byte of a file
@@ -15,11 +16,19 @@ _DEEPEST = 64  # conditionals around the average byte of a file
 
 @dataclass(frozen=True)
 class Directive:
-    """One preprocessor line: `name` is `if`, `ifdef`, `define` ...; `tokens` are those after the name."""
+    """One preprocessor line: `name` is `if`, `ifdef`, `define` ..."""
 
     name: bytes
     span: Span
-    tokens: tuple[Token, ...]
+    _data: bytes = field(repr=False, compare=False)
+    _code: Tokens = field(repr=False, compare=False)
+    _first: int
+    _stop: int
+
+    @cached_property
+    def tokens(self) -> tuple[Token, ...]:
+        """The tokens after the name. Of most lines nobody asks for them."""
+        return _inner(self._data, self._code, self._first, self._stop, self.span.end)
 
 
 @read_once
@@ -34,13 +43,21 @@ def _directives(src: CxxFile) -> tuple[Directive, ...]:
         end = _logical_line_end(src, token.end)
         stop = max(bisect_left(code.starts, end), index + 1)
         name = src.data[token.start + 1 : token.end].strip(b" \t\\\r\n")
-        inner = code[index + 1 : stop]
-        if src.data.find(b"\\", token.end, end) >= 0:
-            inner = tuple(item for item in inner if src.data[item.start : item.end] != b"\\")
-        if not name and inner and inner[0].kind == "identifier":  # `# /* why */ if`, or a line joined behind the #
-            name, inner = src.text(inner[0]), inner[1:]
-        found.append(Directive(name, Span(token.start, end), inner))
+        first = index + 1
+        if not name:  # `# /* why */ if`, or a line joined behind the #
+            inner = _inner(src.data, code, first, stop, end)
+            if inner and inner[0].kind == "identifier":
+                name, first = src.text(inner[0]), bisect_left(code.starts, inner[0].end)
+        found.append(Directive(name, Span(token.start, end), src.data, code, first, stop))
     return tuple(found)
+
+
+def _inner(data: bytes, code: Tokens, first: int, stop: int, end: int) -> tuple[Token, ...]:
+    """The tokens of a line, without the backslashes that join lines."""
+    inner = code[first:stop]
+    if not inner or data.find(b"\\", inner[0].start, end) < 0:
+        return inner
+    return tuple(item for item in inner if data[item.start : item.end] != b"\\")
 
 
 @read_once

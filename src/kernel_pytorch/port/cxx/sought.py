@@ -52,12 +52,18 @@ class Watched:
 
 
 class _Watch:
-    """The texts of all who watch the files of a language, looked for at once and once in a file."""
+    """The texts of all who watch the files of a language, looked for at once and once in a file.
+
+    Files of a project share most of their words. Which texts a word has in it is found out when a first file has the
+    word, and known for the next.
+    """
 
     def __init__(self) -> None:
         self._texts: frozenset[bytes] = frozenset()
         self._words: tuple[_Beginning, ...] = ()
         self._parts: tuple[tuple[bytes, bytes, bytes, bytes], ...] = ()
+        self._seen: set[bytes] = set()
+        self._holding: dict[bytes, frozenset[bytes]] = {}
 
     def present(self, src: CxxFile, texts: frozenset[bytes]) -> frozenset[bytes]:
         """Those of some texts that stand in a file."""
@@ -71,6 +77,8 @@ class _Watch:
 
     def _watch(self, texts: frozenset[bytes]) -> None:
         self._texts |= texts
+        self._seen.clear()
+        self._holding.clear()
         ordered = sorted(self._texts, key=lambda one: (len(one), one))
         self._words = _beginnings([text for text in ordered if is_word(text)], _LENGTHS)
         parts = [text for text in ordered if not is_word(text)]
@@ -87,20 +95,40 @@ class _Watch:
 
     def _all_present(self, src: CxxFile) -> frozenset[bytes]:
         words, data = src.vocabulary_text, src.data
-        found: set[bytes] = set()
+        found = self._in_words(src.vocabulary)
+        for whole, word, shorter, text in self._parts:
+            if whole and whole not in src.vocabulary:
+                continue
+            if (shorter is text or shorter in found) and word in words and text in data:
+                found.add(text)
+        return frozenset(found)
+
+    def _in_words(self, words: frozenset[bytes]) -> set[bytes]:
+        """The texts that stand in one of some words."""
+        new = words - self._seen
+        if new:
+            if len(self._seen) > _MOST_WORDS:
+                self._seen.clear()
+                self._holding.clear()
+                new = words
+            together = b" ".join(new)
+            for text in self._in_text(together):
+                for word in new:
+                    if text in word:
+                        self._holding[word] = self._holding.get(word, frozenset()) | {text}
+            self._seen |= new
+        return set().union(*(self._holding[word] for word in self._holding.keys() & words))
+
+    def _in_text(self, words: bytes) -> list[bytes]:
+        found: list[bytes] = []
         pending = list(self._words)
         while pending:
             beginning, is_text, longer = pending.pop()
             if beginning in words:
                 pending += longer
                 if is_text:
-                    found.add(beginning)
-        for whole, word, shorter, text in self._parts:
-            if whole and whole not in src.vocabulary:
-                continue
-            if word in words and (shorter is text or shorter in found) and text in data:
-                found.add(text)
-        return frozenset(found)
+                    found.append(beginning)
+        return found
 
 
 class _Beginning(NamedTuple):
@@ -127,5 +155,6 @@ def _beginnings(texts: Sequence[bytes], lengths: tuple[int, ...]) -> tuple[_Begi
 _watches: defaultdict[str, _Watch] = defaultdict(_Watch)
 _PRESENT = f"{__name__}.present"
 _LENGTHS = (2, 4, 7)
+_MOST_WORDS = 200_000  # twenty megabytes
 _WORDS = re.compile(rb"\w+")
 _WHOLE_WORDS = re.compile(rb"(?<=\W)\w+(?=\W)")

@@ -33,6 +33,7 @@ def _used(before: bytes, word: bytes, after: bytes) -> re.Pattern[bytes]:
 _BROUGHT_BY_CUDA = {
     "string.h": {word: _used(b"", word, rb"\s*\(") for word in _OF_STRING},
     "math.h": {word: _used(b"", word, rb"\s*\(") for word in _OF_MATH},
+    "assert.h": {b"assert": _used(b"", b"assert", rb"\s*\(")},
     "time.h": {
         b"time": _used(b"", b"time", rb"\s*\(\s*(?:NULL|0|nullptr)\s*\)"),
         b"clock": _used(b"", b"clock", rb"\s*\(\s*\)"),
@@ -41,7 +42,10 @@ _BROUGHT_BY_CUDA = {
     },
 }
 # <cmath> is no other spelling of <math.h>: it gives std::isfinite and not ::isfinite.
-_OTHER_SPELLING = {"string.h": "cstring", "math.h": "math.h", "time.h": "ctime"}
+_OTHER_SPELLING = {"string.h": "cstring", "math.h": "math.h", "time.h": "ctime", "assert.h": "cassert"}
+# Wherever a unit includes one of these, it is for all: they may stand behind HIP's header, and a macro is no function.
+_ONCE = frozenset(("assert.h",))
+_OWN_ASSERT = re.compile(rb"#[ \t]*define[ \t]+assert\b")
 _HALF_BLAS = b"HIPBLAS_USE_HIP_HALF"
 
 
@@ -54,12 +58,23 @@ def implicit_headers(unit: Unit) -> tuple[str, ...]:
 def _implicit(unit: Unit) -> tuple[str, ...]:
     # One file is enough. Those that are in tokens already are asked first: of the others, most need not be.
     files = sorted(unit.files, key=lambda file: not file.is_split)
-    return tuple(header for header in _BROUGHT_BY_CUDA if any(_relies(file, header) for file in files))
+    return tuple(
+        header
+        for header in _BROUGHT_BY_CUDA
+        if any(_relies(file, header) for file in files)
+        and not (header in _ONCE and any(_gives(file, header) for file in files))
+    )
 
 
 @read_once  # every file of a unit is asked for again where one of them changes
 def _answers(file: CxxFile) -> dict[str, bool]:
     return {}
+
+
+def _gives(file: CxxFile, header: str) -> bool:
+    """Whether a file includes a header itself, or has its own `assert`."""
+    names = {include.name for include in _real_includes(file)}
+    return not names.isdisjoint((header, _OTHER_SPELLING[header])) or _OWN_ASSERT.search(file.data) is not None
 
 
 def _relies(file: CxxFile, header: str) -> bool:

@@ -160,13 +160,22 @@ _GEMM_EX = sought(rb"\bcublasGemm(?:StridedBatched|Batched)?Ex\s*\([^;{}]{0,2000
 _ERROR_TEXT = sought(rb"\b(?:cuda|hip)(GetError(?:String|Name))\s*\(", b"GetError")
 
 
+_TILE_SHUFFLE = sought(rb"(?<!kpt_group)\.\s*shfl(?:_up|_down|_xor)?\s*\(", b"shfl")
+_GROUPS_HEADER = b"cooperative_groups.h"
+
+
 # What no name of the table tells: parts of libcu++, functions of cooperative groups, overloads of C++.
 _BY_USE = (
     (sought(rb"\bcudaHostGetDevicePointer\s*\(\s*&", b"cudaHostGetDevicePointer"), b"hipHostGetDevicePointer(typed)"),
-    (sought(rb"(?<!kpt_group)\.\s*shfl(?:_up|_down|_xor)?\s*\(", b"shfl"), b"tile.shfl(class)"),
+    (_TILE_SHUFFLE, b"tile.shfl(class)"),
     (sought(rb"(?<![\w:])(?:::)?cuda::std\b", b"cuda::std"), b"cuda::std"),
     (sought(rb"(?<![\w:])(?:::)?cuda::std::identity\b", b"cuda::std::identity"), b"cuda::std::identity"),
-    (sought(rb"(?<![\w:])(?:::)?cuda::atomic(?:_ref|_thread_fence)?\b", b"cuda::atomic"), b"cuda::atomic_ref"),
+    (
+        sought(
+            rb"(?<![\w:])(?:::)?cuda::(?:std::)?atomic(?:_ref|_thread_fence)?\b", b"cuda::atomic", b"cuda::std::atomic"
+        ),
+        b"cuda::atomic_ref",
+    ),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:ceil_div|round_up)\b", b"ceil_div", b"round_up"), b"cuda::ceil_div"),
     (sought(rb"(?<![\w:])(?:::)?cuda::barrier\b", b"cuda::barrier"), b"cuda::barrier"),
     (sought(rb"(?<![\w:])(?:::)?cuda::(?:make_)?pipeline\w*", b"cuda::"), b"cuda::pipeline"),
@@ -241,6 +250,7 @@ def _texture_shims(present: frozenset[bytes], data: bytes, project: Iterable[byt
 _OFTEN_PARTS_OF_WORDS = (b"min", b"max")
 _WATCHED = Watched({
     b"__ffsll",
+    _GROUPS_HEADER,
     *(word for used, _ in (*_BY_USE, *_TEXTURES) for word in used.words),
     *(word for used in (_TAKES_LOCATION, _HOST_MATH, _HALF2_MAX, _GEMM_EX, _ERROR_TEXT, _CALLS_ATOMIC_ADD)
       for word in used.words),
@@ -263,6 +273,9 @@ def overloads_needed(
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
     needed = [shims()[b"__ffsll(long)"]] if b"__ffsll" in data else []
     needed += [shims()[name] for used, name in _BY_USE if used.search_among(present, data)]
+    # It goes before HIP's header, which this file may include ahead of the one that shuffles.
+    if _GROUPS_HEADER in present and any(_TILE_SHUFFLE.search(text) for text in project):
+        needed += [shim for shim in (shims()[b"tile.shfl(class)"],) if shim not in needed]
     needed += _texture_shims(present, data, project)
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])

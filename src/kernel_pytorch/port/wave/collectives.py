@@ -58,7 +58,7 @@ _WAVE_WORDS = (
     b"__shfl", b"__ballot", b"__any_sync", b"__any(", b"__all_sync", b"__all(", b"__match_", b"__reduce_",
     b"__syncwarp", b"__activemask", b"arpSize", b"arp_size", b"arpsize", b"WARP_SIZE", b"WARPSIZE", b"cub::Warp",
     b"cooperative_groups", b"tiled_partition", b"laneid", b"lanemask_", b"LaneId", b"WarpId",
-    b"__AMDGCN_WAVEFRONT_SIZE", b"64 : 32",
+    b"__AMDGCN_WAVEFRONT_SIZE", b"64 : 32", b".ballot(", b".match_any(", b".match_all(",
 )  # fmt: skip
 # Lockstep and locks: words that plain C++ uses as well, so they count in device code only.
 _LOCKSTEP_WORDS = (b"atomicCAS", b"atomicExch", b"volatile", b"TempStorage")

@@ -27,6 +27,7 @@ _GROUP_SHIMS = {
     "reduce": "reduce", "inclusive_scan": "scan", "exclusive_scan": "scan", "labeled_partition": "",
     "memcpy_async": "memcpy_async", "wait_prior": "memcpy_async",
 }  # fmt: skip
+_WIDE = re.compile(r"\bauto\b|\blong\b|64")
 _GROUP_HEADER = re.compile(rb"<\s*cooperative_groups/(reduce|scan|memcpy_async)\.h\s*>")
 
 
@@ -174,31 +175,40 @@ def _group_features(model: WaveModel, facts: Facts) -> Iterator[Hazard]:
 
 
 def _group_ballots(facts: Facts) -> Iterator[Hazard]:
-    """__ffs(tile.ballot(p)): the ballot is 64-bit on HIP, and __ffs has no such overload."""
+    """__ffs(tile.ballot(p)): the ballot is 64-bit on HIP, and __ffs has no such overload. So is a variable's that holds
+    one, and is `auto` or of 64 bits itself."""
     for call in facts.calls:
         if call.name not in MASK_READERS or len(call.arguments) != 1:
             continue
         inner = call.arguments[0]
-        callee = inner.child("function") if inner.kind == "call_expression" else None
-        if callee is None or callee.kind != "field_expression":
+        vote = next((one for node in inner.walk() if (one := _group_vote(facts, node)) is not None), None)
+        if vote is None or inner.kind == "cast_expression" or (inner.kind == "call_expression" and vote is not inner):
             continue
-        word = callee.child("field")
-        if word is None or facts.text(word) not in ("ballot", "match_any", "match_all"):
+        callee = vote.child("function")
+        word, owner = (callee.child("field"), callee.child("argument")) if callee is not None else (None, None)
+        if word is None:
             continue
-        owner = callee.child("argument")
         declared = facts.types.get(facts.text(owner), "") if owner is not None else ""
         values = facts.assigned.get(facts.text(owner), []) if owner is not None else []
         message = f"{call.name} of a group's 64-bit {facts.text(word)}: ambiguous on HIP"
         if "coalesced" in declared or any("coalesced_threads" in facts.text(one) for one in values):
             text = message + "; a coalesced group may have 64 lanes: use " + MASK_READERS[call.name]
-            yield Hazard(
-                "KP302",
-                call.node.start,
-                call.node.end,
-                text,
-                (replace(call.callee.start, call.callee.end, MASK_READERS[call.name]),),
-            )
-        else:
-            yield Hazard(
-                "KP302", call.node.start, call.node.end, message, (replace(inner.start, inner.start, "(unsigned)"),)
-            )
+            wider = replace(call.callee.start, call.callee.end, MASK_READERS[call.name])
+            yield Hazard("KP302", call.node.start, call.node.end, text, (wider,))
+            continue
+        is_one = inner.kind in ("call_expression", "identifier", "parenthesized_expression")
+        cast = replace(inner.start, inner.start, "(unsigned)" if is_one else "(unsigned)(")
+        edits = (cast,) if is_one else (cast, replace(inner.end, inner.end, ")"))
+        yield Hazard("KP302", call.node.start, call.node.end, message, edits)
+
+
+def _group_vote(facts: Facts, node: Node) -> Node | None:
+    """The call of a group's vote that a node is, or whose result a wide variable holds."""
+    if node.kind == "call_expression":
+        callee = node.child("function")
+        word = callee.child("field") if callee is not None and callee.kind == "field_expression" else None
+        return node if word is not None and facts.text(word) in ("ballot", "match_any", "match_all") else None
+    if node.kind != "identifier" or not _WIDE.search(facts.types.get(facts.text(node), "")):
+        return None
+    values = facts.assigned.get(facts.text(node), [])
+    return next((value for value in values if _group_vote(facts, value) is value), None)

@@ -1,4 +1,5 @@
 #include <hip/hip_runtime.h>
+#include <assert.h>
 #if !defined(__HIP_PLATFORM_AMD__)
 #error "CUDA 9 or newer is needed"
 #endif

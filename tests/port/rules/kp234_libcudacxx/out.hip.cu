@@ -128,6 +128,7 @@ template <typename T, thread_scope Scope = thread_scope_system> class atomic {
 }  // namespace cuda
 #endif
 #include <atomic>
+#include <atomic>
 #include <limits>
 #include <tuple>
 
@@ -137,4 +138,10 @@ __global__ void count(int *total) {
   if (counter.load(cuda::memory_order_relaxed) < cuda::std::get<1>(bounds)) {
     counter.fetch_add(cuda::std::get<0>(bounds));
   }
+}
+
+__global__ void total(cuda::atomic<int> *sum, int *values) {
+  cuda::atomic_ref<int> place(values[0]);
+  sum->fetch_add(place.load(cuda::std::memory_order_relaxed), cuda::std::memory_order_relaxed);
+  cuda::atomic_thread_fence(cuda::std::memory_order_seq_cst);
 }

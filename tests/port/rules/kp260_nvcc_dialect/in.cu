@@ -30,3 +30,22 @@ template <int Stride> struct Tile {
 template <int Stride> __device__ int walk(Tile<Stride> tile, Tile<Stride> *other) {
   return tile.advanced<2>(1) + other->advanced<3>(2);
 }
+
+template <typename T> struct Holder {
+  template <typename U> using other = Holder<U>;
+  template <typename U> struct rebind { typedef Holder<U> type; };
+};
+
+template <typename T> struct Pair {
+  using first = typename Holder<T>::other<int>;
+  typedef typename Holder<Holder<T>>::rebind<int>::type second;
+};
+
+__global__ void empty() {}
+
+void run_lists(int n, cudaStream_t stream) {
+  constexpr int wide = 32, high = 8;
+  dim3 grid((n + wide - 1) / wide);
+  empty<<<grid, {wide, high, 1}, 0, stream>>>();
+  empty<<<{2, 3}, {wide}>>>();
+}

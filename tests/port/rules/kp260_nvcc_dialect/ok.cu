@@ -32,3 +32,18 @@ struct Plain {
 };
 
 __device__ int walk(Plain tile) { return tile.advanced<2>(1); }
+
+template <typename T> struct Holder {
+  template <typename U> using other = Holder<U>;
+  static constexpr int size = sizeof(T);
+};
+
+template <typename T> struct Pair {
+  using first = typename Holder<T>::template other<int>;
+  static constexpr bool small = Holder<T>::size < 4;
+};
+
+void run_typed(cudaStream_t stream) {
+  fill<float><<<dim3{2, 1}, 64, 0, stream>>>(nullptr, 1.0f);
+  if (stream) { fill<float><<<1, 64>>>(nullptr, 1.0f); }
+}

@@ -32,12 +32,11 @@ def check(src: CxxFile) -> Iterator[Finding]:
     """Each such name."""
     if src.path.endswith(".c"):
         return
-    headers = {include.start for include in includes_in(src)}
     for _, start, end in src.split.strings:
-        if start in headers:
-            continue
         name = _NAME.match(src.data, end)
         if name is None or name[0] in _SUFFIXES or end - start < 2 or src.data[end - 1 : end] != b'"':
+            continue
+        if any(include.start == start for include in includes_in(src)):
             continue
         message = f"{name[0].decode()} straight behind a string is its suffix in C++11: clang refuses it"
         yield RULE.finding(src, Span(end, name.end()), message, [Edit(Span(end, end), b" ")])

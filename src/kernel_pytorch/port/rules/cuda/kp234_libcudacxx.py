@@ -4,11 +4,11 @@ What: An #include of <cuda/...> or <nv/target>, or a use of cuda::std without on
 Why: The library comes with CUDA's toolkit, not with ROCm.
 Fix: What the C++ library has under the same name becomes that. clang compiles constexpr functions of std for the
     device, so type traits, limits, tuples and (from C++20) optional work there, and cuda::std becomes another name of
-    std. kpt writes out cuda::atomic, cuda::atomic_ref and fences (with __hip_atomic_*), cuda::ceil_div and
-    cuda::round_up, and barriers, latches, semaphores, pipelines and cuda::memcpy_async in plain atomics and copies
-    (KP330). A source file that uses nothing of the library does without the header. The rest is left to you:
-    ROCm/libhipcxx has most of it under the same names and must be vendored; 8- and 16-bit compare-and-swap is broken
-    there.
+    std. kpt writes out cuda::atomic, cuda::atomic_ref and fences (with __hip_atomic_*), those of cuda::std too,
+    cuda::ceil_div and cuda::round_up, and barriers, latches, semaphores, pipelines and cuda::memcpy_async in plain
+    atomics and copies (KP330). A source file that uses nothing of the library does without the header. The rest is
+    left to you: ROCm/libhipcxx has most of it under the same names and must be vendored; 8- and 16-bit compare-and-swap
+    is broken there.
 Source: https://github.com/ROCm/libhipcxx; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md (the 8- and
     16-bit fault)
 """
@@ -40,6 +40,7 @@ _IN_STD = frozenset({
     "functional", "initializer_list", "limits", "numbers", "optional", "ratio", "span", "tuple", "type_traits",
     "utility", "version",
 })  # fmt: skip
+_ATOMICS = frozenset({b"atomic", b"atomic_ref", b"atomic_thread_fence"})
 # Written out (port/tables/hip_shims/barriers.h).
 _OF_BARRIERS = ("cuda/barrier", "cuda/pipeline", "cuda/latch", "cuda/semaphore")
 
@@ -66,6 +67,7 @@ def check(src: CxxFile) -> Iterator[Finding]:
             else:
                 edit = Edit(Span(token.start, token.end), f"<{instead}>".encode())
                 yield RULE.finding(src, one.span, message + f"the C++ library's <{instead}> takes its place", [edit])
+    yield from _atomics_of_std(src)
     if not found and missing is not None:
         member = src.text(src.code[missing + 2]).decode("utf-8", "replace")
         span = Span(src.code[missing].start, src.code[missing + 2].end)
@@ -73,11 +75,26 @@ def check(src: CxxFile) -> Iterator[Finding]:
         yield RULE.finding(src, span, message)
 
 
+def _atomics_of_std(src: CxxFile) -> Iterator[Finding]:
+    """std::atomic is the host's alone. cuda::atomic is the same with a scope, whose default is the whole system."""
+    for index in _members(src):
+        if text_at(src, index + 2) == b"std" and text_at(src, index + 4) in _ATOMICS:
+            inner = Span(src.code[index + 2].start, src.code[index + 4].start)
+            name = text_at(src, index + 4).decode()
+            message = f"cuda::std::{name} is libcu++, which ROCm does not have: cuda::{name} is written out"
+            yield RULE.finding(src, inner, message, [Edit(inner, b"")])
+
+
 def _instead(header: str, has_missing: bool) -> str | None:
     """The C++ library's header for one of libcu++'s, if what the file uses of it is there."""
     if header.startswith("cuda/std/") and header.removeprefix("cuda/std/") in _IN_STD:
         return header.removeprefix("cuda/std/")
-    known = {"cuda/atomic": "atomic", "cuda/cmath": "cmath", **dict.fromkeys(_OF_BARRIERS, "atomic")}
+    known = {
+        "cuda/atomic": "atomic",
+        "cuda/std/atomic": "atomic",
+        "cuda/cmath": "cmath",
+        **dict.fromkeys(_OF_BARRIERS, "atomic"),
+    }
     return known.get(header) if not has_missing else None
 
 

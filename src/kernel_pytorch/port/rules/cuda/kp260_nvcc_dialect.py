@@ -1,11 +1,12 @@
 """Spellings that only nvcc accepts
 
-What: Launches written `<< <grid, block>> >`, `operator() __device__ (...)`, and `Type<T>::member<N>(...)` or, in a
-    template, `object.member<N>(...)` without the word `template` where the member is a template.
-Why: clang reads `<< <` as two operators and expects __device__ before the declarator. As the standard says, it reads
-    `<` after a name that depends on a template parameter as a comparison.
-Fix: `<<<` and `>>>`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is left to you, because
-    its place depends on the declaration. All of this is right for nvcc as well.
+What: Launches written `<< <grid, block>> >` or `<<<grid, {32, 8}>>>`, `operator() __device__ (...)`, and
+    `Type<T>::member<N>(...)`, `typename Type<T>::member<U>` or, in a template, `object.member<N>(...)` without the word
+    `template` where the member is a template.
+Why: clang reads `<< <` as two operators, takes no list in braces for a grid or a block, and expects __device__ before
+    the declarator. As the standard says, it reads `<` behind a name that depends on a template parameter as "less".
+Fix: `<<<` and `>>>`, `dim3{32, 8}`, and `Type<T>::template member<N>(...)`. Moving the attribute to the front is left
+    to you, because its place depends on the declaration. All of this is right for nvcc as well.
 Source: https://docs.scale-lang.com/; https://github.com/jeffdaily/moat/blob/main/PORTING_GUIDE.md
 """
 
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Edit, Finding, Safety, Span
+from kernel_pytorch.port.cxx.calls import split_arguments
 from kernel_pytorch.port.cxx.device_code import device_region_at
 from kernel_pytorch.port.cxx.tokens import punctuation, text_at, words
 from kernel_pytorch.port.rule import Rule
@@ -29,16 +31,19 @@ RULE = Rule(
     "nvcc-dialect",
     languages=("cuda",),
     safety=Safety.SAFE,
-    triggers=(b"<< <", b"<<  <", b"< <<", b">> >", b"> >>", b"operator", b">::", b"template"),
+    triggers=(b"<<<", b"<< <", b"<<  <", b"< <<", b">> >", b"> >>", b"operator", b">::", b"template"),
 )
 
 _SPLIT = re.compile(rb"<<[ \t]+<|<[ \t]+<<")
+_LISTED = re.compile(rb"<<<[^;{}]{0,200}\{")
 
 
 def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
     """Each split launch bracket, and each attribute in the wrong place."""
     if _SPLIT.search(src.data):
         yield from _launches(src)
+    if _LISTED.search(src.data):
+        yield from _listed(src)
     for index in words(src).get(b"operator", ()):
         if (
             text_at(src, index + 1) == b"("
@@ -49,6 +54,8 @@ def check_in_unit(src: CxxFile, unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(src, span, "operator() __device__: clang wants the attribute before the declaration")
     if b">::" in src.data or b"template" in src.data:
         yield from _dependent_templates(src, unit)
+    for found in _MEMBER_TEMPLATE.finditer(src.data):
+        yield from _dependent_type(src, found)
 
 
 # `>::name<`, and nothing that is a comparison between the two angle brackets and the call's parenthesis.
@@ -77,6 +84,34 @@ def _dependent_templates(src: CxxFile, unit: Unit) -> Iterator[Finding]:
             yield RULE.finding(src, span, message, [Edit(span, b"template " + name)])
 
 
+# `typename A<T>::name<`: in a type, `<` behind a name is a bracket.
+_MEMBER_TEMPLATE = re.compile(rb">::[ \t]*([A-Za-z_]\w*)[ \t]*<")
+_LONGEST_TYPE = 60
+
+
+def _dependent_type(src: CxxFile, found: re.Match[bytes]) -> Iterator[Finding]:
+    at = src.code.index_of(found.start(1), found.end(1))
+    if at is None or found[1] == b"template":
+        return
+    start, depth = at - 2, 0
+    while start > max(0, at - _LONGEST_TYPE):
+        text = text_at(src, start)
+        if text.startswith((b">", b"<")):
+            depth += len(text) if text.startswith(b">") else -len(text)
+        elif text in (b";", b"{", b"}"):
+            return
+        if not depth and src.code[start].kind == "identifier":
+            if text_at(src, start - 1) == b"typename":
+                span = Span(found.start(1), found.end(1))
+                message = (
+                    f"{found[1].decode()} is a member template of a dependent type: clang wants `template` before it"
+                )
+                yield RULE.finding(src, span, message, [Edit(span, b"template " + found[1])])
+            if text_at(src, start - 1) != b"::":
+                return
+        start -= 1
+
+
 def _is_in_template(src: CxxFile, offset: int) -> bool:
     """Whether a place is in a device function whose declaration begins with `template`."""
     region = device_region_at(src, offset)
@@ -99,6 +134,19 @@ def _launches(src: CxxFile) -> Iterator[Finding]:
         closing = Span(src.code[end].start, src.code[end + 1].end)
         edits = [Edit(opening, b"<<<"), Edit(closing, b">>>")]
         yield RULE.finding(src, opening, "a launch written `<< <`: clang reads two operators", edits)
+
+
+def _listed(src: CxxFile) -> Iterator[Finding]:
+    """Grids and blocks that are lists in braces."""
+    for index in punctuation(src, b"<<<"):
+        stops = (at for at in range(index + 1, min(index + 200, len(src.code))) if text_at(src, at) in (b">>>", b"<<<"))
+        end = next(stops, None)
+        if end is None or text_at(src, end) != b">>>":
+            continue
+        for argument in split_arguments(src, index, end)[:2]:
+            if src.data[argument.start : argument.start + 1] == b"{":
+                message = "a list in braces for a grid or a block: clang wants the type before it"
+                yield RULE.finding(src, argument, message, [Edit(Span(argument.start, argument.start), b"dim3")])
 
 
 def _closing_brackets(src: CxxFile, start: int) -> int | None:

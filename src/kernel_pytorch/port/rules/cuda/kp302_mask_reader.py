@@ -1,6 +1,6 @@
 """__popc, __ffs, __clz or __brev of a lane mask
 
-What: A bit count or bit search of a ballot, or of a cooperative group's ballot.
+What: A bit count or bit search of a ballot, or of a cooperative group's ballot, also through a variable.
 Why: A ballot has 64 bits on HIP, and these functions look at the lower 32. On a group's ballot the overload is
     ambiguous.
 Fix: kpt cuts the ballot to the caller's 32-lane half, so the 32-bit form is right again, and casts a tile's ballot.

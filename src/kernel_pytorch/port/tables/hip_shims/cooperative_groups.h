@@ -84,8 +84,9 @@ __device__ inline T exclusive_scan(const thread_block_tile<N, Parent>& kpt_group
 }
 }  // namespace cooperative_groups
 #endif
-//: tile.shfl(class) < hip/hip_cooperative_groups.h type_traits
-// A tile shuffles whatever can be copied in CUDA, arithmetic types alone in HIP: word by word here.
+//: tile.shfl(class) < type_traits
+// A tile shuffles whatever can be copied in CUDA, arithmetic types alone in HIP: word by word here. HIP's header has to
+// come later: its templates find these for a class of a namespace only if they are there first.
 template <typename T, typename Shuffle> __device__ inline T kpt_shuffled_words(T value, Shuffle shuffle) {
   int words[(sizeof(T) + 3) / 4] = {};
   __builtin_memcpy(words, &value, sizeof(T));

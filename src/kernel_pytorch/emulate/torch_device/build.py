@@ -29,7 +29,7 @@ FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-w", "-DAT_PER_OP
 # Compiled together: a file alone would parse ATen's headers again, which is most of the work. Two units, for two cores.
 _UNITS = (
     ("memory", "device", "api", "fallback", "adjust", "capture"),
-    ("kernels", "attention", "aliases", "operator", "sparse", "stream_uses"),
+    ("kernels", "attention", "aliases", "operator", "sparse", "stream_uses", "nested", "settings", "profiler"),
 )
 
 

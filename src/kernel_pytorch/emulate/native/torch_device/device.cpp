@@ -269,6 +269,12 @@ struct DeviceGenerator final : c10::GeneratorImpl {
     GeneratorImpl *clone_impl() const override { return new DeviceGenerator(device().index(), inner.clone()); }
 };
 
+int64_t &plans(int device) {
+    constexpr int64_t AS_TORCH_STARTS = 4096;
+    static auto *kept = new std::vector<int64_t>(MOST_DEVICES, AS_TORCH_STARTS);
+    return (*kept)[size_t(device < 0 ? current_device() : device)];
+}
+
 struct CUDAHooks final : at::CUDAHooksInterface {
     explicit CUDAHooks(at::CUDAHooksArgs) {}
     void init() const override { mark_initialized(); }
@@ -300,6 +306,11 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     c10::DeviceIndex current_device() const override { return c10::DeviceIndex(kpt_torch::current_device()); }
     int getNumGPUs() const override { return device_count(); }
     std::string showConfig() const override { return "an emulated AMD GPU\n"; }
+    /* FFTs are the CPU's: there are no plans, and what is set is read back. */
+    int64_t cuFFTGetPlanCacheMaxSize(c10::DeviceIndex device) const override { return plans(device); }
+    void cuFFTSetPlanCacheMaxSize(c10::DeviceIndex device, int64_t most) const override { plans(device) = most; }
+    int64_t cuFFTGetPlanCacheSize(c10::DeviceIndex) const override { return 0; }
+    void cuFFTClearPlanCache(c10::DeviceIndex) const override {}
     void deviceSynchronize(c10::DeviceIndex device) const override {
         OnDeviceOf on(stream_of(nullptr, device < 0 ? kpt_torch::current_device() : device));
         check_hip(hipDeviceSynchronize());

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "device.h"
 #include "fallback.h"
+#include "generator.h"
 #include "memory.h"
 #include "profiler.h"
 #include "settings.h"

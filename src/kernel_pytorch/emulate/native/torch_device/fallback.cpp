@@ -12,7 +12,7 @@
 #include "adjust.h"
 #include "capture.h"
 #include "device.h"
-#include "draws.h"
+#include "generator.h"
 #include "hip.h"
 #include "memory.h"
 #include "settings.h"

@@ -110,7 +110,17 @@ def _complete(cpp_extension: Any) -> None:
 
 
 def _loaded_libraries(module: Any) -> None:
-    module._Ops.load_library = _with_torch_libraries(module._Ops.load_library)
+    load = _with_torch_libraries(module._Ops.load_library)
+
+    @functools.wraps(load)
+    def load_library(*arguments: Any, **named: Any) -> Any:
+        from kernel_pytorch.emulate.torch_device.install import operators_again
+
+        done = load(*arguments, **named)
+        operators_again()  # torchvision's and torchaudio's kernels for the CPU come with such a library
+        return done
+
+    module._Ops.load_library = load_library
 
 
 def _with_torch_libraries(load: Callable[..., Any]) -> Callable[..., Any]:

@@ -43,6 +43,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "kpt_graph_discard": (None, [c_void_p]),
     "kpt_set_sync_debug_mode": (None, [c_int]),
     "kpt_sync_debug_mode": (c_int, []),
+    "kpt_register_operators": (c_int, []),
     "kpt_set_open": (None, [c_int]),
     "kpt_resize_storage": (c_int, [c_void_p, c_size_t]),
     "kpt_operator_count": (c_uint64, []),

@@ -145,3 +145,15 @@ def test_every_name_that_torch_cuda_calls_is_there_or_says_what_is_not() -> None
     assert sorted(name for name in named if not hasattr(torch._C, name)) == []
     with pytest.raises(NotImplementedError, match="write the kernel in Triton"):
         torch.cuda.jiterator._create_jit_fn("template <typename T> T f(T x) { return x; }")(torch.ones(1).cuda())
+
+
+def test_operators_of_torchvision_that_come_with_a_library_are_the_cpus() -> None:
+    library = torch.library.Library("torchvision", "FRAGMENT")
+    library.define("of_a_test(Tensor boxes) -> Tensor")
+    library.impl("of_a_test", lambda boxes: boxes.cos(), "CPU")
+    x = torch.rand(3, device="cuda")
+    with pytest.raises(NotImplementedError, match="torchvision::of_a_test"):
+        torch.ops.torchvision.of_a_test(x)
+    torch.ops.load_library(f"{Path(torch.__file__).parent}/lib/libc10.so")  # any library: it is what comes after
+    found = torch.ops.torchvision.of_a_test(x)
+    assert found.device.type == "cuda" and torch.equal(found.cpu(), x.cpu().cos())

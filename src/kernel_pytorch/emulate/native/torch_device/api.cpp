@@ -56,6 +56,10 @@ KPT_API int kpt_install() {
     });
 }
 
+KPT_API int kpt_register_operators() {
+    return guarded([] { register_operators(); });
+}
+
 KPT_API int kpt_device_count() { return device_count(); }
 KPT_API int kpt_current_device() { return current_device(); }
 KPT_API int kpt_set_device(int device) {

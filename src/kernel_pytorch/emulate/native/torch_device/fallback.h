@@ -74,6 +74,7 @@ template <class Visit> void each_tensor(const c10::IValue &value, Visit &&visit)
 std::string operator_calls();
 uint64_t all_operator_calls();
 
+/* Those that are there now and have no kernel for the device yet. */
 void register_operators();
 
 } // namespace kpt_torch

@@ -26,6 +26,7 @@ from kernel_pytorch.emulate.first_configuration import (
     one_run_as,
     run_first_that_fits,
 )
+from kernel_pytorch.emulate.torch_device.legacy_types import unlock_legacy_types
 
 COMPLETE_COMMAND = "KPT_EMULATE_TORCH_EXTENSION"
 # What a ROCm torch has and a CPU torch lacks. A C++ extension is linked against them.
@@ -67,6 +68,13 @@ def _inductor_kernels(module: Any) -> None:
     tuner._precompile_worker = functools.wraps(compile_all)(lambda self: compile_first_that_fits(compile_all, self))
 
 
+def _inductor_config(module: Any) -> None:
+    # mode="reduce-overhead": torch.cuda.graph is there; the trees of graphs also want to set torch's allocator back to
+    # an earlier state, and ours has none.
+    if hasattr(module, "triton") and hasattr(module.triton, "cudagraph_trees"):
+        module.triton.cudagraph_trees = False
+
+
 def _inductor_benchmarks(module: Any) -> None:
     for name in ("Benchmarker", "TritonBenchmarker", "InductorBenchmarker"):
         kind = getattr(module, name, None)
@@ -102,7 +110,17 @@ def _complete(cpp_extension: Any) -> None:
 
 
 def _loaded_libraries(module: Any) -> None:
-    module._Ops.load_library = _with_torch_libraries(module._Ops.load_library)
+    load = _with_torch_libraries(module._Ops.load_library)
+
+    @functools.wraps(load)
+    def load_library(*arguments: Any, **named: Any) -> Any:
+        from kernel_pytorch.emulate.torch_device.install import operators_again
+
+        done = load(*arguments, **named)
+        operators_again()  # torchvision's and torchaudio's kernels for the CPU come with such a library
+        return done
+
+    module._Ops.load_library = load_library
 
 
 def _with_torch_libraries(load: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,10 +147,12 @@ def _with_torch_libraries(load: Callable[..., Any]) -> Callable[..., Any]:
 ADJUSTMENTS: dict[str, Callable[[Any], None]] = {
     "triton.runtime.autotuner": _triton_autotuner,
     "triton.testing": _triton_testing,
+    "torch._inductor.config": _inductor_config,
     "torch._inductor.runtime.triton_heuristics": _inductor_kernels,
     "torch._inductor.runtime.benchmarking": _inductor_benchmarks,
     "torch.utils.cpp_extension": _cpp_extension,
     "torch._ops": _loaded_libraries,
+    "torch.func": lambda _: unlock_legacy_types(),  # late in torch's own import: the types are there
     "torch.utils.file_baton": torch_locks.adjust,
 }
 

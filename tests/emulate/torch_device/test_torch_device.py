@@ -40,6 +40,8 @@ def run_cases(name: str, gpu: str, devices: int = 1) -> subprocess.CompletedProc
         ("torch_cuda", "mi300x", 2),
         ("refused", "rx7900xtx", 2),
         ("sparse", "mi300x", 1),
+        ("nested", "mi300x", 1),
+        ("programs", "mi300x", 1),
     ],
 )
 def test_cases(name: str, gpu: str, devices: int) -> None:

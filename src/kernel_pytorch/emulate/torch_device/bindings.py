@@ -10,7 +10,9 @@ from typing import Any
 
 from kernel_pytorch.emulate.torch_device.comm import comm_names
 from kernel_pytorch.emulate.torch_device.cuda_only import register_kernels
+from kernel_pytorch.emulate.torch_device.missing_names import refused_names
 from kernel_pytorch.emulate.torch_device.native import Native
+from kernel_pytorch.emulate.torch_device.pools import pool_names
 from kernel_pytorch.emulate.torch_device.properties import CudaDeviceProperties
 from kernel_pytorch.emulate.torch_device.streams import event_base, stream_base
 
@@ -31,8 +33,10 @@ def cuda_names(native: Native, described: Mapping[str, Any]) -> dict[str, Any]:
         **_devices(native, described),
         **_streams(native),
         **_memory(native),
-        **_settings(),
+        **_settings(native),
         **comm_names(),
+        **pool_names(),
+        **refused_names(),
     }
 
 
@@ -122,6 +126,10 @@ def _memory(native: Native) -> dict[str, Callable[..., Any]]:
         "_cuda_record_memory_history": lambda *_, **__: None,
         "_cuda_record_memory_history_legacy": lambda *_, **__: None,
         "_cuda_isHistoryEnabled": lambda: False,
+        "_cuda_allocationTraceback": lambda pointer: None,
+        "_cuda_setMemoryMetadata": lambda text: None,
+        "_cuda_getMemoryMetadata": lambda: "",
+        "_cuda_cudaCachingAllocator_enable": lambda on: None,
         "_cuda_attach_out_of_memory_observer": lambda observer: None,
         "_cuda_getAllocatorBackend": lambda: "native",
         "_cuda_cudaCachingAllocator_raw_alloc": raw_allocate,
@@ -174,26 +182,38 @@ def memory_stats(figures: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def _settings() -> dict[str, Callable[..., Any]]:
+def _settings(native: Native) -> dict[str, Callable[..., Any]]:
     """Settings of the GPU's libraries. There are none here: a setting changes nothing but what it reads back."""
 
     def setting(value: Any) -> tuple[Callable[[], Any], Callable[[Any], None]]:
         kept = [value]
         return (lambda: kept[0]), (lambda new: kept.__setitem__(0, new))
 
+    filename = ["tunableop_results0.csv"]
     names: dict[str, Callable[..., Any]] = {}
     for get, put, value in (
-        ("_cuda_get_sync_debug_mode", "_cuda_set_sync_debug_mode", 0),
         ("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit", 10),
         ("_cuda_get_conv_benchmark_empty_cache", "_cudnn_set_conv_benchmark_empty_cache", True),
         ("_cuda_getCublasWorkspaceSize", "_cuda_setCublasWorkspaceSize", 0),
         ("_cuda_getCublasLtWorkspaceSize", "_cuda_setCublasLtWorkspaceSize", 0),
         ("_cuda_tunableop_is_enabled", "_cuda_tunableop_enable", False),
         ("_cuda_tunableop_tuning_is_enabled", "_cuda_tunableop_tuning_enable", False),
+        ("_cuda_record_untuned_is_enabled", "_cuda_record_untuned_enable", False),
+        ("_cuda_tunableop_get_max_tuning_duration", "_cuda_tunableop_set_max_tuning_duration", 30),
+        ("_cuda_tunableop_get_max_tuning_iterations", "_cuda_tunableop_set_max_tuning_iterations", 100),
+        ("_cuda_tunableop_get_rotating_buffer_size", "_cuda_tunableop_set_rotating_buffer_size", 0),
     ):
         names[get], names[put] = setting(value)
     return {
         **names,
+        "_cuda_get_sync_debug_mode": native.sync_debug_mode,
+        "_cuda_set_sync_debug_mode": native.set_sync_debug_mode,
+        "_cuda_tunableop_get_filename": lambda: filename[0],
+        "_cuda_tunableop_set_filename": lambda name, insert_device_ordinal=False: filename.__setitem__(0, name),
+        "_cuda_tunableop_get_results": lambda: (),
+        "_cuda_tunableop_get_validators": lambda: (),
+        "_cuda_tunableop_read_file": lambda name: False,
+        "_cuda_tunableop_set_numerical_check_tolerances": lambda enabled, atol=1e-5, rtol=1e-5: None,
         "_cuda_clearCublasWorkspaces": lambda: None,
         "_cuda_getCompiledVersion": lambda: 0,
         "_cuda_getHipblasltVersion": lambda: 0,

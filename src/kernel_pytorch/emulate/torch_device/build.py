@@ -28,8 +28,19 @@ UNTRIED = "KPT_TORCH_UNTRIED"
 FLAGS = ("-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-w", "-DAT_PER_OPERATOR_HEADERS")
 # Compiled together: a file alone would parse ATen's headers again, which is most of the work. Two units, for two cores.
 _UNITS = (
-    ("memory", "device", "api", "fallback", "adjust", "capture"),
-    ("kernels", "attention", "aliases", "operator", "sparse", "stream_uses"),
+    ("memory", "device", "generator", "api", "fallback", "adjust", "capture"),
+    (
+        "kernels",
+        "attention",
+        "aliases",
+        "operator",
+        "sparse",
+        "stream_uses",
+        "nested",
+        "settings",
+        "profiler",
+        "ddp_timer",
+    ),
 )
 
 

@@ -61,6 +61,12 @@ def load() -> Native:
     return _loaded[0]
 
 
+def operators_again() -> None:
+    """Operators that a library brought since: those of torchvision and torchaudio are computed on the CPU too."""
+    for native in _loaded:
+        native.check(native.register_operators())
+
+
 def names(native: Native) -> dict[str, Any]:
     """What is put into torch._C."""
     described = json.loads(Path(os.environ["KPT_EMULATE_GPU"]).read_text(encoding="utf-8"))

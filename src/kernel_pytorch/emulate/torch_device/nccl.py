@@ -6,6 +6,7 @@ it is done, so that nothing overlaps with it.
 
 from __future__ import annotations
 
+import datetime
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,17 +42,22 @@ _COALESCED = {
     "reduce_scatter_single_coalesced": "_reduce_scatter_base",
 }
 
+_TIMEOUT = datetime.timedelta(minutes=10)  # torch's for NCCL
+
 
 def install_nccl() -> Callable[[], None]:
     """Let torch.distributed find the backend. What is returned takes it back."""
     torch_c: Any = sys.modules["torch._C"]
     imported: Any = sys.modules.get("torch.distributed.distributed_c10d")
     if imported is not None:
-        before = imported._NCCL_AVAILABLE, getattr(imported, "ProcessGroupNCCL", None)
-        imported._NCCL_AVAILABLE, imported.ProcessGroupNCCL = True, process_group_class()
+        names = ("_NCCL_AVAILABLE", "ProcessGroupNCCL", "default_pg_nccl_timeout")
+        before = {name: getattr(imported, name, None) for name in names}
+        for name, value in zip(names, (True, process_group_class(), _TIMEOUT), strict=True):
+            setattr(imported, name, value)
 
         def take_back() -> None:
-            imported._NCCL_AVAILABLE, imported.ProcessGroupNCCL = before
+            for name, value in before.items():
+                setattr(imported, name, value)
 
         return take_back
     real = getattr(torch_c, "_c10d_init", None)
@@ -60,8 +66,9 @@ def install_nccl() -> Callable[[], None]:
 
     def init() -> Any:
         done = real()
-        # distributed_c10d takes the name from there when it is imported, which comes next.
+        # distributed_c10d takes the names from there when it is imported, which comes next.
         torch_c._distributed_c10d.ProcessGroupNCCL = process_group_class()
+        torch_c._distributed_c10d._DEFAULT_PG_NCCL_TIMEOUT = _TIMEOUT
         return done
 
     torch_c._c10d_init = init

@@ -11,3 +11,15 @@ def test_a_compiled_model_gives_what_eager_gives():
     found = torch.autograd.grad(torch.compile(model)(x).square().sum(), tuple(model.parameters()))
     for mine, theirs in zip(found, wanted, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)
+
+
+def test_a_model_compiled_into_graphs_trains():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(16, 16), torch.nn.GELU()).cuda()
+    compiled = torch.compile(model, mode="reduce-overhead")
+    for _ in range(4):  # the first two warm up and record
+        x = torch.randn(4, 16, device="cuda")
+        wanted = torch.autograd.grad(model(x).square().sum(), tuple(model.parameters()))
+        found = torch.autograd.grad(compiled(x).square().sum(), tuple(model.parameters()))
+        for mine, theirs in zip(found, wanted, strict=True):
+            torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)

@@ -57,6 +57,19 @@ def main(rank: int, store: str) -> None:
 
     with_fsdp = gradient(lambda model: fully_shard(model))
     torch.testing.assert_close(with_fsdp, wanted)
+    # torch's own figures are taken once after ten steps.
+    ddp = nn.parallel.DistributedDataParallel(nn.Linear(4, 1).cuda(), device_ids=[0])
+    for _ in range(12):
+        ddp(torch.ones(2, 4, device="cuda")).sum().backward()
+
+    sharded = nn.Linear(4, 6).cuda()
+    fully_shard(sharded)
+    before = sharded.weight.full_tensor()
+    torch.manual_seed(3)
+    sharded.reset_parameters()  # random numbers for a tensor of which each GPU has a part
+    after = sharded.weight.full_tensor()
+    dist.broadcast(both := after.clone(), src=0)
+    assert torch.equal(both, after) and not torch.equal(before, after) and after.unique().numel() == 24
     dist.destroy_process_group()
     print(f"rank {rank} good", flush=True)
 

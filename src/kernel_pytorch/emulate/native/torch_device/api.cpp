@@ -8,7 +8,10 @@
 #include "capture.h"
 #include "device.h"
 #include "fallback.h"
+#include "generator.h"
 #include "memory.h"
+#include "profiler.h"
+#include "settings.h"
 
 #define KPT_API extern "C" __attribute__((visibility("default")))
 
@@ -49,7 +52,12 @@ KPT_API int kpt_install() {
         install_hooks();
         install_allocators();
         register_operators();
+        install_profiler();
     });
+}
+
+KPT_API int kpt_register_operators() {
+    return guarded([] { register_operators(); });
 }
 
 KPT_API int kpt_device_count() { return device_count(); }
@@ -133,4 +141,6 @@ KPT_API int kpt_graph_replay(void *graph, int device) {
     return guarded([&] { replay(static_cast<Graph *>(graph), device); });
 }
 KPT_API void kpt_graph_discard(void *graph) { discard(static_cast<Graph *>(graph)); }
+KPT_API void kpt_set_sync_debug_mode(int mode) { sync_debug_mode() = mode; }
+KPT_API int kpt_sync_debug_mode() { return sync_debug_mode(); }
 KPT_API void kpt_set_open(int open) { set_open(open != 0); }

@@ -1,8 +1,6 @@
 #include "device.h"
 
-#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/detail/CUDAHooksInterface.h>
-#include <ATen/ops/empty.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/util/Exception.h>
 #include <pthread.h>
@@ -13,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "generator.h"
 #include "memory.h"
 #include "stream_uses.h"
 
@@ -223,51 +222,11 @@ struct DeviceGuard final : c10::impl::DeviceGuardImplInterface {
     }
 };
 
-/* The generator of a device: the CPU's, because the CPU's kernels draw the numbers. */
-struct DeviceGenerator final : c10::GeneratorImpl {
-    at::Generator inner;
-    /* Kernels of extensions draw from Philox with the seed and this offset; torch's own operators draw from `inner`. */
-    uint64_t offset_ = 0;
-    explicit DeviceGenerator(int device, at::Generator from)
-        : c10::GeneratorImpl({c10::kCUDA, c10::DeviceIndex(device)}, c10::DispatchKeySet(c10::DispatchKey::CUDA)),
-          inner(std::move(from)) {}
-    void set_current_seed(uint64_t seed) override {
-        inner.set_current_seed(seed);
-        offset_ = 0;
-    }
-    void set_offset(uint64_t offset) override {
-        if (!offset) inner.set_current_seed(inner.current_seed());
-        offset_ = offset;
-    }
-    uint64_t get_offset() const override { return offset_; }
-    uint64_t current_seed() const override { return inner.current_seed(); }
-    uint64_t seed() override {
-        offset_ = 0;
-        return inner.seed();
-    }
-    void set_state(const c10::TensorImpl &state) override {
-        size_t bytes = size_t(state.numel()), own = bytes > sizeof offset_ ? bytes - sizeof offset_ : 0;
-        const auto *data = static_cast<const char *>(state.data());
-        at::Tensor rest = at::empty({int64_t(own)}, at::kByte);
-        std::memcpy(rest.data_ptr(), data, own);
-        inner.unsafeGetGeneratorImpl()->set_state(*rest.unsafeGetTensorImpl());
-        std::memcpy(&offset_, data + own, sizeof offset_);
-    }
-    c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-        auto rest = inner.unsafeGetGeneratorImpl()->get_state();
-        at::Tensor whole = at::empty({rest->numel() + int64_t(sizeof offset_)}, at::kByte);
-        std::memcpy(whole.data_ptr(), rest->data(), size_t(rest->numel()));
-        std::memcpy(static_cast<char *>(whole.data_ptr()) + rest->numel(), &offset_, sizeof offset_);
-        return whole.getIntrusivePtr();
-    }
-    void graphsafe_set_state(const c10::intrusive_ptr<c10::GeneratorImpl> &from) override {
-        inner = static_cast<const DeviceGenerator *>(from.get())->inner;
-    }
-    c10::intrusive_ptr<c10::GeneratorImpl> graphsafe_get_state() const override {
-        return c10::make_intrusive<DeviceGenerator>(device().index(), inner);
-    }
-    GeneratorImpl *clone_impl() const override { return new DeviceGenerator(device().index(), inner.clone()); }
-};
+int64_t &plans(int device) {
+    constexpr int64_t AS_TORCH_STARTS = 4096;
+    static auto *kept = new std::vector<int64_t>(MOST_DEVICES, AS_TORCH_STARTS);
+    return (*kept)[size_t(device < 0 ? current_device() : device)];
+}
 
 struct CUDAHooks final : at::CUDAHooksInterface {
     explicit CUDAHooks(at::CUDAHooksArgs) {}
@@ -300,6 +259,11 @@ struct CUDAHooks final : at::CUDAHooksInterface {
     c10::DeviceIndex current_device() const override { return c10::DeviceIndex(kpt_torch::current_device()); }
     int getNumGPUs() const override { return device_count(); }
     std::string showConfig() const override { return "an emulated AMD GPU\n"; }
+    /* FFTs are the CPU's: there are no plans, and what is set is read back. */
+    int64_t cuFFTGetPlanCacheMaxSize(c10::DeviceIndex device) const override { return plans(device); }
+    void cuFFTSetPlanCacheMaxSize(c10::DeviceIndex device, int64_t most) const override { plans(device) = most; }
+    int64_t cuFFTGetPlanCacheSize(c10::DeviceIndex) const override { return 0; }
+    void cuFFTClearPlanCache(c10::DeviceIndex) const override {}
     void deviceSynchronize(c10::DeviceIndex device) const override {
         OnDeviceOf on(stream_of(nullptr, device < 0 ? kpt_torch::current_device() : device));
         check_hip(hipDeviceSynchronize());
@@ -314,23 +278,6 @@ void install_hooks() {
     static_assert(sizeof(CUDAHooks) == sizeof(at::CUDAHooksInterface));
     auto &hooks = const_cast<at::CUDAHooksInterface &>(at::detail::getCUDAHooks());
     if (!hooks.hasROCM()) new (&hooks) CUDAHooks({});
-}
-
-const at::Generator &default_generator(int device) {
-    static auto *generators = [] {
-        auto *made = new std::vector<at::Generator>;
-        for (int index = 0; index < MOST_DEVICES; index++) made->push_back(new_generator(index));
-        return made;
-    }();
-    return (*generators)[size_t(device)];
-}
-
-at::Generator new_generator(int device) {
-    return at::make_generator<DeviceGenerator>(device, at::detail::createCPUGenerator());
-}
-
-at::Generator drawn_from(const at::Generator &generator) {
-    return static_cast<DeviceGenerator *>(generator.unsafeGetGeneratorImpl())->inner;
 }
 
 } // namespace kpt_torch

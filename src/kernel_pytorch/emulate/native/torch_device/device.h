@@ -1,8 +1,7 @@
-/* Devices, streams and generators of the emulated GPU. */
+/* Devices and streams of the emulated GPU. */
 #ifndef KPT_TORCH_DEVICE_H
 #define KPT_TORCH_DEVICE_H
 
-#include <ATen/core/Generator.h>
 #include <c10/core/Stream.h>
 
 #include "hip.h"
@@ -20,11 +19,6 @@ void set_current_stream(c10::Stream stream);
 c10::Stream pooled_stream(int device, int priority);
 c10::Stream stream_of(HipStream handle, int device);
 inline HipStream handle_of(c10::Stream stream) { return reinterpret_cast<HipStream>(stream.id()); }
-
-const at::Generator &default_generator(int device);
-at::Generator new_generator(int device);
-/* The CPU's generator inside one of the device; CPU kernels draw from it. */
-at::Generator drawn_from(const at::Generator &generator);
 
 /* Makes torch ask us about its GPU. */
 void install_hooks();

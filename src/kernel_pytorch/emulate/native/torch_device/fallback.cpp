@@ -1,6 +1,6 @@
 #include "fallback.h"
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <c10/util/SmallVector.h>
@@ -12,8 +12,10 @@
 #include "adjust.h"
 #include "capture.h"
 #include "device.h"
+#include "generator.h"
 #include "hip.h"
 #include "memory.h"
+#include "settings.h"
 #include "sparse.h"
 #include "stream_uses.h"
 
@@ -191,6 +193,7 @@ void follow(Pair &pair, Pairs &pairs, const Devices &devices, int device) {
     } else if (twin->nbytes() != real->nbytes()) {
         real->set_nbytes(twin->nbytes());
     }
+    if (C10_UNLIKELY(pair.real.is_nested())) return; /* nothing resizes one in place */
     if (pair.alias.sizes() != pair.real.sizes() || pair.alias.strides() != pair.real.strides() ||
         pair.alias.storage_offset() != pair.real.storage_offset())
         give_shape(pair.alias, pair.real);
@@ -224,31 +227,6 @@ void take_results(const Operator &op, Stack &stack, Pairs &pairs, const Devices 
         }
     }
 }
-
-/* Draws from the device's default generator what a kernel draws from the CPU's. */
-class DrawFromDevice {
-public:
-    DrawFromDevice(bool wanted, int device) : wanted_(wanted), device_(device) {
-        if (wanted_) swap();
-    }
-    ~DrawFromDevice() {
-        if (wanted_) swap();
-    }
-    DrawFromDevice(const DrawFromDevice &) = delete;
-    DrawFromDevice &operator=(const DrawFromDevice &) = delete;
-
-private:
-    void swap() {
-        at::Generator ours = drawn_from(default_generator(device_));
-        auto *a = static_cast<at::CPUGeneratorImpl *>(ours.unsafeGetGeneratorImpl());
-        auto *b = static_cast<at::CPUGeneratorImpl *>(at::detail::getDefaultCPUGenerator().unsafeGetGeneratorImpl());
-        at::mt19937 engine = a->engine();
-        a->set_engine(b->engine());
-        b->set_engine(engine);
-    }
-    bool wanted_;
-    int device_;
-};
 
 /* The kernel that is registered for an operator of the device. */
 struct CpuKernel final : c10::OperatorKernel {
@@ -289,7 +267,9 @@ struct CpuKernel final : c10::OperatorKernel {
                                     "you must use the 'spawn' start method");
         Pairs pairs;
         Devices devices(op);
-        bool host_waits = C10_UNLIKELY(watches_streams()) && host_will_wait(op, stack);
+        bool host_waits = C10_UNLIKELY(watches_streams() || sync_debug_mode()) && host_will_wait(op, stack);
+        if (C10_UNLIKELY(host_waits)) warn_or_refuse_to_wait();
+        if (C10_UNLIKELY(op.unordered) && at::globalContext().deterministicAlgorithms()) refuse_unordered(op, stack);
         int device = exchange(op, stack, pairs, devices);
         {
             at::AutoDispatchBelowADInplaceOrView below;
@@ -311,6 +291,18 @@ struct CpuKernel final : c10::OperatorKernel {
         if (C10_UNLIKELY(watches_streams())) note_uses(op, pairs, stack, device, host_waits);
     }
 };
+
+/* torch's kernels for nested tensors are made of operators on their buffers, for the CPU and for a GPU the same. */
+struct NestedKernel final : c10::OperatorKernel {
+    void operator()(const c10::OperatorHandle &handle, c10::DispatchKeySet, Stack *stack) {
+        handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::NestedTensorCPU), stack);
+    }
+};
+
+/* These read the buffers themselves, or call a function of the CPU with them. */
+const std::unordered_set<std::string> NESTED_OF_CPU = {"aten::_transform_bias_rescale_qkv",
+                                                       "aten::_native_multi_head_attention", "aten::native_layer_norm",
+                                                       "aten::native_layer_norm_backward"};
 
 bool computes_on_cpu(const c10::OperatorHandle &handle, const std::string &name) {
     if (CHOOSES_BY_DEVICE.count(name)) return true;
@@ -369,8 +361,11 @@ void register_for(c10::DispatchKey key, c10::DispatchKey computes) {
         std::string name = found.name + (found.overload_name.empty() ? "" : "." + found.overload_name);
         if (!handle || handle->hasKernelForDispatchKey(key) || (dense && OWN.count(name))) continue;
         if (!(dense ? computes_on_cpu(*handle, name) : handle->hasKernelForDispatchKey(computes))) continue;
-        library->second->impl(name.c_str(),
-                              torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CpuKernel>(*handle, computes)));
+        bool as_it_is = key == c10::DispatchKey::NestedTensorCUDA && !NESTED_OF_CPU.count(name);
+        library->second->impl(
+            name.c_str(),
+            as_it_is ? torch::CppFunction::makeFromBoxedFunctor(std::make_unique<NestedKernel>())
+                     : torch::CppFunction::makeFromBoxedFunctor(std::make_unique<CpuKernel>(*handle, computes)));
     }
 }
 
@@ -380,6 +375,7 @@ void register_operators() {
     register_for(c10::DispatchKey::CUDA, c10::DispatchKey::CPU);
     register_for(c10::DispatchKey::SparseCUDA, c10::DispatchKey::SparseCPU);
     register_for(c10::DispatchKey::SparseCsrCUDA, c10::DispatchKey::SparseCsrCPU);
+    register_for(c10::DispatchKey::NestedTensorCUDA, c10::DispatchKey::NestedTensorCPU);
 }
 
 } // namespace kpt_torch

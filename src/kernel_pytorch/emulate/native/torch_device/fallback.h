@@ -43,6 +43,7 @@ struct Operator {
     bool cpu_indices = false;  /* tensors of the CPU may stand beside those of the device */
     bool host_waits = false;   /* for a value, or for the shape of a result */
     int16_t non_blocking = -1; /* the argument of that name */
+    bool unordered = false;    /* a GPU adds in no fixed order: torch can be told to refuse that */
     bool same_device = true;   /* tensors without dimensions too have to be on the device */
     Adjustment adjustment;
     c10::DispatchKey computes = c10::DispatchKey::CPU; /* whose kernel computes it */
@@ -73,6 +74,7 @@ template <class Visit> void each_tensor(const c10::IValue &value, Visit &&visit)
 std::string operator_calls();
 uint64_t all_operator_calls();
 
+/* Those that are there now and have no kernel for the device yet. */
 void register_operators();
 
 } // namespace kpt_torch

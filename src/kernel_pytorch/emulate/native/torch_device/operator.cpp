@@ -4,6 +4,7 @@
 
 #include "adjust.h"
 #include "fallback.h"
+#include "settings.h"
 
 namespace kpt_torch {
 namespace {
@@ -62,8 +63,10 @@ Operator::Operator(const c10::OperatorHandle &handle) {
     draws = !takes_generator && handle.hasTag(at::Tag::nondeterministic_seeded);
     host_waits = handle.hasTag(at::Tag::data_dependent_output) || handle.hasTag(at::Tag::dynamic_output_shape);
     any_device = ANY_DEVICE.count(name) > 0;
-    cpu_indices = CPU_INDICES.count(name) > 0;
+    /* The shapes of nested tensors are on the CPU. */
+    cpu_indices = CPU_INDICES.count(name) > 0 || name.rfind("aten::_nested_", 0) == 0;
     same_device = false;
+    unordered = is_unordered(name);
     adjustment = adjustment_for(name);
 }
 

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "hip.h"
 #include "memory.h"
+#include "nested.h"
 #include "sparse.h"
 
 namespace kpt_torch {
@@ -51,7 +52,7 @@ void touch(const at::Tensor &tensor, bool written) {
         for (const at::Tensor &part : parts_of(tensor)) touch(part, written);
         return;
     }
-    std::vector<uint64_t> list = stretches_of(tensor);
+    std::vector<uint64_t> list = stretches_of(tensor.is_nested() ? buffer_of(tensor) : tensor);
     if (!list.empty()) kptOrderTouches(list.data(), list.size() / 2, written);
 }
 
@@ -74,7 +75,7 @@ bool watches_streams() {
 }
 
 bool host_will_wait(const Operator &op, const Stack &stack) {
-    if (!watches_streams() || capturing()) return false;
+    if (capturing()) return false;
     bool mask = false, cpu = false, unpinned_written = false;
     int first_device = -1;
     size_t first = stack.size() - op.arguments;
@@ -83,7 +84,7 @@ bool host_will_wait(const Operator &op, const Stack &stack) {
             if (tensor.is_cuda()) {
                 mask |= tensor.scalar_type() == at::kBool || tensor.scalar_type() == at::kByte;
                 int device = tensor.device().index();
-                if (first_device >= 0 && device != first_device)
+                if (watches_streams() && first_device >= 0 && device != first_device)
                     kptOrderMeet(handle_of(current_stream(device)), device, handle_of(current_stream(first_device)),
                                  first_device);
                 first_device = device;
@@ -134,6 +135,7 @@ void note_written(const at::Tensor &tensor) {
         for (const at::Tensor &part : parts_of(tensor)) note_written(part);
         return;
     }
+    if (tensor.is_nested()) return note_written(buffer_of(tensor));
     if (!tensor.has_storage() || !tensor.numel()) return;
     int64_t first = tensor.storage_offset(), last = first, width = int64_t(tensor.itemsize());
     for (int64_t dim = 0; dim < tensor.dim(); dim++) last += (tensor.size(dim) - 1) * tensor.stride(dim);

@@ -22,6 +22,7 @@ from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.file_failure import failure_finding, not_looked_at
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import Task, hipify_task, tasks_of
+from kernel_pytorch.port.kernel_text import kernel_string_findings
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.compat_place import with_compat_header
 from kernel_pytorch.port.layouts.cuda_headers import is_cuda_header_of_ours, with_cuda_headers
@@ -293,7 +294,10 @@ def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
     found = list(run_rules(rules, src))
     if src.language == "python" and options.user_rules:
         found += user_findings(src, [rule for rule in options.user_rules if options.wants(rule.code)])
-    if src.language == "python" and python_module(src) is None and src.data.strip():
+    module = python_module(src) if src.language == "python" else None
+    if module is not None:
+        found += [one for one in kernel_string_findings(module, options.rule_codes) if options.wants(one.code)]
+    elif src.language == "python" and src.data.strip():
         found.append(Finding("KP001", src.path, 1, 1, "Python cannot parse it: not looked at", Safety.MANUAL))
     findings = sorted(apply_suppressions(src.data, src.path, found), key=lambda item: (item.line, item.col, item.code))
     edits = EditSet()
@@ -310,7 +314,6 @@ def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
             codes.add(finding.code)
         else:
             held.append(Held(finding, _OVERLAPS))
-    module = python_module(src) if src.language == "python" else None
     if module is not None:
         edits.add(gate_edits(module, applied))
     after = edits.apply(src.data)

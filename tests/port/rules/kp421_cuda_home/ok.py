@@ -18,3 +18,9 @@ def guessed():
     global CUDA_HOME
     if CUDA_HOME is None:
         CUDA_HOME = "/usr/local/cuda"
+
+
+def given(find):
+    if "CUDA_HOME" not in os.environ:
+        os.environ["CUDA_HOME"] = find()
+    return os.environ["CUDA_HOME"] + "/include"

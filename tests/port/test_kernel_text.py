@@ -89,3 +89,30 @@ def test_the_whole_project_has_the_findings(tmp_path: Path) -> None:
 
     (tmp_path / "ops.py").write_bytes(INLINE.replace(b"\n", b"\r\n"))
     assert [(one.line, one.code) for one in scan(tmp_path, workers=1).findings] == [(7, "KP301"), (7, "KP310")]
+
+
+NVRTC = b"""#include <nvrtc.h>
+// __global__ void not_this(int) { }
+#define QUOTE "a"
+const char* raw = R"x(
+extern "C" __global__ void k(float* v) {
+  *v = __shfl_sync(0xffffffff, *v, 0);
+})x";
+static const char* parts = "#define N 4\\n"
+    "extern \\"C\\" __global__ void k(float* v) {\\n"
+    "  *v = __shfl_sync(0xffffffff, *v, 0);\\n"
+    "}\\n";
+#if 0
+const char* never = "__global__ void k(float* v) { *v = __shfl_sync(0xffffffff, *v, 0); }";
+#endif
+const char* message = "no __global__ function (yet)";
+"""
+
+
+def test_kernels_for_nvrtc_in_strings_of_cpp_are_read_at_their_lines(tmp_path: Path) -> None:
+    from kernel_pytorch.jobs.scan import scan
+
+    (tmp_path / "a.cpp").write_bytes(NVRTC)
+    found = scan(tmp_path, select=("KP3",), workers=1).findings
+    assert [(one.line, one.code) for one in found] == [(6, "KP301"), (6, "KP310"), (10, "KP301"), (10, "KP310")]
+    assert all(not one.edits for one in found)

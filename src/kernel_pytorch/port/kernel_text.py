@@ -1,4 +1,4 @@
-"""What the C++ rules find in CUDA source that stands in a Python string or a notebook's cell.
+"""What the C++ rules find in CUDA source that stands in a string of Python or C++, or in a notebook's cell.
 
 Such text is read, never rewritten: what a program does with a string before it is compiled is not known.
 """
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.port.cxx.compiled_on_rocm import compiled_findings
+from kernel_pytorch.port.cxx.kernel_strings import cxx_kernel_strings
 from kernel_pytorch.port.cxx.source import CxxFile
 from kernel_pytorch.port.cxx.unit import unit_of
 from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_or_say
@@ -15,6 +17,7 @@ from kernel_pytorch.port.python.kernel_strings import kernel_strings
 from kernel_pytorch.port.python.module import PythonModule
 
 _BY_TORCH = b"load_inline"  # torch's build renames CUDA's names in its sources
+_NAMES_ARE_SAID = frozenset({"KP514"})  # KP254 says which headers such a string names
 _SHOWN = 60  # characters of an edit that a message still has room for
 
 
@@ -24,6 +27,16 @@ def kernel_string_findings(module: PythonModule, codes: Iterable[str]) -> Iterat
     by_torch = _BY_TORCH in module.src.data
     for one in kernel_strings(module):
         yield from kernel_text_findings(module.src.path, one.text, one.lines, wanted, by_torch)
+
+
+def cxx_string_findings(src: CxxFile, codes: Iterable[str]) -> Iterator[Finding]:
+    """The same for the strings of a C++ file that a ROCm build compiles."""
+    wanted = frozenset(codes) - _NAMES_ARE_SAID
+    for one, start in cxx_kernel_strings(src):
+        line, col = src.line_col(start)
+        place = Finding("KP001", src.path, line, col, "", Safety.MANUAL)
+        if list(compiled_findings(src, [place])):
+            yield from kernel_text_findings(src.path, one.text, one.lines, wanted, False)
 
 
 def kernel_text_findings(

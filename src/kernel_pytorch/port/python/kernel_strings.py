@@ -7,22 +7,12 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from kernel_pytorch.port.cxx.kernel_strings import DEVICE_FUNCTION, KernelString
 from kernel_pytorch.port.python.module import PythonModule
 
 MARKS = (b"__global__", b"__device__")
-# A function with a body: a mark alone is a pattern or a word of a message.
-_DEVICE_FUNCTION = re.compile(r"__(?:global|device)__\b[^;{}]{1,600}\([^;{}]{0,4000}\)\s*\{")
 _HOLE = "kpt_hole"  # what an f-string puts in is not known here
-
-
-@dataclass(frozen=True)
-class KernelString:
-    """The C++ of one string, and the line of the file that each of its lines stands in."""
-
-    text: str
-    lines: tuple[int, ...]
 
 
 def kernel_strings(module: PythonModule) -> Iterator[KernelString]:
@@ -36,7 +26,7 @@ def kernel_strings(module: PythonModule) -> Iterator[KernelString]:
         if isinstance(parent, (ast.Expr, ast.JoinedStr)) or not module.reached_on_rocm(node):
             continue
         text = _value(node)
-        if text is not None and _DEVICE_FUNCTION.search(text):
+        if text is not None and DEVICE_FUNCTION.search(text):
             yield KernelString(text, tuple(_lines(module, node, text)))
 
 

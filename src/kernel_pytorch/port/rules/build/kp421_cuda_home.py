@@ -179,6 +179,13 @@ def _folders(module: PythonModule) -> Iterator[Finding]:
             yield from _folder(module, node)
 
 
+def _takes_none(call: ast.Call) -> bool:
+    """`print(CUDA_HOME)`, `"... {}".format(CUDA_HOME)`, `logger.info("%s", CUDA_HOME)`: None is as good as a path."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in ("format", "append", "debug", "info", "warn", "warning", "error", "log")
+    return ast.unparse(call.func) in ("print", "bool", "str", "repr", "isinstance")
+
+
 def _gives_variable(module: PythonModule, node: ast.AST) -> bool:
     """`os.environ["CUDA_HOME"] = folder`, `os.environ.setdefault("CUDA_HOME", folder)`: then it is there to be read."""
     if isinstance(node, ast.Call):
@@ -202,6 +209,6 @@ def _folder(module: PythonModule, node: ast.AST) -> Iterator[Finding]:
         yield RULE.finding(
             module.src, module.span(parent), "CUDA_HOME is None on ROCm: it cannot be joined to a string"
         )
-    elif isinstance(parent, ast.Call) and node in parent.args and ast.unparse(parent.func) not in ("print", "bool"):
+    elif isinstance(parent, ast.Call) and node in parent.args and not _takes_none(parent):
         message = "CUDA_HOME is None on ROCm: a path made of it raises TypeError"
         yield RULE.finding(module.src, module.span(parent), message)

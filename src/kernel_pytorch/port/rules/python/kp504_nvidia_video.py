@@ -42,7 +42,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
 def _after_hwaccel(module: PythonModule) -> set[int]:
     """`"cuda"` behind `"-hwaccel"` in a list of arguments."""
     found: set[int] = set()
-    lists = [node.elts for kind in (ast.List, ast.Tuple) for node in nodes_of(module, kind)]
+    lists = [node.elts for node in nodes_of(module, ast.List)] + [node.elts for node in nodes_of(module, ast.Tuple)]
     for items in lists:
         for first, second in pairwise(items):
             values = [one.value if isinstance(one, ast.Constant) else None for one in (first, second)]

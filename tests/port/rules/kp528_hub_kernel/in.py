@@ -7,3 +7,7 @@ activation = kernels.get_kernel("kernels-community/activation")
 
 def load(name):
     return get_kernel(name)
+
+
+def model(AutoModel):
+    return AutoModel.from_pretrained("x", attn_implementation="kernels-community/vllm-flash-attn3")

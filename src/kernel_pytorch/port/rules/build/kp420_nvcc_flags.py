@@ -72,7 +72,7 @@ def hip_words(words: list[str]) -> list[str]:
 
 
 def _is_several(word: str) -> bool:
-    """"-Xptxas -O3" and "-O3 -Xptxas -O3" in one string are several words; "-DNAME=a b" is one."""
+    """ "-Xptxas -O3" and "-O3 -Xptxas -O3" in one string are several words; "-DNAME=a b" is one."""
     first, *others = word.split(" ")
     return first in flag_table() or (
         any(one in flag_table() for one in others) and not word.startswith("-D") and '"' not in word

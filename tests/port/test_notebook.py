@@ -79,3 +79,29 @@ def test_a_notebook_may_import_the_project_it_belongs_to() -> None:
     data = json.dumps({"cells": [{"cell_type": "code", "source": ["import pytorch3d\n"]}]}).encode()
     assert [one.code for one in notebook_findings("a.ipynb", data, ("KP511",))] == ["KP511"]
     assert notebook_findings("a.ipynb", data, ("KP511",), frozenset({"pytorch3d"})) == ()
+
+
+def cells_of(*texts: str) -> bytes:
+    cells = [{"cell_type": "code", "source": text.splitlines(keepends=True), "outputs": []} for text in texts]
+    return json.dumps({"cells": cells, "nbformat": 4}, indent=1).encode()
+
+
+def test_a_command_over_several_lines_does_not_hide_its_cell() -> None:
+    data = cells_of("!pip install \\\n  a \\\n  b\nimport pynvml\n", "torch.compile?\nimport pynvml\n")
+    cells = notebook_cells(data) or []
+    assert [line.text.split() for line in shell_lines(cells)] == [["pip", "install", "a", "b"]]
+    assert [one.code for one in notebook_findings("a.ipynb", data, ("KP500",))] == ["KP500", "KP500"]
+
+
+def test_a_cell_that_writes_a_python_file_is_read_as_python() -> None:
+    data = cells_of("%%writefile train.py\nimport pynvml\n", "# title\n%%writefile notes.txt\nimport pynvml\n")
+    assert [one.code for one in notebook_findings("a.ipynb", data, ("KP500",))] == ["KP500"]
+
+
+@pytest.mark.parametrize("magic", ["%%cu", "%%writefile kernel.cu", "#@title kernel\n%%cuda"])
+def test_a_cell_of_cuda_is_read_as_cuda(magic: str) -> None:
+    kernel = "__global__ void k(float* x) {\n  *x = __shfl_sync(0xffffffff, *x, 0);\n}\n"
+    data = cells_of("x = 1\n", f"{magic}\n{kernel}")
+    place = next(number for number, line in enumerate(data.decode().splitlines(), 1) if "__shfl_sync" in line)
+    (found,) = notebook_findings("a.ipynb", data, ("KP301",))
+    assert (found.line, found.edits) == (place, ()) and "code cell 2" in found.message

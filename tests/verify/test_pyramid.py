@@ -115,6 +115,24 @@ def test_what_a_port_would_still_change_fails_static(
     assert code == 1 and "KP601" in said and "broken.py:1" in said and "._rocm_attention" in said
 
 
+def test_what_was_broken_before_the_port_is_a_warning(
+    ported: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = ported
+    for folder in ported:
+        (folder / "old.py").write_text("print 'Python 2'\n")
+        (folder / "package").mkdir()
+        (folder / "package/__init__.py").write_text("from .never import there\nfrom .gone import away\n")
+    (old / "package/gone.py").write_text("away = 1\n")
+    words = (str(new), "--old", str(old), "--level", "static")
+    code, levels = verify(capsys, *words)
+    assert code == 1 and levels["static"]["status"] == "fail", "gone.py was there before"
+    (old / "package/gone.py").unlink()
+    code, levels = verify(capsys, *words)
+    assert code == 0 and levels["static"]["status"] == "warn"
+    assert json.dumps(levels["static"]).count("as before the port") == 2
+
+
 def test_without_anything_to_compare_with_isolation_is_not_run(
     ported: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:

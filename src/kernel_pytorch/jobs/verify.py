@@ -117,7 +117,7 @@ def verify(
                 results[name], report = _isolation(before, new)
             elif name == "static":
                 project, found, _ = find_all(root, Selection())
-                results[name] = static_level(project, found)
+                results[name] = static_level(project, found, before)
                 findings += found
             elif name == "install":
                 gpu = emulated_gpu_for(targets[0]) or gpu_by_alias(DEFAULT_GPUS[0])

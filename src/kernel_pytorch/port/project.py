@@ -22,6 +22,7 @@ from kernel_pytorch.port.edits import EditSet
 from kernel_pytorch.port.file_failure import failure_finding, not_looked_at
 from kernel_pytorch.port.hipify.file import HipifyOptions
 from kernel_pytorch.port.hipify.tree import Task, hipify_task, tasks_of
+from kernel_pytorch.port.kernel_text import cxx_string_findings, kernel_string_findings
 from kernel_pytorch.port.layouts import layout_named
 from kernel_pytorch.port.layouts.compat_place import with_compat_header
 from kernel_pytorch.port.layouts.cuda_headers import is_cuda_header_of_ours, with_cuda_headers
@@ -212,11 +213,12 @@ def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
     done = []
     for result in hipify_task(task, chosen):
         before = None if layout.writes_twins else result.before
+        found = (*result.findings, *_in_strings(result.path, result.before, options))
         patch = Patch(layout.written_name(result.path), before, result.after, tuple(sorted(set(result.applied))))
         done.append(
             FilePort(
                 result.path,
-                tuple(finding for finding in result.findings if options.wants(finding.code)),
+                tuple(finding for finding in sorted(found, key=_place) if options.wants(finding.code)),
                 result.held,
                 patch if result.changed or (layout.writes_twins and not result.is_failed) else None,
                 result.translated,
@@ -225,6 +227,17 @@ def _port_cuda(task: Task, options: PortOptions) -> list[FilePort]:
             )
         )
     return done
+
+
+def _place(finding: Finding) -> tuple[int, int, str]:
+    return finding.line, finding.col, finding.code
+
+
+def _in_strings(path: str, data: bytes, options: PortOptions) -> tuple[Finding, ...]:
+    try:
+        return tuple(apply_suppressions(data, path, cxx_string_findings(cxx_file(path, data), options.rule_codes)))
+    except Exception as problem:
+        return (failure_finding(path, problem),)
 
 
 def own_packages(project: Project) -> frozenset[str]:
@@ -293,7 +306,10 @@ def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
     found = list(run_rules(rules, src))
     if src.language == "python" and options.user_rules:
         found += user_findings(src, [rule for rule in options.user_rules if options.wants(rule.code)])
-    if src.language == "python" and python_module(src) is None and src.data.strip():
+    module = python_module(src) if src.language == "python" else None
+    if module is not None:
+        found += [one for one in kernel_string_findings(module, options.rule_codes) if options.wants(one.code)]
+    elif src.language == "python" and src.data.strip():
         found.append(Finding("KP001", src.path, 1, 1, "Python cannot parse it: not looked at", Safety.MANUAL))
     findings = sorted(apply_suppressions(src.data, src.path, found), key=lambda item: (item.line, item.col, item.code))
     edits = EditSet()
@@ -310,7 +326,6 @@ def _one_pass(src: SourceFile, options: PortOptions) -> FilePort:
             codes.add(finding.code)
         else:
             held.append(Held(finding, _OVERLAPS))
-    module = python_module(src) if src.language == "python" else None
     if module is not None:
         edits.add(gate_edits(module, applied))
     after = edits.apply(src.data)

@@ -50,6 +50,7 @@ def cmake_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     own = [path for path in paths if PurePosixPath(path).name == "CMakeLists.txt" and not _is_foreign(path)]
     texts = {path: (read_if_there(root / path, root) or b"").decode("latin-1") for path in own}
     tops = [path for path in own if any(one.name == "project" for one in commands(texts[path]))]
+    tops += [path for path in own if _is_project_without_name(path, own, tops)]
     first = [
         path
         for path in tops
@@ -57,6 +58,14 @@ def cmake_files(root: Path, paths: Sequence[str]) -> tuple[str, ...]:
     ]
     every = [path for path in paths if path.endswith(("CMakeLists.txt", ".cmake"))]
     return tuple(path for path in sorted(first) if any(_is_about_gpus(root, path, one) for one in every))
+
+
+def _is_project_without_name(path: str, own: Sequence[str], named: Sequence[str]) -> bool:
+    """A topmost file without project(), for which CMake makes one up, unless files below it have theirs."""
+    folder = PurePosixPath(path).parent
+    return not any((above / "CMakeLists.txt").as_posix() in own for above in folder.parents) and not any(
+        PurePosixPath(one).is_relative_to(folder) for one in named
+    )
 
 
 def _is_about_gpus(root: Path, top: str, path: str) -> bool:

@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.findings import CheckResult, Finding, Safety, Status
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.discover import Project
+from kernel_pytorch.verify.isolation.trees import Tree
 from kernel_pytorch.verify.levels import NOTHING_TO_CHECK, LevelResult
 
 _LISTED = 5
 
 
-def static_level(project: Project, findings: Sequence[Finding]) -> LevelResult:
-    """`findings` are what `kpt scan` finds in the ported project."""
+def static_level(project: Project, findings: Sequence[Finding], before: Tree | None = None) -> LevelResult:
+    """`findings` are what `kpt scan` finds in the ported project. `before` is the project before the port: what is
+    broken there in the same way is not the port's doing."""
     if not project.count and not findings:
         check = CheckResult(NOTHING_TO_CHECK, Status.PASS, "the folder has no file that kpt reads")
         return LevelResult("static", (check,))
-    return LevelResult("static", (*_leftovers(findings), _python_compiles(project), _own_imports(project)))
+    paths = before.paths() if before is not None else frozenset[str]()
+    old = _Before(before, paths)
+    return LevelResult("static", (*_leftovers(findings), _python_compiles(project, old), _own_imports(project, old)))
+
+
+@dataclass(frozen=True)
+class _Before:
+    """The project before the port, where it is known."""
+
+    tree: Tree | None
+    paths: Collection[str]
+
+    def read(self, path: str) -> bytes | None:
+        return self.tree.read(path) if self.tree is not None and path in self.paths else None
+
+    def has_module(self, place: str) -> bool:
+        """Whether a file or a folder of that name was there, whatever its ending."""
+        return any(path.startswith((f"{place}.", f"{place}/")) for path in self.paths)
 
 
 def _leftovers(findings: Sequence[Finding]) -> tuple[CheckResult, ...]:
@@ -46,34 +67,57 @@ def _by_code(findings: Sequence[Finding]) -> str:
     return text + (f" and {len(counts) - _LISTED} more codes" if len(counts) > _LISTED else "")
 
 
-def _python_compiles(project: Project) -> CheckResult:
+def _python_compiles(project: Project, before: _Before) -> CheckResult:
     broken = []
+    is_ours = False
     paths = project.of("python")
     for path in paths:
         try:
-            ast.parse(read_bytes(project.root / path, project.root), filename=path)
+            ast.parse(data := read_bytes(project.root / path, project.root), filename=path)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             broken.append(f"{path}:{getattr(error, 'lineno', 0) or 0}: {error}")
+            is_ours |= before.read(path) != data
     if broken:
-        return CheckResult("Python compiles", Status.FAIL, "; ".join(broken[:_LISTED]))
+        return _judged("Python compiles", "; ".join(broken[:_LISTED]), is_ours)
     return CheckResult("Python compiles", Status.PASS, counted(len(paths), "file"))
 
 
-def _own_imports(project: Project) -> CheckResult:
+def _judged(check: str, detail: str, is_ours: bool) -> CheckResult:
+    """A failure, or a warning where the project had it before the port."""
+    if is_ours:
+        return CheckResult(check, Status.FAIL, detail)
+    return CheckResult(check, Status.WARN, f"as before the port: {detail}")
+
+
+def _own_imports(project: Project, before: _Before) -> CheckResult:
     """Relative imports must name a module of the project: a generated adapter that was not written is found here."""
     missing = []
+    is_ours = False
     for path in project.of("python"):
         try:
             tree = ast.parse(read_bytes(project.root / path, project.root))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-        missing += [f"{path}:{line}: {name}" for line, name in _unresolved(project.root, Path(path), tree)]
+        absent = list(_unresolved(project.root, Path(path), tree))
+        missing += [f"{path}:{line}: {name}" for line, name, _ in absent]
+        imported = _imported(before.read(path) if absent else None)
+        is_ours |= any(name not in imported or before.has_module(place) for _, name, place in absent)
     if missing:
-        return CheckResult("imports", Status.FAIL, f"not there: {'; '.join(missing[:_LISTED])}")
+        return _judged("imports", f"not there: {'; '.join(missing[:_LISTED])}", is_ours)
     return CheckResult("imports", Status.PASS, "every relative import names a module of the project")
 
 
-def _unresolved(root: Path, path: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _imported(data: bytes | None) -> set[str]:
+    """What the file imported relatively before the port."""
+    try:
+        tree = ast.parse(data or b"")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    return {"." * one.level + (one.module or "") for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
+
+
+def _unresolved(root: Path, path: Path, tree: ast.Module) -> Iterator[tuple[int, str, str]]:
+    """The line and the name of every relative import without a file, and the path that it looks for."""
     guarded = {id(node) for block in ast.walk(tree) if isinstance(block, ast.Try) for node in ast.walk(block)}
     for node in ast.walk(tree):
         if not isinstance(node, ast.ImportFrom) or not node.level or id(node) in guarded or node.module is None:
@@ -84,7 +128,7 @@ def _unresolved(root: Path, path: Path, tree: ast.Module) -> Iterator[tuple[int,
         place = folder.joinpath(*node.module.split("."))
         built = any(place.parent.glob(f"{place.name}.*")) or place.is_dir()
         if not built and not _is_generated(place):
-            yield node.lineno, "." * node.level + node.module
+            yield node.lineno, "." * node.level + node.module, os.path.relpath(place, root)
 
 
 def _is_generated(place: Path) -> bool:

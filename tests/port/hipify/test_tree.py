@@ -70,3 +70,13 @@ def test_a_kernel_file_that_is_named_in_a_string_is_found_under_its_new_name(tmp
     text = (out / "main.cpp").read_text()
     assert '"add.hip"' in text and '"elsewhere.cu"' in text
     assert (out / "add.hip").is_file()
+
+
+def test_the_header_that_a_port_writes_joins_no_units(tmp_path: Path) -> None:
+    # A second port must see the groups that the first one saw: what a group relies on would change with its files.
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.cu").write_text('#include "kpt_hip_compat.h"\n__global__ void k() {}\n')
+    (tmp_path / "kpt_hip_compat.h").write_text("#pragma once\n")
+    tasks = tasks_of(tmp_path, find_sources(tmp_path)[0], chosen=["a.cu", "b.cu"])
+    assert sorted(task.chosen for task in tasks) == [("a.cu",), ("b.cu",)]
+    assert all("kpt_hip_compat.h" in task.members for task in tasks)

@@ -33,6 +33,7 @@ def written(flags: list[str]) -> Callable[[list[str]], list[str]]:
         ["-U__CUDA_NO_HALF_OPERATORS__", "-U__CUDA_NO_HALF_CONVERSIONS__", "-U__CUDA_NO_BFLOAT16_CONVERSIONS__"],
         ["-D__CUDA_NO_HALF_OPERATORS__", "-rdc=true", "-default-stream", "per-thread", "--Werror", "all-warnings"],
         ["-rdc", "false", "-Werror", "-Werror=reorder", "--forward-unknown-opts", "-O3"],
+        ["-O3 -Xptxas -O3 -Xcompiler -O3", "-O0 --use_fast_math", "-DNAME=a -lineinfo"],
         ["-Xptxas -O3", "-maxrregcount=50", "-res-usage", "--extra-device-vectorization", "-diag-suppress=20012"],
     ],
 )

@@ -116,6 +116,9 @@ def test_which_files_begin_a_project_with_gpu_code(tmp_path: Path) -> None:
     assert cmake_files(tmp_path, tuple(texts)) == ("CMakeLists.txt",)
     (tmp_path / "CMakeLists.txt").write_text("message(nothing)\n")
     assert cmake_files(tmp_path, tuple(texts)) == ("gpu/CMakeLists.txt",)
+    # CMake makes up the project where no file has one.
+    (tmp_path / "gpu/CMakeLists.txt").write_text("cuda_add_library(k k.cu)\n")
+    assert cmake_files(tmp_path, tuple(texts)) == ("CMakeLists.txt",)
 
 
 def test_another_build_backend_is_not_run(tmp_path: Path) -> None:

@@ -254,3 +254,17 @@ def test_links_and_their_copies_are_the_same(tmp_path: Path, repository: Path) -
     verdicts = {item.path: item.verdict for item in compare_trees(committed, copied).files}
     assert verdicts.pop("dangling.py") in (Isolation.CHANGED, Isolation.NOT_PROVEN)
     assert verdicts == {"a.cu": Isolation.PROVEN, "linked.cu": Isolation.PROVEN}
+
+
+def test_caches_that_somebody_committed_are_no_part_of_a_comparison(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    files = {"model.py": "x = 1\n", "__pycache__/model.cpython-310.pyc": "bytes"}
+    write(old, files)
+    subprocess.run(["git", "init", "-q", str(old)], check=True)
+    subprocess.run(["git", "-C", str(old), "add", "-f", "."], check=True)
+    subprocess.run(
+        ["git", "-C", str(old), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"], check=True
+    )
+    write(new, {"model.py": "x = 1\n"})
+    for before in (FolderTree(old), GitTree(old, "HEAD")):
+        assert compare_trees(before, FolderTree(new)).files == ()

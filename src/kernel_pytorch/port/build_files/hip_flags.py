@@ -21,10 +21,15 @@ def _hip_flags(flags):
 '''
 _WORDS = """\
     for flag in map(str, flags):
-        # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
-        left += flag.split() if flag.split(" ")[0] in with_value else [flag]
+        # "-O3 -Xptxas -O3" in one string is three words; "-DNAME=a b" is one.
+        many = " -" in flag and flag[:2] != "-D" and '"' not in flag
+        left += flag.split() if many or flag.split(" ")[0] in with_value else [flag]
 """
-_PLAIN_WORDS = "    left += map(str, flags)\n"
+_PLAIN_WORDS = """\
+    for flag in map(str, flags):
+        many = " -" in flag and flag[:2] != "-D" and '"' not in flag
+        left += flag.split() if many else [flag]
+"""
 _UNWRAP = """\
         {branch} name in {unwrapped}:
             value = (value if joined else left.pop(0)).strip("'\\"")

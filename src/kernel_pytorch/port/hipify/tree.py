@@ -25,6 +25,7 @@ from kernel_pytorch.port.file_failure import not_looked_at
 from kernel_pytorch.port.hipify.collector import collector_away
 from kernel_pytorch.port.hipify.file import HipifiedFile, HipifyOptions, hipify_or_say
 from kernel_pytorch.port.hipify.stats import FileStats, file_stats
+from kernel_pytorch.port.names.compat_header import COMPAT_HEADER
 from kernel_pytorch.port.settings import project_of
 from kernel_pytorch.port.source import C_SUFFIXES, CUDA_SUFFIXES
 
@@ -154,12 +155,16 @@ def tasks_of(
             found = folders.resolved(include, path)
             if found in known:
                 reaches[name].append(known[found])
-                leader[_top(leader, name)] = _top(leader, known[found])
+                # A header of ours is seen with each group. It joins none: a second port sees the groups of the first.
+                if PurePosixPath(known[found]).name != COMPAT_HEADER:
+                    leader[_top(leader, name)] = _top(leader, known[found])
     groups: dict[str, list[str]] = {}
     for name in leader:
         groups.setdefault(_top(leader, name), []).append(name)
     tasks: list[Task] = []
     for members in groups.values():
+        given = {other for name in members for other in reaches[name] if PurePosixPath(other).name == COMPAT_HEADER}
+        members += sorted(given.difference(members))
         if sum(sizes[name] for name in members) <= MAX_UNIT_BYTES:
             own = tuple(name for name in members if name in wanted)
             tasks.append(Task(root, tuple(members), own, tuple(search)))

@@ -16,7 +16,9 @@ from kernel_pytorch.core.given_path import require_folder
 from kernel_pytorch.core.inside import is_inside
 from kernel_pytorch.core.read_file import read_bytes, why_refused
 
-_SKIPPED = {".git", ".hg", ".venv", "__pycache__", "node_modules", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+# What tools write and no build reads. Somebody may have committed it all the same.
+_CACHES = {"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+_SKIPPED = {".git", ".hg", ".venv", "node_modules"} | _CACHES
 
 
 _MAX_LINKS = 8
@@ -66,7 +68,8 @@ class FolderTree:
     def paths(self) -> frozenset[str]:
         listed = git_output(self.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
         if listed:  # empty for a folder that a repository around it ignores: then the folder itself is looked at
-            return frozenset(name for name in paths_in(listed) if self._has(self.root / name))
+            names = (name for name in paths_in(listed) if not _CACHES & set(name.split("/")))
+            return frozenset(name for name in names if self._has(self.root / name))
         return frozenset(
             path.relative_to(self.root).as_posix()
             for path in self.root.rglob("*")
@@ -118,7 +121,7 @@ class GitTree:
         entries = {}
         for row in listed.decode("utf-8", "surrogateescape").split("\0"):
             facts, _, path = row.partition("\t")
-            if path and facts.split()[1] == "blob":
+            if path and facts.split()[1] == "blob" and not _CACHES & set(path.split("/")):
                 mode, _, name = facts.split()
                 entries[path] = name, mode == "120000"
         return entries

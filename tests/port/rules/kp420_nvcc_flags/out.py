@@ -16,8 +16,9 @@ def _hip_flags(flags):
     }
     left, kept = [], []
     for flag in map(str, flags):
-        # "-Xptxas -O3" in one string is two words; "-DNAME=a b" is one.
-        left += flag.split() if flag.split(" ")[0] in with_value else [flag]
+        # "-O3 -Xptxas -O3" in one string is three words; "-DNAME=a b" is one.
+        many = " -" in flag and flag[:2] != "-D" and '"' not in flag
+        left += flag.split() if many or flag.split(" ")[0] in with_value else [flag]
     while left:
         word = left.pop(0)
         name, joined, value = word.partition("=")

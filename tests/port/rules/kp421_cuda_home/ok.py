@@ -18,3 +18,14 @@ def guessed():
     global CUDA_HOME
     if CUDA_HOME is None:
         CUDA_HOME = "/usr/local/cuda"
+
+
+def given(find):
+    if "CUDA_HOME" not in os.environ:
+        os.environ["CUDA_HOME"] = find()
+    return os.environ["CUDA_HOME"] + "/include"
+
+
+def tell(log):
+    log.info("%s", CUDA_HOME)
+    print("CUDA_HOME = {}".format(CUDA_HOME), str(CUDA_HOME))

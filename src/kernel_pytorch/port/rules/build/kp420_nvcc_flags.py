@@ -61,7 +61,7 @@ def check(module: PythonModule) -> Iterator[Finding]:
 def hip_words(words: list[str]) -> list[str]:
     """A list of nvcc's words for hipcc."""
     kept: list[str] = []
-    single = [part for word in words for part in (word.split() if word.split(" ")[0] in flag_table() else [word])]
+    single = [part for word in words for part in (word.split() if _is_several(word) else [word])]
     unchanged = set(single)
     mapped = map_flags(single, "").words
     for word in (part for item in mapped for part in ([item] if item in unchanged else item.split(" ")) if part):
@@ -69,6 +69,14 @@ def hip_words(words: list[str]) -> list[str]:
         if _switches_half_on(word):
             kept.append(word.replace("__CUDA_NO_", "__HIP_NO_"))
     return kept
+
+
+def _is_several(word: str) -> bool:
+    """ "-Xptxas -O3" and "-O3 -Xptxas -O3" in one string are several words; "-DNAME=a b" is one."""
+    first, *others = word.split(" ")
+    return first in flag_table() or (
+        any(one in flag_table() for one in others) and not word.startswith("-D") and '"' not in word
+    )
 
 
 def _switches_half_on(word: str) -> bool:

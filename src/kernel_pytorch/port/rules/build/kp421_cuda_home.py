@@ -168,14 +168,39 @@ def _folders(module: PythonModule) -> Iterator[Finding]:
     guarded = {
         id(node) for question in home_questions(module) for top in question.where_there for node in ast.walk(top)
     }
+    given = {_variable(module, node) for node in ast.walk(module.tree) if _gives_variable(module, node)}
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and module.reached_on_rocm(node):
-            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-            if key in ("CUDA_HOME", "CUDA_PATH") and module.qualified(node.value) == "os.environ":
+            key = _variable(module, node)
+            if key in ("CUDA_HOME", "CUDA_PATH") and key not in given:
                 message = f"os.environ[{key!r}] raises on ROCm: torch.utils.cpp_extension.ROCM_HOME is the counterpart"
                 yield RULE.finding(module.src, module.span(node), message)
         elif is_home(module, node) and id(node) not in guarded and module.reached_on_rocm(node):
             yield from _folder(module, node)
+
+
+def _takes_none(call: ast.Call) -> bool:
+    """`print(CUDA_HOME)`, `"... {}".format(CUDA_HOME)`, `logger.info("%s", CUDA_HOME)`: None is as good as a path."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in ("format", "append", "debug", "info", "warn", "warning", "error", "log")
+    return ast.unparse(call.func) in ("print", "bool", "str", "repr", "isinstance")
+
+
+def _gives_variable(module: PythonModule, node: ast.AST) -> bool:
+    """`os.environ["CUDA_HOME"] = folder`, `os.environ.setdefault("CUDA_HOME", folder)`: then it is there to be read."""
+    if isinstance(node, ast.Call):
+        return module.qualified(node.func) == "os.environ.setdefault" and bool(node.args)
+    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+
+
+def _variable(module: PythonModule, node: ast.AST) -> str | None:
+    """The environment variable that an expression names."""
+    name: ast.expr | None = None
+    if isinstance(node, ast.Subscript) and module.qualified(node.value) == "os.environ":
+        name = node.slice
+    elif isinstance(node, ast.Call) and node.args:
+        name = node.args[0]
+    return name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else None
 
 
 def _folder(module: PythonModule, node: ast.AST) -> Iterator[Finding]:
@@ -184,6 +209,6 @@ def _folder(module: PythonModule, node: ast.AST) -> Iterator[Finding]:
         yield RULE.finding(
             module.src, module.span(parent), "CUDA_HOME is None on ROCm: it cannot be joined to a string"
         )
-    elif isinstance(parent, ast.Call) and node in parent.args and ast.unparse(parent.func) not in ("print", "bool"):
+    elif isinstance(parent, ast.Call) and node in parent.args and not _takes_none(parent):
         message = "CUDA_HOME is None on ROCm: a path made of it raises TypeError"
         yield RULE.finding(module.src, module.span(parent), message)

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kernel_pytorch.core.findings import Finding, Safety, Span
+from kernel_pytorch.port.names.library_files import COUNTERPARTS
 from kernel_pytorch.port.rule import Rule
 
 if TYPE_CHECKING:
@@ -28,13 +29,9 @@ RULE = Rule(
     triggers=(b"dlopen", b"LoadLibrary", b"LibraryOpen"),
 )
 
-_COUNTERPARTS = {
-    b"cuda": "libamdhip64.so", b"cudart": "libamdhip64.so", b"nvrtc": "libhiprtc.so", b"cublas": "libhipblas.so",
-    b"cublasLt": "libhipblaslt.so", b"cufft": "libhipfft.so", b"curand": "libhiprand.so",
-    b"cusolver": "libhipsolver.so", b"cusparse": "libhipsparse.so", b"cudnn": "libMIOpen.so", b"nccl": "librccl.so",
-    b"nvidia-ml": "libamd_smi.so", b"nvToolsExt": "libroctx64.so",
-}  # fmt: skip
-_LIBRARY = re.compile(rb"\blib(" + b"|".join(_COUNTERPARTS) + rb")\.(?:so|dylib)|\b(nvcuda|cudart\d+_\d+|nvml)\.dll\b")
+_LIBRARY = re.compile(
+    rb"\blib(" + "|".join(COUNTERPARTS).encode() + rb")\.(?:so|dylib)|\b(nvcuda|cudart\d+_\d+|nvml)\.dll\b"
+)
 
 
 def check(src: CxxFile) -> Iterator[Finding]:
@@ -46,6 +43,6 @@ def check(src: CxxFile) -> Iterator[Finding]:
         if found is None:
             continue
         file = found.group().decode()
-        other = _COUNTERPARTS.get(found.group(1)) if found.group(1) else None
+        other = COUNTERPARTS.get(found.group(1).decode()) if found.group(1) else None
         instead = f": open {other}, whose functions have HIP's names" if other else ""
         yield RULE.finding(src, Span(token.start, token.end), f"an AMD machine has no {file}{instead}")

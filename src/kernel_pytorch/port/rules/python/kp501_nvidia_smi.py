@@ -1,8 +1,9 @@
 """nvidia-smi and NVIDIA's other tools, run from Python
 
 What: A subprocess or os.system call whose command is nvidia-smi, nsys, ncu, another tool of CUDA's toolkit or NVIDIA's
-    debuggers.
-Why: An AMD machine does not have these tools, and AMD's tools print another format.
+    debuggers. A question for nvidia-smi (`shutil.which`) in a file that does not run it.
+Why: An AMD machine does not have these tools, and AMD's tools print another format. A program that looks for nvidia-smi
+    to learn whether there is a GPU goes on without one.
 Fix: Find out what the program wants to know. torch.cuda answers for memory, utilisation, name and count on both
     vendors; amd-smi (`amd-smi metric --json`) is the tool. kpt leaves a call alone that already catches
     FileNotFoundError.
@@ -42,11 +43,25 @@ def check(module: PythonModule) -> Iterator[Finding]:
     for name in CALLS:
         for call in module.calls(name):
             tool = _tool(call)
-            if tool is None or name == "shutil.which" or _is_caught(module, call):
+            if tool is None or _is_caught(module, call):
+                continue
+            if name == "shutil.which":
+                if tool == "nvidia-smi" and not _is_run(module, tool):
+                    message = (
+                        "an AMD machine has no nvidia-smi: the answer is no, and the program goes on without a GPU"
+                    )
+                    yield RULE.finding(module.src, module.span(call), message)
                 continue
             yield RULE.finding(
                 module.src, module.span(call), f"runs {tool}, which an AMD machine does not have: {TOOLS[tool]}"
             )
+
+
+def _is_run(module: PythonModule, tool: str) -> bool:
+    """Whether the file runs the tool: then the question only guards that."""
+    return any(_tool(call) == tool for name in CALLS if name != "shutil.which" for call in module.calls(name)) or any(
+        isinstance(node, (ast.List, ast.JoinedStr)) and tool in ast.unparse(node) for node in ast.walk(module.tree)
+    )
 
 
 def _tool(call: ast.Call) -> str | None:

@@ -3,7 +3,9 @@
 What: A model loaded or configured with transformers' flash_attention_2 or flash_attention_3, written there, held by a
     variable, or one entry of a dictionary for the parts of a model.
 Why: transformers raises an exception at load unless a flash-attn build is installed. Version 3 has no AMD build.
-Fix: "sdpa" on ROCm, which runs AMD's own flash kernels through PyTorch; the original elsewhere.
+Fix: "sdpa" on ROCm, which runs AMD's own flash kernels through PyTorch; the original elsewhere. A file that also
+    compares the name, or has it in a list of names, treats it as data: there the edit needs a review, but for the
+    arguments of from_pretrained and from_config.
 Source: https://github.com/huggingface/transformers/pull/27611
 """
 
@@ -28,6 +30,7 @@ VALUES = ("flash_attention_2", "flash_attention_3")
 
 def check(module: PythonModule) -> Iterator[Finding]:
     seen: set[int] = set()
+    is_data = _is_data(module)
     for value in _values(module.tree):
         for constant in _constants(module, value):
             if id(constant) in seen or not module.reached_on_rocm(constant) or is_rocm_branch(module, constant):
@@ -36,9 +39,29 @@ def check(module: PythonModule) -> Iterator[Finding]:
             span = module.span(constant)
             text = b'"sdpa" if IS_ROCM else ' + module.text(constant)
             message = f"attention implementation {constant.value!r} needs a flash-attn build at load"
-            yield RULE.finding(
-                module.src, span, message, [Edit(span, b"(" + text + b")" if _tight(module, constant) else text)]
-            )
+            edit = Edit(span, b"(" + text + b")" if _tight(module, constant) else text)
+            safety = Safety.REVIEW if is_data and not _is_loaded_with(module, constant) else None
+            yield RULE.finding(module.src, span, message, [edit], safety)
+
+
+def _is_data(module: PythonModule) -> bool:
+    """Whether the file compares an implementation with a name, or collects names: `== "flash_attention_2"`."""
+    return any(
+        isinstance(item, ast.Constant) and item.value in VALUES
+        for node in ast.walk(module.tree)
+        if isinstance(node, (ast.Compare, ast.Set, ast.List, ast.Tuple))
+        for item in ast.iter_child_nodes(node)
+    )
+
+
+def _is_loaded_with(module: PythonModule, node: ast.AST) -> bool:
+    """In the arguments of a call that loads a model."""
+    for parent in module.parents(node):
+        if isinstance(parent, ast.Call):
+            return ast.unparse(parent.func).endswith((".from_pretrained", ".from_config"))
+        if isinstance(parent, ast.stmt):
+            return False
+    return False
 
 
 def _values(tree: ast.Module) -> Iterator[ast.expr]:

@@ -54,7 +54,7 @@ class RunSettings:
     devices: int = 1
     timeout_s: float | None = None
     cpu_s: float | None = None  # of the program itself, all its threads together; not of translating its kernels
-    whole_pages: bool = False  # what a driver gives: an overrun within the last page of a buffer, or of LDS, goes unseen
+    whole_pages: bool = False  # as a driver gives them: an overrun within the last page goes unseen, one of LDS too
     quiet_faults: bool = False  # the caller shows the faults of the report: the runtime need not say them too
     real_libraries: Path | None = None  # a folder with the vendor's own rocBLAS and so on; their kernels are emulated
     under: tuple[str, ...] = ()  # a debugger or checker that the program is started with: gdb --args, valgrind

@@ -126,6 +126,14 @@ def test_a_place_that_may_not_be_written_is_named_before_the_work(
     assert capsys.readouterr().err == f"kpt: {option} closed/new: you may not write to closed; name another place\n"
 
 
+def test_a_project_that_may_not_be_changed_is_named_before_the_work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "folder")  # root may write anywhere
+    assert main(["port", "folder", "--write"]) == 2
+    assert capsys.readouterr().err.startswith("kpt: folder: you may not write to it; --out DIR makes a ported copy")
+
+
 @pytest.mark.parametrize("verb", ["scan", "hipify"])
 def test_an_empty_file_is_a_file_without_findings(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "empty.cu"]) == 0

@@ -441,3 +441,22 @@ def test_a_submodule_is_left_alone_by_name_and_copied(project: Path, capsys: pyt
 def test_a_build_limit_is_a_number_of_seconds(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["port", str(tmp_path), f"--build-limit={text}"]) == 2
     assert f"{text} is not a number of seconds above 0" in capsys.readouterr().err
+
+
+def test_a_new_file_settles_the_finding_that_promises_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The scan counts it as automatic, the port leaves it to nobody, and the ported copy no longer promises it."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "Makefile").write_text("sum: sum.cu\n\tnvcc -O2 -o $@ $<\n")
+    (tmp_path / "in" / "sum.cu").write_text("__global__ void sum(float* x) { *x = 1; }\n")
+    (tmp_path / "in" / "Dockerfile").write_text('FROM nvidia/cuda:12.4.1-devel-ubuntu22.04\nCMD ["./sum"]\n')
+    promises = [
+        "`kpt port` writes Makefile.hip for hipcc [automatic]",
+        "`kpt port` writes the twin Dockerfile.rocm [automatic]",
+    ]
+    assert main(["scan", str(tmp_path / "in")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert [promise for promise in promises if any(line.endswith(promise) for line in lines)] == promises
+    main(["port", str(tmp_path / "in"), "--no-build", "--out", str(tmp_path / "out")])
+    assert "writes" not in capsys.readouterr().err
+    main(["scan", str(tmp_path / "out")])
+    assert "writes" not in capsys.readouterr().out

@@ -25,6 +25,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernel_pytorch.cli.arguments.outputs import check_in_place
 from kernel_pytorch.cli.scan import READS, add_selection, selection_of
 from kernel_pytorch.core.counted import counted
 from kernel_pytorch.core.errors import UsageError
@@ -106,6 +107,8 @@ def _port(args: argparse.Namespace) -> int:
     from kernel_pytorch.port.layouts import layout_named
     from kernel_pytorch.port.settings import checked_targets
 
+    if args.write:
+        check_in_place(args.path, "--out DIR makes a ported copy elsewhere")
     if args.write and args.path.is_dir() and (recovered := recover(args.path)):
         print(f"{args.path}: {recovered}", file=sys.stderr)
     plan = plan_port(

@@ -109,9 +109,9 @@ class CheckResult:
 
 def action(finding: Finding) -> str:
     """Who settles a finding: "automatic" (`kpt port`), "review" (`kpt port --unsafe`) or "a person"."""
-    if not finding.edits:
-        return "a person"
-    return "automatic" if finding.safety is Safety.SAFE else "review"
+    if finding.safety is Safety.SAFE:
+        return "automatic"  # by its edits, or by a new file that the port writes
+    return "review" if finding.edits else "a person"
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from kernel_pytorch.emulate.events import read_events
 from kernel_pytorch.emulate.host_compiler import find_host_compiler
 from kernel_pytorch.emulate.run import Outcome, RunSettings, run_command, run_program
 
-ENGINES = ("kpt", "rocjitsu")
 _PROBE = Path(__file__).resolve().parent / "native" / "second_engine" / "buffers.c"
 _ROOTS = ("ROCJITSU_HOME", "ROCM_PATH", "ROCM_HOME")
 _WITH_PROBE = 'LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$KPT_ENGINE_PROBE" exec "$@"'

@@ -93,7 +93,8 @@ class PortResult:
     def left(self) -> tuple[Finding, ...]:
         """The findings that only a person can settle: a new file of the port settles the one that it was made for."""
         made = {(patch.path, code) for patch in self.patches if patch.before is None for code in patch.codes}
-        left = (finding for finding in self.findings if action(finding) == "a person")
+        codes = {code for _, code in made}
+        left = (one for one in self.findings if action(one) == "a person" or not (one.edits or one.code in codes))
         return tuple(finding for finding in left if (f"{finding.path}.hip", finding.code) not in made)
 
     @property

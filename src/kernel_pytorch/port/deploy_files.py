@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from kernel_pytorch.core.findings import Finding, Patch
+from kernel_pytorch.core.findings import Finding, Patch, action
 from kernel_pytorch.core.read_file import read_bytes
 from kernel_pytorch.port.deploy.install_plan import install_plan
 from kernel_pytorch.port.deploy.places import has_own_twin, is_for_another_vendor, is_for_rocm, twin_path
@@ -62,9 +62,14 @@ def deploy_patches(root: Path, paths: Iterable[str]) -> tuple[list[Patch], list[
     manifests = {path: text for path, text in texts.items() if is_manifest(path, text)}
     new, extra = overlays(manifests, set(texts))
     written = ((path, text.encode("utf-8", "surrogateescape")) for path, text in new.items())
-    patches += [Patch(path, None, data) for path, data in written if not (root / path).exists()]
-    findings += extra
+    patches += [Patch(path, None, data, ("KP442",)) for path, data in written if not (root / path).exists()]
+    findings += extra if any(not (root / path).exists() for path in new) else _without_done(extra)
     return patches, sorted(_once(findings), key=lambda item: (item.path, item.line, item.code))
+
+
+def _without_done(findings: list[Finding]) -> list[Finding]:
+    """Without the ones that say that a file will be written: it is there."""
+    return [finding for finding in findings if action(finding) != "automatic"]
 
 
 def _once(findings: list[Finding]) -> Iterator[Finding]:
@@ -102,10 +107,10 @@ class _Made:
     def keep(self, path: str, result: tuple[str | None, list[Finding]]) -> None:
         """Takes a twin and what was said of it. A file of that name that is there already stays as it is."""
         text, extra = result
-        self.findings += extra
+        target = twin_path(path)
+        self.findings += _without_done(extra) if (self.root / target).exists() else extra
         if text is None:
             return
-        target = twin_path(path)
         self.twins.add(path)
         if is_dockerfile(path):
             arguments = re.findall(r"^ARG (ROCM_\w+)$", text, re.MULTILINE)

@@ -41,10 +41,6 @@ class EditSet:
                 return True
         return False
 
-    def covers(self, start: int, end: int) -> bool:
-        """Whether a span is touched by an edit already taken."""
-        return self._overlaps(start, end)
-
     def __bool__(self) -> bool:
         return bool(self._edits)
 

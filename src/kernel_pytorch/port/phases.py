@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kernel_pytorch.core.counted import counted
-from kernel_pytorch.core.findings import Finding, Safety
+from kernel_pytorch.core.findings import Finding, action
 from kernel_pytorch.core.read_file import read_if_there
 from kernel_pytorch.port.discover import Project
 from kernel_pytorch.port.tensor_cores import WmmaProducts, tensor_cores, wmma_products
@@ -163,9 +163,9 @@ class Effort:
 
 def effort(findings: Sequence[Finding]) -> Effort:
     """Counted by place: two findings in one function often cost no more than one, so the low end halves them."""
-    automatic = sum(1 for finding in findings if finding.edits and finding.safety is Safety.SAFE)
-    review = sum(1 for finding in findings if finding.edits and finding.safety is Safety.REVIEW)
-    person = [finding for finding in findings if not finding.edits]
+    automatic = sum(1 for finding in findings if action(finding) == "automatic")
+    review = sum(1 for finding in findings if action(finding) == "review")
+    person = [finding for finding in findings if action(finding) == "a person"]
     hours = 0.1 * review
     for finding in person:
         hours += 16.0 if finding.code in _DAYS else 2.0 if finding.code in _HOURS else 0.25

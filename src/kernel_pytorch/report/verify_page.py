@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kernel_pytorch.core.findings import Finding, Patch, Safety, Status
+from kernel_pytorch.core.findings import Finding, Patch, Status, action
 from kernel_pytorch.jobs.verify import Verification
 from kernel_pytorch.report.check_groups import check_groups
 from kernel_pytorch.report.error_plot import model_panel, page_plot, program_panel
@@ -139,7 +139,7 @@ def _launch_row(group: Sequence[LaunchResult]) -> tuple[str, str, str, list[str]
 def _todo(findings: tuple[Finding, ...]) -> list[tuple[str, str, list[Finding]]]:
     groups: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
-        groups[0 if not finding.edits else 2 if finding.safety is Safety.SAFE else 1].append(finding)
+        groups[("a person", "review", "automatic").index(action(finding))].append(finding)
     return [(title, why, groups[index]) for index, (title, why) in enumerate(TODO) if groups[index]]
 
 

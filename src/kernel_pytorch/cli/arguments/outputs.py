@@ -27,6 +27,12 @@ def check_outputs(args: argparse.Namespace) -> None:
             raise UsageError(f"{option} {path}: you may not write to {there}; name another place")
 
 
+def check_in_place(path: Path, instead: str) -> None:
+    """Raises UsageError where a folder that is to be changed in place may not be. `instead` is what to do."""
+    if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
+        raise UsageError(f"{path}: you may not write to it; {instead}")
+
+
 def _check_file(option: str, path: Path) -> None:
     if path.is_dir():
         raise UsageError(f"{option} {path}: a folder; name a file in it, such as {path / 'report'}.{option[2:]}")

@@ -26,7 +26,7 @@ from kernel_pytorch.port.rule import Rule
 if TYPE_CHECKING:
     from kernel_pytorch.port.source import SourceFile
 
-RULE = Rule("KP410", "makefile-nvcc", languages=("make",), safety=Safety.MANUAL, triggers=(b"nvcc",))
+RULE = Rule("KP410", "makefile-nvcc", languages=("make",), safety=Safety.SAFE, triggers=(b"nvcc",))
 
 
 def check(src: SourceFile) -> Iterator[Finding]:
@@ -46,4 +46,5 @@ def check(src: SourceFile) -> Iterator[Finding]:
             message += f"; where the Makefile's conditions ask for it, that ends with: {'; '.join(derived.stops)}"
     else:
         message = f"builds with nvcc, and {name}.hip cannot be derived: {'; '.join(derived.obstacles)}"
-    yield RULE.finding(src, Span(place, place + 4), message)
+    safety = Safety.MANUAL if derived.text is None else Safety.SAFE  # the port writes a new file; this one has no edit
+    yield RULE.finding(src, Span(place, place + 4), message, safety=safety)

@@ -4,7 +4,7 @@ What: `float4 v = {1.f, 2.f};`, `int1 n = {5};`, `n = {0};`, `uint2 a[2] = {{1},
     list for int1 to double4 that has fewer values than the type has members, that names the members, or that has one
     value and stands behind an `=`.
 Why: CUDA's vector types are plain structures, and members without a value become 0. HIP's are classes. A constructor
-    takes as many values as there are members, or one, and one only in the form `float4{1.f}`.
+    takes as many values as there are members, or a single one, written `float4{1.f}`.
 Fix: On ROCm kpt names the type before the list and writes the zeros. Two kinds of lists are left to you: one that
     fills the vectors of an array without brackets of their own, and one inside another structure.
 Source: projects/clr/hipamd/include/hip/amd_detail/amd_hip_vector_types.h in ROCm/rocm-systems. Each form above was

@@ -134,7 +134,7 @@ def dockerfile_twin(path: str, text: str, plan: InstallPlan | None = None) -> tu
         for name, (image, note) in sorted(twin.arguments.items())
     )
     parts.insert(first_from, head)
-    twin.say(1, f"NVIDIA's image: the twin {_twin_name(path)} is written", Safety.SAFE)
+    twin.say(1, f"NVIDIA's image: `kpt port` writes the twin {_twin_name(path)}", Safety.SAFE)
     return "".join(parts), twin.findings
 
 

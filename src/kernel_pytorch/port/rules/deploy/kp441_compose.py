@@ -60,7 +60,7 @@ def compose_twin(path: str, text: str, dockerfiles: Twins) -> tuple[str | None, 
         "# !reset needs Docker Compose 2.24 or newer. If /dev/dri belongs to another group than video or render, name\n"
         "# that group (or its number) under group_add.\nservices:\n"
     )
-    message = f"NVIDIA's devices: the overlay {twin_path(path)} is written"
+    message = f"NVIDIA's devices: `kpt port` writes the overlay {twin_path(path)}"
     findings.append(Finding(CODE, path, 1, 1, message, Safety.SAFE))
     return head + "".join(parts), findings
 

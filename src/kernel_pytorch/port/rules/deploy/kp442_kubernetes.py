@@ -63,7 +63,7 @@ def overlays(manifests: dict[str, str], existing: set[str]) -> tuple[dict[str, s
         )
         for path in sorted({path for path, _ in patches}):
             where = (base / "rocm").as_posix()
-            message = f"asks for {NVIDIA}: the overlay {where} is written"
+            message = f"asks for {NVIDIA}: `kpt port` writes the overlay {where}"
             findings.append(Finding(CODE, path, _line(manifests[path]), 1, message, Safety.SAFE))
     return files, findings
 

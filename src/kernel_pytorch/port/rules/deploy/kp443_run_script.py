@@ -62,5 +62,7 @@ def script_twin(path: str, text: str, dockerfiles: dict[str, str]) -> tuple[str 
     twin_text = "".join(out)
     if twin_text == text:
         return None, []
-    findings.append(Finding(CODE, path, 1, 1, f"NVIDIA's devices: the twin {twin_path(path)} is written", Safety.SAFE))
+    findings.append(
+        Finding(CODE, path, 1, 1, f"NVIDIA's devices: `kpt port` writes the twin {twin_path(path)}", Safety.SAFE)
+    )
     return twin_text, findings

@@ -55,6 +55,14 @@ PLANTED = (
     Planted("broadcast_then_write", 1, True, "if (t == 0) s[0] = 1; __syncthreads(); float a = s[0]; if (t == 0) s[0] = 2; __syncthreads(); x[t] = a + s[0];"),
     Planted("broadcast_then_write_in_time", 1, False,
             "if (t == 0) s[0] = 1; __syncthreads(); float a = s[0]; __syncthreads(); if (t == 0) s[0] = 2; __syncthreads(); x[t] = a + s[0];"),
+    Planted("last_reader_writes", 1, True,
+            "if (t == 0) s[0] = 1; __syncthreads(); float a = s[0]; if (t == 255) s[0] = 2; __syncthreads(); x[t] = a + s[0];"),
+    Planted("last_reader_writes_in_time", 1, False,
+            "if (t == 0) s[0] = 1; __syncthreads(); float a = s[0]; __syncthreads(); a += s[t / 256]; __syncthreads(); if (t == 255) s[0] = 2; "
+            "__syncthreads(); x[t] = a + s[0];"),
+    Planted("only_reader_writes", 1, False, "s[t] = t; __syncthreads(); float a = s[t]; s[t] = a + 1; x[t] = s[t];"),
+    Planted("last_block_reads_and_writes", 4, True, "float a = x[t]; if (b == 3) x[t] = a + 1; else x[256 * (b + 1) + t] = a;"),
+    Planted("every_block_reads", 4, False, "x[256 * (b + 1) + t] = x[t] + b;"),
     Planted("half_words_across_blocks", 2, False, "((short *)x)[b + 2 * t] = t;"),
     Planted("half_words_shared_by_blocks", 2, True, "((short *)x)[t] = t;"),
 )  # fmt: skip

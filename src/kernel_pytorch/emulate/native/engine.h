@@ -105,9 +105,9 @@ typedef struct KptServices {
     int (*race_cell)(KptWave *wave);
 } KptServices;
 
-/* What the race detector keeps in a cell: a number that a wave has between two points of order, whether the access was
- * atomic, and the lane. 0: nobody. */
-enum { KPT_CELL_ATOMIC = 64, KPT_CELL_WAVE = 128 };
+/* What the race detector keeps in a cell: a number that a wave has between two points of order, whether another wave
+ * read there before it and nothing orders the two reads, whether the access was atomic, and the lane. 0: nobody. */
+enum { KPT_CELL_ATOMIC = 64, KPT_CELL_SEVERAL = 128, KPT_CELL_WAVE = 256 };
 
 /* Builds with KPT_CHECK: what the runtime remembers of a workgroup's LDS. Kernels look here by themselves, and ask only
  * where that does not settle it (lds_check.h). */

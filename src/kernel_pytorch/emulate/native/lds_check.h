@@ -2,7 +2,7 @@
  * of a workgroup's LDS. What is not is shown to the runtime, which asks the same questions of every cell and reports.
  *
  * A cell says who wrote a word last, or who read it last. It is in order with an access when it is from before the last
- * barrier, when it is the wave's own, or when both are atomic. */
+ * barrier, when it is the wave's own and no other wave read before it, or when both are atomic. */
 #ifndef KPT_LDS_CHECK_H
 #define KPT_LDS_CHECK_H
 
@@ -34,13 +34,15 @@ KPT_INLINE __mmask16 kpt_cells_unordered(__mmask16 lanes, __m512i cells, const K
     const __m512i ordered = _mm512_set1_epi32((int)w->lds_notes->ordered);
     const __m512i own = _mm512_xor_si512(cells, _mm512_set1_epi32((int)w->race_cell));
     __mmask16 wrong = _mm512_mask_cmpge_epu32_mask(lanes, cells, ordered);
-    wrong = _mm512_mask_cmpge_epu32_mask(wrong, own, _mm512_set1_epi32(KPT_CELL_WAVE));
+    wrong = _mm512_mask_cmpge_epu32_mask(wrong, own, _mm512_set1_epi32(KPT_CELL_WAVE)) |
+            _mm512_mask_test_epi32_mask(wrong, cells, _mm512_set1_epi32(KPT_CELL_SEVERAL));
     if (how & KPT_ATOMIC) wrong = _mm512_mask_testn_epi32_mask(wrong, cells, _mm512_set1_epi32(KPT_CELL_ATOMIC));
     return wrong;
 }
 #endif
 KPT_INLINE int kpt_cell_is_unordered(uint32_t cell, const KptWave *w, uint32_t how) {
-    if (cell < w->lds_notes->ordered || (cell ^ w->race_cell) < KPT_CELL_WAVE) return 0;
+    if (cell < w->lds_notes->ordered) return 0;
+    if ((cell ^ w->race_cell) < KPT_CELL_WAVE && !(cell & KPT_CELL_SEVERAL)) return 0;
     return !(how & KPT_ATOMIC) || !(cell & KPT_CELL_ATOMIC);
 }
 /* Whether the cells are in order, and what is read was written by somebody. */
@@ -65,7 +67,35 @@ KPT_INLINE int kpt_lds_in_order(const KptWave *w, const uint32_t *writer, const 
 #endif
     return !wrong;
 }
+/* What a plain read leaves of the cell before it: that there was a plain read by another wave, not in order with this. */
+KPT_INLINE uint32_t kpt_cell_several(uint32_t cell, const KptWave *w) {
+    if (cell < w->lds_notes->ordered) return 0;
+    if ((cell ^ w->race_cell) < KPT_CELL_WAVE) return cell & KPT_CELL_SEVERAL;
+    return cell & KPT_CELL_ATOMIC ? 0 : KPT_CELL_SEVERAL;
+}
 /* Cells of lanes one behind the other, 1 << shift cells to a lane. */
+KPT_INLINE void kpt_lds_note_readers(const KptWave *w, uint32_t *cell, uint32_t cells, uint32_t first, uint32_t shift) {
+#if defined(__AVX512F__)
+    const __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i several = _mm512_set1_epi32(KPT_CELL_SEVERAL),
+                  ordered = _mm512_set1_epi32((int)w->lds_notes->ordered);
+    const __m512i whole = _mm512_set1_epi32(KPT_CELL_WAVE), wave = _mm512_set1_epi32((int)w->race_cell);
+    for (uint32_t i = 0; i < cells; i += 16) {
+        const __mmask16 here = kpt_cells_left(cells - i);
+        const __m512i before = _mm512_maskz_loadu_epi32(here, cell + i);
+        const __mmask16 late = _mm512_mask_cmpge_epu32_mask(here, before, ordered);
+        const __mmask16 other = _mm512_mask_cmpge_epu32_mask(late, _mm512_xor_si512(before, wave), whole);
+        const __mmask16 plain = _mm512_mask_testn_epi32_mask(other, before, _mm512_set1_epi32(KPT_CELL_ATOMIC));
+        const __mmask16 kept = _mm512_mask_test_epi32_mask((__mmask16)(late & ~other), before, several);
+        const __m512i at = _mm512_add_epi32(number, _mm512_set1_epi32((int)i));
+        const __m512i lane = _mm512_srl_epi32(at, _mm_cvtsi32_si128((int)shift));
+        const __m512i mine = _mm512_add_epi32(lane, _mm512_set1_epi32((int)first));
+        _mm512_mask_storeu_epi32(cell + i, here, _mm512_mask_or_epi32(mine, plain | kept, mine, several));
+    }
+#else
+    for (uint32_t i = 0; i < cells; i++) cell[i] = (first + (i >> shift)) | kpt_cell_several(cell[i], w);
+#endif
+}
 KPT_INLINE void kpt_lds_note(uint32_t *cell, uint32_t cells, uint32_t first, uint32_t shift) {
 #if defined(__AVX512F__)
     const __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -98,7 +128,8 @@ KPT_OUTLINE int kpt_lds_is_good(KptWave *w, uint32_t lane, uint32_t lanes, uint3
     if (!kpt_lds_in_order(w, writer, reader, cells, how)) return 0;
     const uint32_t shift = (uint32_t)__builtin_ctz(to_lane);
     const uint32_t mine = (w->race_cell | (how & KPT_ATOMIC ? KPT_CELL_ATOMIC : 0u)) + lane;
-    if (how & (KPT_READ | KPT_ATOMIC)) kpt_lds_note(reader, cells, mine, shift);
+    if (!(how & (KPT_WRITE | KPT_ATOMIC))) kpt_lds_note_readers(w, reader, cells, mine, shift);
+    if (how & KPT_ATOMIC) kpt_lds_note(reader, cells, mine, shift);
     if (how & (KPT_WRITE | KPT_ATOMIC)) {
         kpt_lds_note(writer, cells, mine, shift);
         __builtin_memset(notes->written + at, 1, lanes * size);
@@ -121,7 +152,10 @@ KPT_OUTLINE int kpt_lds_lane_is_good(KptWave *w, uint32_t lane, uint32_t at, uin
         if ((how & (KPT_WRITE | KPT_ATOMIC)) && kpt_cell_is_unordered(reader[i], w, how)) return 0;
     }
     for (uint32_t i = 0; i < size >> by; i++) {
-        if (how & (KPT_READ | KPT_ATOMIC)) reader[i] = mine;
+        if (how & KPT_ATOMIC)
+            reader[i] = mine;
+        else if (how & KPT_READ)
+            reader[i] = mine | kpt_cell_several(reader[i], w);
         if (how & (KPT_WRITE | KPT_ATOMIC)) writer[i] = mine;
     }
     if (how & KPT_WRITE)

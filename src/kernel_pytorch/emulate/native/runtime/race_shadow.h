@@ -22,6 +22,7 @@ const uint32_t NOBODY = 0, MOST_MOMENTS = ~0u / KPT_CELL_WAVE;
 
 inline uint32_t moment_of(uint32_t cell) { return cell / KPT_CELL_WAVE; }
 inline uint32_t lane_of(uint32_t cell) { return cell % KPT_CELL_ATOMIC; }
+inline bool is_several(uint32_t cell) { return cell & KPT_CELL_SEVERAL; }
 inline bool is_atomic(uint32_t cell) { return cell & KPT_CELL_ATOMIC; }
 
 /* A stretch of memory. A cell stands for 1 << shift() bytes and names the lane of the first. */

@@ -77,7 +77,8 @@ bool ordered_between_groups(const History &h, const Moment &before, const Moment
 /* Whether nothing orders what left a cell and an access that would leave `mine`. */
 bool conflict(const History &h, bool in_lds, uint32_t cell, uint32_t mine) {
     const uint32_t earlier = moment_of(cell), later = moment_of(mine);
-    if (earlier == NOBODY || earlier == later || (is_atomic(cell) && is_atomic(mine))) return false;
+    if (earlier == NOBODY || (is_atomic(cell) && is_atomic(mine))) return false;
+    if (earlier == later) return is_several(cell);
     const Moment &before = h.moments[earlier], &now = h.moments[later];
     if (before.group == now.group) return before.wave != now.wave && before.epoch == now.epoch;
     return !in_lds && !ordered_between_groups(h, before, now);
@@ -139,7 +140,9 @@ void report(const History &h, WaveAccess &access, uint32_t lane, uint32_t other,
     access.reported = lane;
     std::string text =
         std::string(access.writes() ? "written" : "read") + " while unordered with " +
-        who(h.moments[moment_of(other)], lane_of(other), other_read ? "a read" : "a write") +
+        (moment_of(other) == moment_of(access.cell)
+             ? "a read by another wave, in front of this one's own read"
+             : who(h.moments[moment_of(other)], lane_of(other), other_read ? "a read" : "a write")) +
         (access.flags & KPT_IN_LDS ? "; no barrier lies between" : "; nothing orders the two inside the launch");
     report_kernel_fault(*access.wave, KPT_FAULT_RACE, int(lane),
                         access.address + uint64_t(lane - access.lane) * access.bytes, access.bytes, text.c_str());
@@ -179,6 +182,14 @@ void note(uint32_t *cells, uint32_t count, uint32_t mine, uint32_t to_lane, uint
     for (; i < count; i++) cells[i] = mine + i * lanes;
 }
 
+/* What a plain read leaves of the cell of the reader before it: that there was another wave's plain read, in no order
+ * with this one. A write by the wave that read last is a race with that read. */
+uint32_t several_after(const History &h, const WaveAccess &access, uint32_t cell) {
+    if (is_atomic(access.cell)) return 0;
+    if (moment_of(cell) == moment_of(access.cell)) return cell & KPT_CELL_SEVERAL;
+    return !is_atomic(cell) && conflict(h, access.flags & KPT_IN_LDS, cell, access.cell) ? KPT_CELL_SEVERAL : 0;
+}
+
 /* Some bytes of an access that lie in one shadow: `count` of them from `start`, `done` others of the access before. */
 struct Part {
     uint64_t start, count, done;
@@ -194,7 +205,13 @@ bool compare_all(const History &h, const WaveAccess &access, Shadow &shadow, con
     const uint32_t mine = access.cell + access.lane + uint32_t(part.done / access.bytes);
     const uint32_t to_lane = access.bytes >> shift, lanes = to_lane ? 1 : (1u << shift) / access.bytes;
     if (access.writes()) note(writer, cells, mine, to_lane, lanes);
-    if (access.reads()) note(reader, cells, mine, to_lane, lanes);
+    if (!access.reads()) return true;
+    if (left_by_one(reader, cells)) {
+        note(reader, cells, mine | several_after(h, access, reader[0]), to_lane, lanes);
+        return true;
+    }
+    for (uint32_t i = 0; i < cells; i++)
+        reader[i] = (mine + (to_lane ? i / to_lane : i * lanes)) | several_after(h, access, reader[i]);
     return true;
 }
 
@@ -213,7 +230,7 @@ void compare(const History &h, WaveAccess &access, Shadow &shadow, const Part &p
         if (after_write && !access.writes() && is_atomic(writer[i]) && access.place & FIRST_GUESS) after_write = false;
         if (after_write || after_read) report(h, access, lane, after_write ? writer[i] : reader[i], !after_write);
         if (access.writes()) writer[i] = access.cell + lane;
-        if (access.reads()) reader[i] = access.cell + lane;
+        if (access.reads()) reader[i] = (access.cell + lane) | several_after(h, access, reader[i]);
         left -= 1u << shift;
         if (left == 0) {
             lane++;

@@ -4,9 +4,10 @@ python benchmarks/torch_device_suites.py --checkouts FOLDER [--only NAME ...] [-
 
 FOLDER holds a checkout of each repository under its own name (diff-gaussian-rasterization with its submodule glm). The
 suites need einops, transformers, scipy, accelerate, expecttest, termcolor, matplotlib, omegaconf, dacite, rich, pyyaml,
-wheel and google-research/fast-soft-sort besides torch and pytest, and three of them Triton 3.6 (docs/torch-extensions.md
-says which). A suite of thousands of tests is thinned out to `--most` tests of each file, drawn with a fixed seed; which
-ones does not depend on how they end. "cpu" among the GPUs is the plain CPU, without emulation: it shows which tests have a CPU path.
+wheel and google-research/fast-soft-sort besides torch and pytest, and three of them Triton 3.6. Which ones, and which
+row of its table is of which run, is in docs/torch-extensions.md. A suite of thousands of tests is thinned out to
+`--most` tests of each file, drawn with a fixed seed; which ones does not depend on how they end. "cpu" among the GPUs
+is the plain CPU, without emulation: it shows which tests have a CPU path.
 """
 
 from __future__ import annotations

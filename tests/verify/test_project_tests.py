@@ -60,6 +60,14 @@ def test_a_test_that_failed_before_too_is_a_warning(monkeypatch: pytest.MonkeyPa
     assert detail.startswith("all 1 that failed did so before the port too; a: no file data.bin; 1 passed, 1 failed;")
 
 
+def test_what_a_kernel_did_wrong_before_too_is_a_warning_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = TestRun({"a": "passed"}, faults=("out-of-bounds in k at k.cu:7",))
+    status, detail = judged(monkeypatch, tmp_path, run, run)
+    assert status is Status.WARN and "out-of-bounds in k at k.cu:7, before the port too" in detail
+
+
 def test_what_this_machine_lacks_is_no_failure_and_no_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lacks = "the package b is not installed here"
     alone = TestRun(problem=lacks, not_here=True)

@@ -148,6 +148,10 @@ def test_a_compiler_is_quoted():
 def test_a_word_of_hips_is_no_compilers():
     raise RuntimeError("HIP error: an illegal address")
 
+def test_an_error_that_carries_another():
+    carried = "Traceback of it (most recent call last):\\n  File a, line 1\\nRuntimeError: no such device\\n"
+    raise RuntimeError("It failed in the interpreter.\\n" + carried)
+
 @pytest.mark.skip(reason="not here")
 def test_off():
     pass
@@ -183,6 +187,7 @@ def test_a_run_on_the_cpu_is_read_test_by_test(tmp_path: Path) -> None:
         f"{good}a_link_leads_to_its_file": "passed",
         f"{good}a_compiler_is_quoted": "failed",
         f"{good}a_word_of_hips_is_no_compilers": "failed",
+        f"{good}an_error_that_carries_another": "failed",
         f"{good}off": "skipped",
         f"{good}whose_end_fails": "failed",
         "tests/test_lacks.py": "not run",
@@ -191,6 +196,7 @@ def test_a_run_on_the_cpu_is_read_test_by_test(tmp_path: Path) -> None:
     said = run.messages[f"{good}a_compiler_is_quoted"]
     assert said.endswith("Error building extension 'fast': a.hip:3:5: error: unknown type name 'half2'")
     assert run.messages[f"{good}a_word_of_hips_is_no_compilers"] == "RuntimeError: HIP error: an illegal address"
+    assert run.messages[f"{good}an_error_that_carries_another"] == "RuntimeError: no such device"
     assert "nobody_has_this is not installed" in run.messages["tests/test_lacks.py"]
     assert run.messages["tests/test_broken.py"].startswith("cannot be imported: ModuleNotFoundError")
 

@@ -48,7 +48,10 @@ def _why(report: Any) -> dict[str, str]:
     crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
     everything = "\n".join([*(content for _, content in report.sections), text])
     errors = [line.strip() for line in everything.splitlines() if _COMPILER.search(line)]
-    return {"message": _inner(crash) or (reasons[-1] if reasons else text[-400:]), "compiler": errors[0] if errors else ""}
+    return {
+        "message": _inner(crash) or (reasons[-1] if reasons else text[-400:]),
+        "compiler": errors[0] if errors else "",
+    }
 
 
 def _inner(message: str) -> str:

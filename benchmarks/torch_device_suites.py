@@ -4,9 +4,10 @@ python benchmarks/torch_device_suites.py --checkouts FOLDER [--only NAME ...] [-
 
 FOLDER holds a checkout of each repository under its own name (diff-gaussian-rasterization with its submodule glm). The
 suites need einops, transformers, scipy, accelerate, expecttest, termcolor, matplotlib, omegaconf, dacite, rich, pyyaml,
-fast-soft-sort and wheel besides torch and pytest, and three of them Triton 3.6 (docs/torch-extensions.md says which). A
-suite of thousands of tests is thinned out to `--most` tests of each file, evenly spread; which ones does not depend on
-how they end. "cpu" among the GPUs is the plain CPU, without emulation: it shows which tests have a CPU path.
+wheel and google-research/fast-soft-sort besides torch and pytest, and three of them Triton 3.6. Which ones, and which
+row of its table is of which run, is in docs/torch-extensions.md. A suite of thousands of tests is thinned out to
+`--most` tests of each file, drawn with a fixed seed; which ones does not depend on how they end. "cpu" among the GPUs
+is the plain CPU, without emulation: it shows which tests have a CPU path.
 """
 
 from __future__ import annotations
@@ -94,14 +95,17 @@ SUITES = (
 )  # fmt: skip
 
 _THIN = """
+import random
+
 def pytest_collection_modifyitems(config, items):
     most, files, kept, left = {most}, {{}}, [], []
     for item in items:
         files.setdefault(str(item.fspath), []).append(item)
     for every in files.values():
-        step = max(1, -(-len(every) // most))
-        kept += every[::step]
-        left += [item for number, item in enumerate(every) if number % step]
+        # Not every second one: where the last parameter is the device, that would be the CPU each time.
+        chosen = set(random.Random(0).sample(range(len(every)), min(most, len(every))))
+        kept += [item for number, item in enumerate(every) if number in chosen]
+        left += [item for number, item in enumerate(every) if number not in chosen]
     config.hook.pytest_deselected(items=left)
     items[:] = kept
 """

@@ -60,6 +60,14 @@ def test_a_test_that_failed_before_too_is_a_warning(monkeypatch: pytest.MonkeyPa
     assert detail.startswith("all 1 that failed did so before the port too; a: no file data.bin; 1 passed, 1 failed;")
 
 
+def test_what_a_kernel_did_wrong_before_too_is_a_warning_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = TestRun({"a": "passed"}, faults=("out-of-bounds in k at k.cu:7",))
+    status, detail = judged(monkeypatch, tmp_path, run, run)
+    assert status is Status.WARN and "out-of-bounds in k at k.cu:7, before the port too" in detail
+
+
 def test_what_this_machine_lacks_is_no_failure_and_no_pass(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lacks = "the package b is not installed here"
     alone = TestRun(problem=lacks, not_here=True)
@@ -140,6 +148,10 @@ def test_a_compiler_is_quoted():
 def test_a_word_of_hips_is_no_compilers():
     raise RuntimeError("HIP error: an illegal address")
 
+def test_an_error_that_carries_another():
+    carried = "Traceback of it (most recent call last):\\n  File a, line 1\\nRuntimeError: no such device\\n"
+    raise RuntimeError("It failed in the interpreter.\\n" + carried)
+
 @pytest.mark.skip(reason="not here")
 def test_off():
     pass
@@ -175,6 +187,7 @@ def test_a_run_on_the_cpu_is_read_test_by_test(tmp_path: Path) -> None:
         f"{good}a_link_leads_to_its_file": "passed",
         f"{good}a_compiler_is_quoted": "failed",
         f"{good}a_word_of_hips_is_no_compilers": "failed",
+        f"{good}an_error_that_carries_another": "failed",
         f"{good}off": "skipped",
         f"{good}whose_end_fails": "failed",
         "tests/test_lacks.py": "not run",
@@ -183,6 +196,7 @@ def test_a_run_on_the_cpu_is_read_test_by_test(tmp_path: Path) -> None:
     said = run.messages[f"{good}a_compiler_is_quoted"]
     assert said.endswith("Error building extension 'fast': a.hip:3:5: error: unknown type name 'half2'")
     assert run.messages[f"{good}a_word_of_hips_is_no_compilers"] == "RuntimeError: HIP error: an illegal address"
+    assert run.messages[f"{good}an_error_that_carries_another"] == "RuntimeError: no such device"
     assert "nobody_has_this is not installed" in run.messages["tests/test_lacks.py"]
     assert run.messages["tests/test_broken.py"].startswith("cannot be imported: ModuleNotFoundError")
 

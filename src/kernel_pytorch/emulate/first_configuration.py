@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import time
 import warnings
 from collections.abc import Callable
@@ -48,6 +49,25 @@ def compile_first_that_fits(compile_all: Callable[[Any], None], self: Any) -> No
             # Inductor has a type for "none of them fits", and it moved between versions.
             if number == len(configs) - 1:
                 raise
+
+
+def time_first_that_fits(time_all: Callable[..., dict[Any, float]]) -> Callable[..., dict[Any, float]]:
+    """In place of Inductor's AlgorithmSelectorCache.benchmark_choices (max-autotune), which runs every choice.
+
+    Inductor's own kernels come first: they run as machine code, and ATen's function would be the CPU's.
+    """
+
+    def time_one(cls: Any, choices: Any, *rest: Any, **named: Any) -> dict[Any, float]:
+        from torch._inductor.select_algorithm import TritonTemplateCaller
+
+        times = dict.fromkeys(choices, float("inf"))
+        for choice in sorted(times, key=lambda one: not isinstance(one, TritonTemplateCaller)):
+            times.update(time_all(cls, [choice], *rest, **named))
+            if math.isfinite(times[choice]):
+                break
+        return times
+
+    return time_one
 
 
 def one_run_as(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,7 @@ from kernel_pytorch.emulate.first_configuration import (
     one_run,
     one_run_as,
     run_first_that_fits,
+    time_first_that_fits,
 )
 from kernel_pytorch.emulate.torch_device.legacy_types import unlock_legacy_types
 
@@ -75,11 +76,28 @@ def _inductor_config(module: Any) -> None:
         module.triton.cudagraph_trees = False
 
 
+def _inductor_graphs(module: Any) -> None:
+    record = module.cudagraphify_impl
+
+    @functools.wraps(record)
+    def record_at_once(model: Callable[..., Any], *rest: Any, **named: Any) -> Any:
+        # A run to warm up comes first, and may write to what the program still needs. Here nothing has to warm up.
+        runs = iter((lambda given: None,))
+        return record(lambda given: next(runs, model)(given), *rest, **named)
+
+    module.cudagraphify_impl = record_at_once
+
+
 def _inductor_benchmarks(module: Any) -> None:
     for name in ("Benchmarker", "TritonBenchmarker", "InductorBenchmarker"):
         kind = getattr(module, name, None)
         if kind is not None and "benchmark_gpu" in vars(kind):
             kind.benchmark_gpu = lambda self, fn, *rest, **named: one_run(fn)
+
+
+def _inductor_choices(module: Any) -> None:
+    cache = module.AlgorithmSelectorCache
+    cache.benchmark_choices = classmethod(time_first_that_fits(vars(cache)["benchmark_choices"].__func__))
 
 
 def _cpp_extension(module: Any) -> None:
@@ -148,8 +166,10 @@ ADJUSTMENTS: dict[str, Callable[[Any], None]] = {
     "triton.runtime.autotuner": _triton_autotuner,
     "triton.testing": _triton_testing,
     "torch._inductor.config": _inductor_config,
+    "torch._inductor.compile_fx": _inductor_graphs,
     "torch._inductor.runtime.triton_heuristics": _inductor_kernels,
     "torch._inductor.runtime.benchmarking": _inductor_benchmarks,
+    "torch._inductor.select_algorithm": _inductor_choices,
     "torch.utils.cpp_extension": _cpp_extension,
     "torch._ops": _loaded_libraries,
     "torch.func": lambda _: unlock_legacy_types(),  # late in torch's own import: the types are there

@@ -105,7 +105,8 @@ def _judged(name: str, new: TestRun, old: TestRun | None) -> CheckResult:
     if same:
         parts.append(f"all {len(failed)} that failed did so before the port too")
     parts += [f"{test}: {new.messages.get(test, '')}" for test in (*(lost or failed), *lacking)[:_NAMED]]
-    parts += [*faults[:_NAMED], *([new.problem] if new.problem else [])]
+    known = [f"{one}, before the port too" for one in new.faults if one not in faults]
+    parts += [*faults[:_NAMED], *known[:_NAMED], *([new.problem] if new.problem else [])]
     detail = "; ".join([*parts, f"{_counts(new)}; {_before(old)}{_where(new.kernels, new.operators)}"])
     if faults or (failed and not same) or (new.problem and not new.not_here):
         return CheckResult(name, Status.FAIL, detail)

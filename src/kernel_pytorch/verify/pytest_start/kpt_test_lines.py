@@ -48,7 +48,16 @@ def _why(report: Any) -> dict[str, str]:
     crash = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
     everything = "\n".join([*(content for _, content in report.sections), text])
     errors = [line.strip() for line in everything.splitlines() if _COMPILER.search(line)]
-    return {"message": crash or (reasons[-1] if reasons else text[-400:]), "compiler": errors[0] if errors else ""}
+    return {
+        "message": _inner(crash) or (reasons[-1] if reasons else text[-400:]),
+        "compiler": errors[0] if errors else "",
+    }
+
+
+def _inner(message: str) -> str:
+    """Some errors carry the traceback of another one, of TorchScript or of another process: its last line is the reason."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[-1] if any("Traceback " in line for line in lines) else message
 
 
 def _project_first() -> None:

@@ -26,6 +26,8 @@ from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
     HOST_SUFFIXES,
     TorchExtension,
+    pybind11_folders,
+    reaches_pybind11,
     reaches_torch,
     renamed_extension,
     setup_files,
@@ -172,7 +174,11 @@ def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Seque
 def _of_torch(root: Path, paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
     """All sources with kernels, and those of the host's compiler that include torch's headers."""
     sources = [path for path in dict.fromkeys(paths) if path.endswith((".cu", ".hip", *HOST_SUFFIXES))]
-    return [path for path in sources if not path.endswith(HOST_SUFFIXES) or reaches_torch(root / path, root, folders)]
+    return [path for path in sources if not path.endswith(HOST_SUFFIXES) or _is_of_torch(root / path, root, folders)]
+
+
+def _is_of_torch(file: Path, root: Path, folders: Sequence[Path]) -> bool:
+    return reaches_torch(file, root, folders) or reaches_pybind11(file, root, folders)
 
 
 def _extension_build(
@@ -247,6 +253,8 @@ def _build_one(
     if reaches_torch(file, root, options.include_dirs):
         detail = "includes torch's headers: --layout torch-extension builds it as torch does"
         return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
+    if reaches_pybind11(file, root, options.include_dirs):
+        options = options.with_folders(pybind11_folders())
     try:
         check_unit(file, target, toolchain, options)
     except CompilerStopped:

@@ -110,6 +110,8 @@ def try_ported(
             _write(root / header.relative_to(project.root.resolve()), read_bytes(header, project.root))
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
+        # Last: an include folder may hold some of that, `-I src` with src/third_party in it.
+        folders += tuple(one for laid, one in pairs if laid.is_dir())
         macros = GivenMacros(project.root, project.listed)
         if of_torch:
             paths = [*project.of("cuda", "c++"), *sorted(ported)]

@@ -110,8 +110,8 @@ def try_ported(
             _write(root / header.relative_to(project.root.resolve()), read_bytes(header, project.root))
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
-        # Last: an include folder may hold some of that, `-I src` with src/third_party in it.
-        folders += tuple(one for laid, one in pairs if laid.is_dir())
+        # `-I src` with src/third_party in it.
+        brought = {one: one.relative_to(project.root).as_posix() for laid, one in pairs if laid.is_dir()}
         macros = GivenMacros(project.root, project.listed)
         if of_torch:
             paths = [*project.of("cuda", "c++"), *sorted(ported)]
@@ -138,7 +138,7 @@ def try_ported(
                     own, include_dirs=(*own.include_dirs, *folders), bounds=bounds, all_errors=True,
                     timeout_s=min(own.timeout_s, max(time_left(), 1.0)),
                 )  # fmt: skip
-                return _build_one(path, target, toolchain, options, root, made)
+                return _build_one(path, target, toolchain, options, root, made, brought)
 
         def tried(path: str) -> TriedUnit:
             name, reason = f"build {path} for {target}", OUT_OF_TIME
@@ -247,9 +247,16 @@ def _write(destination: Path, data: bytes) -> None:
 
 
 def _build_one(
-    path: str, target: str, toolchain: Toolchain, options: CompileOptions, root: Path, made: Mapping[str, str]
+    path: str,
+    target: str,
+    toolchain: Toolchain,
+    options: CompileOptions,
+    root: Path,
+    made: Mapping[str, str],
+    brought: Mapping[Path, str],
 ) -> TriedUnit:
-    """`made` are the templates of files that the project's own build makes, by the name of what they become."""
+    """`made` are the templates of files that the project's own build makes, by the name of what they become. `brought`
+    are the project's include folders, with their names: what it brings along in them is not ported."""
     name = f"build {path} for {target}"
     file = root / path
     if reaches_torch(file, root, options.include_dirs):
@@ -272,6 +279,13 @@ def _build_one(
             return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
         first = _below(root, shown[0]) if shown else None
         meaning = missing_header(first.text, f"{first.path}:{first.line}") if first is not None else None
+        there = _brought_along(first.text, brought) if first is not None else None
+        if there is not None and first is not None:
+            again = _build_one(path, target, toolchain, options.with_folders(tuple(brought)), root, made, {})
+            if again.check.status is Status.PASS:  # no CUDA in it
+                return again
+            detail = f"{first.path}:{first.line} includes {there}: kpt does not port what a project brings along"
+            return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
         if meaning is not None:
             return TriedUnit(path, CheckResult(name, *meaning), complaints(failure.stderr, partial(_below, root)))
         lines = [str(message).replace(f"{root}/", "") for message in shown[:3]]
@@ -279,6 +293,13 @@ def _build_one(
         check = CheckResult(name, Status.FAIL, "; ".join(lines).replace(str(root), ".") + more)
         return TriedUnit(path, check, complaints(failure.stderr, partial(_below, root)))
     return TriedUnit(path, CheckResult(name, Status.PASS, f"device and host pass, with {toolchain.version}"))
+
+
+def _brought_along(message: str, brought: Mapping[Path, str]) -> str | None:
+    """The project's own path of a header that a build did not find because it was left out of the port."""
+    missing = re.match(r"'([^']+)' file not found", message)
+    name = missing[1] if missing is not None else ""
+    return next((f"{shown}/{name}" for folder, shown in brought.items() if name and (folder / name).is_file()), None)
 
 
 def _below(root: Path, message: CompilerMessage) -> CompilerMessage:

@@ -33,6 +33,8 @@ def test_a_switch_that_cmake_defines_and_gates_of_ours_ask_for_nothing(tmp_path:
     (tmp_path / "CMakeLists.txt").write_text("add_definitions(-DFOO_WITH_HIP)\n")
     assert switch_macros(tmp_path, ["a.cu"], ["CMakeLists.txt"]) == ()
     assert switch_macros(tmp_path, ["a.cu"], []) == ("FOO_WITH_HIP",)
+    (tmp_path / "config.h").write_text("#if HIP_VERSION > 0\n#define FOO_WITH_HIP\n#endif\n")
+    assert switch_macros(tmp_path, ["a.cu", "config.h"], []) == ()
 
 
 def test_a_makefiles_twin_gets_the_flag() -> None:

@@ -18,6 +18,7 @@ from kernel_pytorch.port.build_files.nvcc_flags import HIP_ARCH
 from kernel_pytorch.port.cxx.compiled_on_rocm import is_own_switch
 
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(?:el)?if(?:n?def)?\b(.*)$", re.MULTILINE)
+_DEFINE = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 # HIP's compiler defines these, and a condition that asks for one of them needs no switch.
 _GIVEN = (b"__HIP_PLATFORM_AMD__", b"__HIPCC__", b"__HIP__", b"__HIP_DEVICE_COMPILE__")
@@ -26,15 +27,18 @@ _HOST = "-D__HIP_PLATFORM_AMD__=1"
 
 
 def switch_macros(root: Path, sources: Iterable[str], build_files: Iterable[str]) -> tuple[str, ...]:
-    """The macros that the sources ask for and no build file of CMake's names in a definition."""
+    """The macros that the sources ask for and neither define themselves nor get from a definition of CMake's."""
     asked: set[bytes] = set()
+    defined: set[bytes] = set()
     for path in sources:
         data = read_if_there(root / path, root) or b""
         if b"HIP" not in data and b"ROCM" not in data:
             continue
+        defined.update(_DEFINE.findall(data))
         for condition in _CONDITION.findall(data):
             if not any(name in condition for name in _GIVEN):
                 asked |= {name for name in _NAME.findall(condition) if name in _USUAL or is_own_switch(name)}
+    asked -= defined
     texts = [read_if_there(root / path, root) or b"" for path in build_files] if asked else []
     return tuple(sorted(name.decode() for name in asked if not any(_is_defined(text, name) for text in texts)))
 

@@ -84,7 +84,7 @@ def test_a_family(given: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
-        ("KP399", "KP3xx (wave width, lane masks, warp collectives) has 25 codes, KP301 to KP331; `kpt explain KP3`"),
+        ("KP399", "KP3xx (wave width, lane masks, warp collectives) has 26 codes, KP301 to KP331; `kpt explain KP3`"),
         ("KP950", "codes begin with KP0, KP1"),
         ("mask", "no page for 'mask': codes begin with KP0, KP1"),
     ],

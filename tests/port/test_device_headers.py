@@ -39,3 +39,13 @@ def test_they_are_ported(tmp_path: Path) -> None:
     assert b"__HIPCC__" in after["bits.h"]
     assert b"__HIP_DEVICE_COMPILE__" in after["config.h"]
     assert "json.hpp" not in after and "host.h" not in after
+
+
+def test_a_header_that_renames_lane_functions_is_ported(tmp_path: Path) -> None:
+    # kmcuda: its kernels counted twice on 64 lanes, and nothing said so.
+    (tmp_path / "private.h").write_text("#define shfl __shfl\n")
+    (tmp_path / "a.cu").write_text('#include "private.h"\n__global__ void k(float* x) { *x = shfl(*x, 0); }\n')
+    project = discover(tmp_path)
+    assert "private.h" in {*device_headers(project), *project.of("cuda")}
+    patches = {one.path: one.after for one in port_project(project, PortOptions(), 1).patches}
+    assert b"#define shfl(value, lane) __shfl(value, lane, 32)" in patches["private.h"]

@@ -14,6 +14,7 @@ from kernel_pytorch.core.worker_pool import worker_pool
 from kernel_pytorch.port.build_files.cmake import with_twins
 from kernel_pytorch.port.build_files.findcuda import findcuda_patches
 from kernel_pytorch.port.build_files.makefile import derive_makefile, uses_nvcc
+from kernel_pytorch.port.build_files.own_switches import is_build_for_amd, switch_macros, with_switches
 from kernel_pytorch.port.cxx.source import cxx_file
 from kernel_pytorch.port.deploy_files import deploy_patches
 from kernel_pytorch.port.device_headers import device_headers
@@ -148,6 +149,8 @@ def port_project(project: Project, options: PortOptions, workers: int | None = N
         patches = [replace(patch, after=with_twins(patch.after)) for patch in patches]
     if not layout.is_built_by_torch and options.wants("KP410"):
         patches += _makefile_twins(project, in_place=not layout.writes_twins)
+    if any(is_build_for_amd(patch) for patch in patches):
+        patches = with_switches(patches, switch_macros(project.root, project.of("cuda", "c++"), project.of("cmake")))
     twins, deploy_findings = deploy_patches(project.root, project.listed)
     wanted_codes = [finding for finding in deploy_findings if options.wants(finding.code)]
     if not options.select or any(code.startswith("KP44") or "KP44".startswith(code) for code in options.select):

@@ -21,7 +21,14 @@ from kernel_pytorch.core.findings import CheckResult, Status
 from kernel_pytorch.port.builds.given_macros import GivenMacros, unless_a_macro_is_missing
 from kernel_pytorch.port.builds.hipified_tree import hipified_folders, hipified_tree
 from kernel_pytorch.port.builds.missing_header import missing_header
-from kernel_pytorch.port.builds.torch_extension import HOST_SUFFIXES, TorchExtension, reaches_torch, torch_extension
+from kernel_pytorch.port.builds.torch_extension import (
+    HOST_SUFFIXES,
+    TorchExtension,
+    pybind11_folders,
+    reaches_pybind11,
+    reaches_torch,
+    torch_extension,
+)
 from kernel_pytorch.port.cxx.fragments import fragments
 from kernel_pytorch.port.cxx.include_folders import compile_folders
 from kernel_pytorch.port.discover import Project, globs
@@ -86,7 +93,11 @@ def build_level(
         path for path in paths if path.endswith((".cu", ".hip")) and path not in parts and wanted.fullmatch(path)
     ]
     recorded = {path: trial for trial in trials for path in map(trial.rocm.as_written, trial.rocm.sources)}
+    # A kernel that includes pybind11 alone is none of torch's; the C++ files beside torch's kernels are.
     of_torch = [path for path in (*kernels, *_host_only(paths)) if reaches_torch(root / path, root, folders)]
+    of_torch += [
+        path for path in _host_only(paths) if path not in of_torch and reaches_pybind11(root / path, root, folders)
+    ]
     of_torch = [path for path in of_torch if path not in recorded and wanted.fullmatch(path)]
     if only and not triton and not any(map(wanted.fullmatch, (*kernels, *of_torch, *recorded))):
         raise UsageError(f"--only {','.join(only)}: matches no source that {root} builds")
@@ -101,11 +112,15 @@ def build_level(
     sources = _sorted_out(project, [path for path in kernels if path not in recorded], of_torch)
     macros = GivenMacros(root, project.listed)
     switched = CompileOptions(defines=macros.switches)
+
+    def with_python(path: str) -> tuple[Path, ...]:
+        return pybind11_folders() if reaches_pybind11(root / path, root, folders) else ()
+
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(TemporaryDirectory(prefix="kpt-make-")))
         made = {one.path: one.moved(root, root) for one in make_units(root, project.listed, scratch)}
         jobs: list[Callable[[], _Outcome]] = [
-            partial(_build, root, path, target, toolchain, folders, made.get(path, switched))
+            partial(_build, root, path, target, toolchain, (*folders, *with_python(path)), made.get(path, switched))
             for path in sources.plain
             for target in targets
         ]

@@ -54,6 +54,7 @@ def present_built_with_gpu(torch: Any, local_version: str, arch_list: list[str])
     torch.cuda.device_count = _answer(1)
     torch.cuda.current_device = _answer(0)
     torch.cuda.get_arch_list = _answer(arch_list)
+    torch._C._cuda_getArchFlags = _answer(" ".join(arch_list))
     torch.backends.cuda.is_built = _answer(True)
 
 

@@ -75,6 +75,8 @@ def test_where_cmake_finds_torch_its_hipify_renames_the_sources(tmp_path: Path) 
     assert not [path for path in patches if "kpt_cuda" in path]
     assert b"kpt_hipify_target(${kpt_target})" in patches["lib/CMakeLists.txt"].after
     assert b"hipify_python.hipify(" in patches["lib/kpt_hipify_sources.cmake"].after
+    # What hipify leaves alone keeps its name, which says nothing to CMake's HIP language.
+    assert b"PROPERTIES LANGUAGE HIP" in patches["lib/kpt_hipify_sources.cmake"].after
     for path, patch in patches.items():
         (root / path).write_bytes(patch.after)
     assert not _ported(root), "a second port changes nothing"

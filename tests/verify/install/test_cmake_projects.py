@@ -103,6 +103,15 @@ def test_cmakes_words_and_the_projects_lines(tmp_path: Path) -> None:
     assert failure.stack == (SourceLine("CMakeLists.txt", 7), SourceLine("cmake/gpu.cmake", 3))
 
 
+def test_an_error_without_a_place_is_said_and_no_warning_before_it(tmp_path: Path) -> None:
+    stderr = (
+        "CMake Warning at /usr/share/Torch/TorchConfig.cmake:22 (message):\n  library kineto not found.\n\n\n"
+        'CMake Error: Cannot determine link language for target "t".\n'
+        "CMake Generate step failed.  Build files cannot be regenerated correctly.\n"
+    )
+    assert configure_failure(stderr, tmp_path, tmp_path).error.startswith("CMake Error: Cannot determine link language")
+
+
 def test_which_files_begin_a_project_with_gpu_code(tmp_path: Path) -> None:
     texts = {
         "CMakeLists.txt": "project(top LANGUAGES CXX)\nadd_subdirectory(gpu)\n",

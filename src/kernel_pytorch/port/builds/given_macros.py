@@ -56,7 +56,7 @@ class GivenMacros:
     @property
     def switches(self) -> tuple[str, ...]:
         """The macros that the project's own build for AMD defines: its sources count on them there."""
-        return tuple(sorted(name for name in self.places if is_own_switch(name.encode())))
+        return tuple(sorted(name for name in self.places if name == "USE_HIP" or is_own_switch(name.encode())))
 
     def wanted_for(self, name: str, path: str) -> str | None:
         """The macro that a file lacks where it has no `name`: that name, or the one that a branch with it asks for."""

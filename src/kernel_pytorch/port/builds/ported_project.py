@@ -26,6 +26,8 @@ from kernel_pytorch.port.builds.recorded_unit import RecordedUnit
 from kernel_pytorch.port.builds.torch_extension import (
     HOST_SUFFIXES,
     TorchExtension,
+    pybind11_folders,
+    reaches_pybind11,
     reaches_torch,
     renamed_extension,
     setup_files,
@@ -108,6 +110,8 @@ def try_ported(
             _write(root / header.relative_to(project.root.resolve()), read_bytes(header, project.root))
         pairs = [(root / one.relative_to(project.root), one) for one in named]
         folders = (*(laid if laid.is_dir() else one for laid, one in pairs), *include_dirs)
+        # `-I src` with src/third_party in it.
+        brought = {one: one.relative_to(project.root).as_posix() for laid, one in pairs if laid.is_dir()}
         macros = GivenMacros(project.root, project.listed)
         if of_torch:
             paths = [*project.of("cuda", "c++"), *sorted(ported)]
@@ -134,7 +138,7 @@ def try_ported(
                     own, include_dirs=(*own.include_dirs, *folders), bounds=bounds, all_errors=True,
                     timeout_s=min(own.timeout_s, max(time_left(), 1.0)),
                 )  # fmt: skip
-                return _build_one(path, target, toolchain, options, root, made)
+                return _build_one(path, target, toolchain, options, root, made, brought)
 
         def tried(path: str) -> TriedUnit:
             name, reason = f"build {path} for {target}", OUT_OF_TIME
@@ -172,7 +176,11 @@ def _reaching(root: Path, ported: set[str], paths: Sequence[str], folders: Seque
 def _of_torch(root: Path, paths: Sequence[str], folders: Sequence[Path]) -> list[str]:
     """All sources with kernels, and those of the host's compiler that include torch's headers."""
     sources = [path for path in dict.fromkeys(paths) if path.endswith((".cu", ".hip", *HOST_SUFFIXES))]
-    return [path for path in sources if not path.endswith(HOST_SUFFIXES) or reaches_torch(root / path, root, folders)]
+    return [path for path in sources if not path.endswith(HOST_SUFFIXES) or _is_of_torch(root / path, root, folders)]
+
+
+def _is_of_torch(file: Path, root: Path, folders: Sequence[Path]) -> bool:
+    return reaches_torch(file, root, folders) or reaches_pybind11(file, root, folders)
 
 
 def _extension_build(
@@ -239,14 +247,23 @@ def _write(destination: Path, data: bytes) -> None:
 
 
 def _build_one(
-    path: str, target: str, toolchain: Toolchain, options: CompileOptions, root: Path, made: Mapping[str, str]
+    path: str,
+    target: str,
+    toolchain: Toolchain,
+    options: CompileOptions,
+    root: Path,
+    made: Mapping[str, str],
+    brought: Mapping[Path, str],
 ) -> TriedUnit:
-    """`made` are the templates of files that the project's own build makes, by the name of what they become."""
+    """`made` are the templates of files that the project's own build makes, by the name of what they become. `brought`
+    are the project's include folders, with their names: what it brings along in them is not ported."""
     name = f"build {path} for {target}"
     file = root / path
     if reaches_torch(file, root, options.include_dirs):
         detail = "includes torch's headers: --layout torch-extension builds it as torch does"
         return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
+    if reaches_pybind11(file, root, options.include_dirs):
+        options = options.with_folders(pybind11_folders())
     try:
         check_unit(file, target, toolchain, options)
     except CompilerStopped:
@@ -262,6 +279,13 @@ def _build_one(
             return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
         first = _below(root, shown[0]) if shown else None
         meaning = missing_header(first.text, f"{first.path}:{first.line}") if first is not None else None
+        there = _brought_along(first.text, brought) if first is not None else None
+        if there is not None and first is not None:
+            again = _build_one(path, target, toolchain, options.with_folders(tuple(brought)), root, made, {})
+            if again.check.status is Status.PASS:  # no CUDA in it
+                return again
+            detail = f"{first.path}:{first.line} includes {there}: kpt does not port what a project brings along"
+            return TriedUnit(path, CheckResult(name, Status.NOT_RUN, detail))
         if meaning is not None:
             return TriedUnit(path, CheckResult(name, *meaning), complaints(failure.stderr, partial(_below, root)))
         lines = [str(message).replace(f"{root}/", "") for message in shown[:3]]
@@ -269,6 +293,13 @@ def _build_one(
         check = CheckResult(name, Status.FAIL, "; ".join(lines).replace(str(root), ".") + more)
         return TriedUnit(path, check, complaints(failure.stderr, partial(_below, root)))
     return TriedUnit(path, CheckResult(name, Status.PASS, f"device and host pass, with {toolchain.version}"))
+
+
+def _brought_along(message: str, brought: Mapping[Path, str]) -> str | None:
+    """The project's own path of a header that a build did not find because it was left out of the port."""
+    missing = re.match(r"'([^']+)' file not found", message)
+    name = missing[1] if missing is not None else ""
+    return next((f"{shown}/{name}" for folder, shown in brought.items() if name and (folder / name).is_file()), None)
 
 
 def _below(root: Path, message: CompilerMessage) -> CompilerMessage:

@@ -45,6 +45,7 @@ from kernel_pytorch.toolchain.leading_headers import leading_headers, shared_hea
 from kernel_pytorch.toolchain.precompiled import LeadingHeaders, PrecompiledHeaders
 from kernel_pytorch.toolchain.torch_headers import (
     InstalledTorch,
+    TorchHeadersError,
     extension_options,
     hipify,
     installed_torch,
@@ -52,7 +53,8 @@ from kernel_pytorch.toolchain.torch_headers import (
 )
 
 HOST_SUFFIXES = (".cpp", ".cc", ".cxx")
-_OF_TORCH = re.compile(r"(?:torch|ATen|c10|pybind11)/")
+_OF_TORCH = re.compile(r"(?:torch|ATen|c10)/")
+_OF_PYBIND11 = re.compile(r"pybind11/")
 _NOT_FOUND = re.compile(r"'([^']+)' file not found")
 _OF_CUDA = re.compile(r"cuda|cublas|cusparse|cusolver|cufft|curand|c10/cuda/|ATen/cuda/")
 _OF_ROCM_OR_PYTHON = re.compile(r"hip|roc|rccl|miopen|thrust|Python\.h")
@@ -62,11 +64,28 @@ _SHOWN = 3
 
 def reaches_torch(source: Path, root: Path, folders: Sequence[Path] = ()) -> bool:
     """Whether a source includes torch's headers, by itself or through headers of the project."""
+    return _reaches(_OF_TORCH, source, root, folders)
+
+
+def reaches_pybind11(source: Path, root: Path, folders: Sequence[Path] = ()) -> bool:
+    """The same for pybind11, which torch brings along: a source with it need not be one of torch's."""
+    return _reaches(_OF_PYBIND11, source, root, folders)
+
+
+def _reaches(wanted: re.Pattern[str], source: Path, root: Path, folders: Sequence[Path]) -> bool:
     for path, data in include_closure(source, root, folders).items():
         for include in includes_of(data):
-            if _OF_TORCH.match(include.name) and resolve_include(include, path, [*folders, root]) is None:
+            if wanted.match(include.name) and resolve_include(include, path, [*folders, root]) is None:
                 return True
     return False
+
+
+def pybind11_folders() -> tuple[Path, ...]:
+    """Where pybind11 and Python's own headers are; nothing without a torch."""
+    try:
+        return installed_torch().include, Path(sysconfig.get_paths()["include"])
+    except TorchHeadersError:
+        return ()
 
 
 @dataclass(frozen=True)

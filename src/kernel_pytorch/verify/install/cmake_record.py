@@ -133,6 +133,8 @@ def configure_failure(stderr: str, source: Path, tree: Path) -> Failure:
     named = _ERROR.search(stderr)
     if named is None:
         lines = [line.strip() for line in stderr.strip().splitlines() if line.strip()]
+        # "CMake Error: ..." has no place. What stands before it are warnings.
+        lines = [line for line in lines if line.startswith("CMake Error")] or lines
         return Failure(" ".join(lines[:3]) or "cmake gave no message")
     end = _END.search(stderr, named.end())
     section = stderr[named.end() : end.start() if end is not None else len(stderr)]

@@ -141,6 +141,15 @@ def test_assert_comes_with_cuda_and_not_with_hip() -> None:
     assert b"assert.h" not in hipify_file(source, unit_of(source, header), NAMES_ONLY).after
 
 
+def test_errors_that_hip_never_gives_keep_their_numbers() -> None:
+    text = "#include <cuda_runtime.h>\nbool lost(cudaError_t e) { return e == cudaErrorMisalignedAddress; }\n"
+    result = run(text)
+    assert b"#define cudaErrorMisalignedAddress ((hipError_t)716)\n" in result.after and not result.findings
+    # HIP has this number for another error.
+    other = run(text.replace("MisalignedAddress", "ExternalDevice"))
+    assert [one.code for one in other.findings] == ["KP202"]
+
+
 def test_half_precision_blas_asks_for_the_half_type() -> None:
     after = run("#include <cublas_v2.h>\nvoid f() { cublasHgemm(h); }\n").after
     assert b"#define HIPBLAS_USE_HIP_HALF\n#include <hipblas/hipblas.h>" in after

@@ -23,7 +23,7 @@ _FILES = (
     "surfaces.h", "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h",
     "rounding.h", "warp_matrix.h", "mma_formats.h", "mma_units.h", "warp_mma.h", "quad_pair_mma.h",
     "other_arguments.h", "legacy_blas.h",
-    "wmma_tiles.h", "wmma.h",
+    "wmma_tiles.h", "wmma.h", "error_codes.h",
 )  # fmt: skip
 _MARK = "//: "
 # hipBLAS takes __half only where this is defined before its header; a shim may be the first to include it.

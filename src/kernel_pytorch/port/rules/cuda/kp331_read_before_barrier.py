@@ -117,7 +117,7 @@ def _carried(src: CxxFile, region: DeviceRegion, memory: _Memory, part: Span) ->
 
 
 def _is_used(data: bytes, name: bytes, start: int, end: int) -> bool:
-    """Whether a name stands in a part of the text. The plain search answers for most: a pattern has to be made first."""
+    """Whether a name stands in a part of the text. A plain search answers for most, before a pattern is made."""
     if data.find(name, start, end) < 0:
         return False
     return re.compile(rb"\b%s\b" % name).search(data, start, end) is not None

@@ -32,7 +32,8 @@ int main() {
   float part = 0.7f;
   unsigned high = 3000000000u;
   if (max(part, 0.5f) != 0.7f || max(high, 5) != high || min(1ll << 40, 1ll << 41) != 1ll << 40) return 2;
-  if (clamped(0.25f) != 0.25f || !is_double(min(part, 1.0)) || is_double(min(part, 1.0f)) || max(-3, -4) != -3) return 3;
+  if (clamped(0.25f) != 0.25f || max(-3, -4) != -3) return 3;
+  if (!is_double(min(part, 1.0)) || is_double(min(part, 1.0f))) return 4;
   unsigned two[2] = {3, 4}, back[2] = {0, 0};
   check(cudaMemcpyToSymbolAsync(table, two, sizeof two), "to a symbol");
   keep<<<1, 2>>>();

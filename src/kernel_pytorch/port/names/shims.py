@@ -298,14 +298,14 @@ def overloads_needed(
     needed += _texture_shims(present, data, project)
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
-    if src.path.endswith(_READ_BY_NVCC) and any(is_on_host(found.start()) for found in _ANY_MIN_MAX.finditer(data)):
-        if not any(map(_has_own_min_max, project)):
-            needed.append(shims()[b"min(host)"])
+    on_host = src.path.endswith(_READ_BY_NVCC) and any(is_on_host(one.start()) for one in _ANY_MIN_MAX.finditer(data))
+    if on_host and not any(map(_has_own_min_max, project)):
+        needed.append(shims()[b"min(host)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):
         needed.append(shims()[b"hipMemPrefetchAsync(location)"])
-    on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
-    defined = {name for name in on_host if any(_defines(name, text) for text in project)}
-    needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]
+    called = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
+    defined = {name for name in called if any(_defines(name, text) for text in project)}
+    needed += [shims()[name + b"(host)"] for name in sorted(called - defined)]
     if _HALF2_MAX.search(data) and _HALF2.search(data):
         needed.append(shims()[b"__hmax2(half2)"])
     # A compute type that is not visibly one may be a data type: CUDA's header takes both.

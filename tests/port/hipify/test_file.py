@@ -141,6 +141,28 @@ def test_assert_comes_with_cuda_and_not_with_hip() -> None:
     assert b"assert.h" not in hipify_file(source, unit_of(source, header), NAMES_ONLY).after
 
 
+def test_errors_that_hip_never_gives_keep_their_numbers() -> None:
+    text = "#include <cuda_runtime.h>\nbool lost(cudaError_t e) { return e == cudaErrorMisalignedAddress; }\n"
+    result = run(text)
+    assert b"#define cudaErrorMisalignedAddress ((hipError_t)716)\n" in result.after and not result.findings
+    # HIP has this number for another error.
+    other = run(text.replace("MisalignedAddress", "ExternalDevice"))
+    assert [one.code for one in other.findings] == ["KP202"]
+
+
+def test_min_and_max_on_the_host_are_those_of_cuda() -> None:
+    # HIP's take an int on the host: max(0.7f, 0.5f) is 0 there.
+    start = "#include <cuda_runtime.h>\n"
+    guard = b"KPT_SHIM_MIN_HOST"
+    assert guard in run(start + "float f(float x) { return max(x, 0.5f); }\n").after
+    assert guard in run(start + "#define clamp(x) (min(max((x), 0.0), 1.0))\n").after
+    assert guard in run(start + "__host__ __device__ float f(float x) { return min(x, 1.0f); }\n").after
+    assert guard not in run(start + "__global__ void k(float *p) { p[0] = max(p[1], 0.5f); }\n").after
+    assert guard not in run(start + "float f(float x) { return std::max(x, 0.5f); }\n").after
+    own = "template <class T> T max(T a, T b) { return a < b ? b : a; }\n"
+    assert guard not in run(start + own + "float f(float x) { return max(x, 0.5f); }\n").after
+
+
 def test_half_precision_blas_asks_for_the_half_type() -> None:
     after = run("#include <cublas_v2.h>\nvoid f() { cublasHgemm(h); }\n").after
     assert b"#define HIPBLAS_USE_HIP_HALF\n#include <hipblas/hipblas.h>" in after

@@ -25,7 +25,15 @@ __global__ void k(unsigned *out, int n) {
 __constant__ unsigned table[2];
 __device__ unsigned kept[2];
 __global__ void keep() { kept[threadIdx.x] = table[threadIdx.x]; }
+static bool is_double(double) { return true; }
+static bool is_double(float) { return false; }
+__host__ __device__ float clamped(float x) { return min(max(x, 0.0), 1.0); }
 int main() {
+  float part = 0.7f;
+  unsigned high = 3000000000u;
+  if (max(part, 0.5f) != 0.7f || max(high, 5) != high || min(1ll << 40, 1ll << 41) != 1ll << 40) return 2;
+  if (clamped(0.25f) != 0.25f || max(-3, -4) != -3) return 3;
+  if (!is_double(min(part, 1.0)) || is_double(min(part, 1.0f))) return 4;
   unsigned two[2] = {3, 4}, back[2] = {0, 0};
   check(cudaMemcpyToSymbolAsync(table, two, sizeof two), "to a symbol");
   keep<<<1, 2>>>();

@@ -111,11 +111,10 @@ class _Watch:
                 self._seen.clear()
                 self._holding.clear()
                 new = words
-            together = b" ".join(new)
+            together = b" ".join((b"", *new, b""))
             for text in self._in_text(together):
-                for word in new:
-                    if text in word:
-                        self._holding[word] = self._holding.get(word, frozenset()) | {text}
+                for word in _words_with(text, together):
+                    self._holding[word] = self._holding.get(word, frozenset()) | {text}
             self._seen |= new
         return set().union(*(self._holding[word] for word in self._holding.keys() & words))
 
@@ -129,6 +128,15 @@ class _Watch:
                 if is_text:
                     found.append(beginning)
         return found
+
+
+def _words_with(text: bytes, words: bytes) -> Iterator[bytes]:
+    """The words that hold some text; there is a space before and behind each."""
+    start = words.find(text)
+    while start >= 0:
+        end = words.index(b" ", start)
+        yield words[words.rindex(b" ", 0, start) + 1 : end]
+        start = words.find(text, end)
 
 
 class _Beginning(NamedTuple):

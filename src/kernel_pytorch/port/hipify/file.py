@@ -246,7 +246,11 @@ def _add_shims(src: CxxFile, unit: Unit, naming: Naming, layout: Layout) -> None
     needed: list[Shim] = []
     if may_need_overloads(src):
         needed += overloads_needed(
-            src, compiled_text(src), unit.texts, lambda offset: device_region_at(src, offset) is not None
+            src,
+            compiled_text(src),
+            unit.texts,
+            lambda offset: device_region_at(src, offset) is not None,
+            lambda offset: (region := device_region_at(src, offset)) is None or region.is_host_too,
         )
     if layout.is_built_by_torch and src.holds(b"cub::") and is_left_by_torch(compiled_text(src)):
         needed.append(shims()[b"cub::"])

@@ -23,7 +23,7 @@ _FILES = (
     "surfaces.h", "textures.h", "texture_fetch.h", "texture_references.h", "texture_driver.h", "barriers.h",
     "rounding.h", "warp_matrix.h", "mma_formats.h", "mma_units.h", "warp_mma.h", "quad_pair_mma.h",
     "other_arguments.h", "legacy_blas.h",
-    "wmma_tiles.h", "wmma.h",
+    "wmma_tiles.h", "wmma.h", "error_codes.h",
 )  # fmt: skip
 _MARK = "//: "
 # hipBLAS takes __half only where this is defined before its header; a shim may be the first to include it.
@@ -122,6 +122,19 @@ _SIXTEEN_BITS = (
 _MIN_MAX = sought(rb"(?<![\w.:>])(?:min|max)\s*\(([^;{}]{1,200})", b"min", b"max")
 _GIVEN = re.compile(rb"(?<=\w)\s*\([^()]*(?:\([^()]*\)[^()]*)*\)")
 _UNSIGNED = re.compile(rb"\b(?:threadIdx|blockIdx|blockDim|gridDim)\.[xyz]\b|\b\d+[uU]\b")
+
+
+# A call of the ones that CUDA gives the host too, and what says that the project has its own.
+_ANY_MIN_MAX = sought(rb"(?<![\w.:])(?<!->)(?:min|max)\s*\(", b"min", b"max")
+_OWN_MIN_MAX = re.compile(
+    rb"#[ \t]*define[ \t]+(?:min|max)\b|\busing\s+(?:::)?std::(?:min|max)\b"
+    rb"|[\w>&*]\s+(?:min|max)\s*\([^;{}()]*\)\s*(?:const\s*|noexcept\s*)*\{"
+)
+
+
+@lru_cache(maxsize=64)  # each file of a unit asks all of them
+def _has_own_min_max(text: bytes) -> bool:
+    return (b"min" in text or b"max" in text) and _OWN_MIN_MAX.search(text) is not None
 
 
 def mixes_signs(data: bytes) -> bool:
@@ -247,6 +260,8 @@ def _texture_shims(present: frozenset[bytes], data: bytes, project: Iterable[byt
     return [shims()[name] for name in found]
 
 
+# A header of any name may be for kernels; a plain source is the host compiler's, where CUDA has no such functions.
+_READ_BY_NVCC = (".cu", ".cuh", ".h", ".hpp", ".hh", ".inl")
 _OFTEN_PARTS_OF_WORDS = (b"min", b"max")
 _WATCHED = Watched({
     b"__ffsll",
@@ -263,11 +278,15 @@ def may_need_overloads(src: CxxFile) -> bool:
 
 
 def overloads_needed(
-    src: CxxFile, data: bytes, project: Iterable[bytes], is_in_device_code: Callable[[int], bool] = lambda offset: False
+    src: CxxFile,
+    data: bytes,
+    project: Iterable[bytes],
+    is_in_device_code: Callable[[int], bool] = lambda offset: False,
+    is_on_host: Callable[[int], bool] = lambda offset: True,
 ) -> list[Shim]:
     """Shims that are overloads of names HIP has, for a file whose project does not define them itself.
 
-    `data` is what a ROCm build reads of the file (`compiled_text`).
+    `data` is what a ROCm build reads of the file (`compiled_text`). A function may be in device code and on the host.
     """
     present = _WATCHED.present(src)
     # HIP's takes (unsigned) long long alone: a uint64_t, which is unsigned long, is ambiguous there.
@@ -279,11 +298,14 @@ def overloads_needed(
     needed += _texture_shims(present, data, project)
     if (b"__global__" in data or b"__device__" in data) and mixes_signs(data):
         needed.append(shims()[b"min(mixed)"])
+    on_host = src.path.endswith(_READ_BY_NVCC) and any(is_on_host(one.start()) for one in _ANY_MIN_MAX.finditer(data))
+    if on_host and not any(map(_has_own_min_max, project)):
+        needed.append(shims()[b"min(host)"])
     if _TAKES_LOCATION.search(data) and _LOCATION.search(data):
         needed.append(shims()[b"hipMemPrefetchAsync(location)"])
-    on_host = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
-    defined = {name for name in on_host if any(_defines(name, text) for text in project)}
-    needed += [shims()[name + b"(host)"] for name in sorted(on_host - defined)]
+    called = {found.group(1) for found in _HOST_MATH.finditer(data) if not is_in_device_code(found.start())}
+    defined = {name for name in called if any(_defines(name, text) for text in project)}
+    needed += [shims()[name + b"(host)"] for name in sorted(called - defined)]
     if _HALF2_MAX.search(data) and _HALF2.search(data):
         needed.append(shims()[b"__hmax2(half2)"])
     # A compute type that is not visibly one may be a data type: CUDA's header takes both.

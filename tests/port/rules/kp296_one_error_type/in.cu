@@ -41,3 +41,9 @@ inline void check(CUresult result, const char* at, int line = 0) {
   if (result != CUDA_SUCCESS) throw cuGetErrorString(result, &text);
 }
 }
+
+using status_t = CUresult;
+inline bool is_success(status_t status) { return status == CUDA_SUCCESS; }
+inline bool is_success(cudaError_t status) { return status == cudaSuccess; }
+inline bool is_failure(status_t status) { return !is_success(status); }
+inline bool is_failure(cudaError_t status) { return is_failure(static_cast<status_t>(status)); }

@@ -31,3 +31,9 @@ inline void check(hipError_t code, const char *file, int line = 0) {
 }
 
 }
+
+using status_t = hipError_t;
+
+inline bool is_success(hipError_t status) { return status == hipSuccess; }
+inline bool is_failure(status_t status) { return !is_success(status); }
+

@@ -58,7 +58,8 @@ class _Memory:
         for taken, name, of_call in _ELEMENT.findall(expression):
             if of_call or (not taken and name not in self.local and name not in self.read_only):
                 return True
-        if any(re.search(rb"(?<![&\w.]\s)(?<![&\w.])%s\b(?!\s*[\[(])" % name, expression) for name in self.shared):
+        named = (name for name in self.shared if name in expression)
+        if any(re.search(rb"(?<![&\w.]\s)(?<![&\w.])%s\b(?!\s*[\[(])" % name, expression) for name in named):
             return True
         return _THROUGH.search(expression) is not None
 
@@ -110,10 +111,16 @@ def _carried(src: CxxFile, region: DeviceRegion, memory: _Memory, part: Span) ->
     for name, element, value, at in assigned:
         if name in memory.shared or (b"[" in element and name not in memory.local) or not memory.is_read_by(value):
             continue
-        use = re.compile(rb"\b%s\b" % name)
-        if use.search(data, barrier, region.end) or (loop and loop < at and use.search(data, loop, at)):
+        if _is_used(data, name, barrier, region.end) or (loop and loop < at and _is_used(data, name, loop, at)):
             return name
     return None
+
+
+def _is_used(data: bytes, name: bytes, start: int, end: int) -> bool:
+    """Whether a name stands in a part of the text. A plain search answers for most, before a pattern is made."""
+    if data.find(name, start, end) < 0:
+        return False
+    return re.compile(rb"\b%s\b" % name).search(data, start, end) is not None
 
 
 def _loop_around(src: CxxFile, region: DeviceRegion, place: int) -> int | None:

@@ -140,6 +140,29 @@ static __device__ inline unsigned min(int a, unsigned b) { return min(static_cas
 static __device__ inline unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
 static __device__ inline unsigned max(int a, unsigned b) { return max(static_cast<unsigned>(a), b); }
 static __device__ inline unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
+//: min(host)
+// On the host HIP has min and max of int alone, which cut every other number to an int; CUDA has these.
+#if defined(__HIPCC__)
+#define KPT_HOST_MIN_MAX(TYPE, A, B)                                                             \
+  static inline __host__ TYPE min(A a, B b) { return (TYPE)b < (TYPE)a ? (TYPE)b : (TYPE)a; }     \
+  static inline __host__ TYPE max(A a, B b) { return (TYPE)a < (TYPE)b ? (TYPE)b : (TYPE)a; }
+#define KPT_HOST_MIN_MAX_OF(SIGNED, UNSIGNED)        \
+  KPT_HOST_MIN_MAX(UNSIGNED, UNSIGNED, UNSIGNED)     \
+  KPT_HOST_MIN_MAX(UNSIGNED, SIGNED, UNSIGNED)       \
+  KPT_HOST_MIN_MAX(UNSIGNED, UNSIGNED, SIGNED)
+KPT_HOST_MIN_MAX_OF(int, unsigned int)
+KPT_HOST_MIN_MAX_OF(long, unsigned long)
+KPT_HOST_MIN_MAX_OF(long long, unsigned long long)
+KPT_HOST_MIN_MAX(long, long, long)
+KPT_HOST_MIN_MAX(long long, long long, long long)
+#define KPT_HOST_FMIN_FMAX(TYPE, A, B)                                             \
+  static inline __host__ TYPE min(A a, B b) { return ::fmin((TYPE)a, (TYPE)b); }   \
+  static inline __host__ TYPE max(A a, B b) { return ::fmax((TYPE)a, (TYPE)b); }
+KPT_HOST_FMIN_FMAX(float, float, float)
+KPT_HOST_FMIN_FMAX(double, double, double)
+KPT_HOST_FMIN_FMAX(double, float, double)
+KPT_HOST_FMIN_FMAX(double, double, float)
+#endif
 //: kpt_wave
 // The width that block reductions count in: the wave's where a block is one row of whole waves, CUDA's 32 elsewhere.
 static __device__ inline int kpt_wave(unsigned int below = 2048) {

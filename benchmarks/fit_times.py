@@ -86,11 +86,13 @@ PRIORS: dict[str, dict[str, tuple[float, float]]] = {
     **dict.fromkeys(("strided access", "transposed access"), _ACROSS),
     **dict.fromkeys(("attention", "aiter attention", "decode attention"), _ATTENTION),
     **dict.fromkeys(("convolution", "convolution backward"), _CONVOLUTION),
+    "channels-last convolution": _PRODUCT,
+    "depthwise convolution": {"memory": (0.5, 0.5), "vector": (0.5, 0.7)},
     **dict.fromkeys(ROW_KINDS, _ROWS),
     "generated row": _ROWS,
     "generated loop": {**_ROWS, "element": (8e-4, 0.4)},
     "group norm": {"start": (8.0, 0.5), "memory": (0.6, 0.15)},  # aiter's own: two passes in one kernel
-    **dict.fromkeys(("elementwise", "copy"), _ALIKE),
+    **dict.fromkeys(("elementwise", "copy", "cast"), _ALIKE),
     "function": {"memory": (0.7, 0.4), "issue": (1.0, 0.5)},
     "generated pointwise": {**_ALIKE, "issue": (0.7, 0.4)},
     "softmax": {"memory": (0.7, 0.3)},
@@ -99,6 +101,8 @@ PRIORS: dict[str, dict[str, tuple[float, float]]] = {
 _OVER_LINKS: dict[str, dict[str, tuple[float, float]]] = {
     "copy to the GPU": {"link": (4e4, 0.7)},
     "copy from the GPU": {"link": (4e4, 0.7)},
+    "pinned copy to the GPU": {"link": (4e4, 0.7)},
+    "pinned copy from the GPU": {"link": (4e4, 0.7)},
     "collective": {"start": (9.0, 0.5), "share": (0.6, 0.3)},
 }
 

@@ -164,7 +164,7 @@ def kernel_aware_work(signature: Signature, kernel: str) -> Work | None:
     work = work_of(_with_element_size(signature, kernel))
     over_the_link = _OVER_THE_LINK.match(kernel)
     if work is not None and over_the_link:
-        return replace(work, form=HostCopy(to_gpu=over_the_link[1] == "HtoD"))
+        return replace(work, form=HostCopy(over_the_link[1] == "HtoD", pinned="Pinned" in kernel))
     return work
 
 

@@ -36,7 +36,7 @@ PART_OF_KEYS = 256
 LEAST_SHARE = 8192  # of a row: 512 threads with 16 elements each
 WAVES_OF_GROUP, ELEMENTS_AT_ONCE = 8, 4
 MANY, SMALLEST_TILE = 2048, 16
-LANES_OF_UNIT, CYCLES_OF_INSTRUCTION, SIMDS_OF_UNIT = 64, 4, 4
+LANES_OF_UNIT, SIMDS_OF_UNIT = 64, 4
 USUAL_KERNELS = 5.5  # of a convolution, forward
 GROUPS_OF_UNIT = 6.6  # workgroups that a compute unit can be given in a microsecond
 
@@ -53,6 +53,7 @@ class Rates:
     links: float = 0.0  # bytes per microsecond that leave a GPU for its peers, over all links together
     convert: float = 0.0  # instructions that make 16 bits of a weight of 4
     waits: bool = False  # whether such a loop waits for its loads where its steps do not divide K
+    cycles: int = 4  # from one instruction of a lane to its next
     peers: int = 0  # with how many peers it shares them out: 0 where a switch gives all of it to any
 
     def link(self, members: int) -> float:
@@ -74,11 +75,15 @@ def kind_of(work: Work) -> str | None:
             return "decode attention"
         return "aiter attention" if form.library == "aiter" else "attention"
     if isinstance(form, Convolved):
+        if form.product.batch > 1 and form.product.n == 1 and not form.backward:
+            return "depthwise convolution"
+        if form.last and form.product.batch == 1 and not form.backward:
+            return "channels-last convolution"
         return f"{'grouped ' if form.product.batch > 1 else ''}convolution{' backward' if form.backward else ''}"
     if isinstance(form, Streamed):
         return form.what if form.access == "same" else f"{form.access} access"
     if isinstance(form, HostCopy):
-        return "copy to the GPU" if form.to_gpu else "copy from the GPU"
+        return f"{'pinned ' if form.pinned else ''}copy {'to' if form.to_gpu else 'from'} the GPU"
     return form.what if isinstance(form, Rows) else None
 
 
@@ -153,10 +158,10 @@ def _streamed_bytes(moved: float, rates: Rates, use: Coefficients) -> float:
 def _loop(form: Streamed, rates: Rates, use: Coefficients) -> float:
     """Instructions, cache lines (a compute unit gets half of one a cycle), or workgroups to hand out.
 
-    However few elements there are, a lane needs four cycles for each instruction that it goes through.
+    However few elements there are, a lane needs its cycles for each instruction that it goes through.
     """
     lines = form.lines / (rates.steps / LANES_OF_UNIT / 2 * use.get("line", 1.0))
-    one_lane = form.depth * CYCLES_OF_INSTRUCTION / (rates.steps / (rates.units * LANES_OF_UNIT))
+    one_lane = form.depth * rates.cycles / (rates.steps / (rates.units * LANES_OF_UNIT))
     issued = form.steps / (rates.steps * use.get("issue", 1.0))
     return max(issued, one_lane, lines, form.groups / (rates.units * GROUPS_OF_UNIT))
 
@@ -254,9 +259,16 @@ def _is_many_small(form: Product) -> bool:
 def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients, kernels: float) -> float:
     """Libraries change the layout, do a product and change it back, but mostly not for filters of one tap.
 
+    Where the library takes the channels as they lie, the table has no coefficients for such changes.
+
     How many kernels a forward pass takes is known from a recording; without one, it is as many as usual.
     """
     passes = max(1, form.backward)
+    if form.product.batch > 1 and form.product.n == 1:
+        # One channel gives one: no matrix unit helps. Four FLOPs in the time of an integer instruction.
+        return max(_memory(work.bytes, rates, use), work.flops / (4 * rates.steps * use.get("vector", 0.5)))
+    if "kernels" not in use:
+        return _product(form.product, work.bytes, work.flops, rates, use)
     if form.taps == 1 and not form.backward and kernels <= 1:
         return _product(form.product, work.bytes, work.flops, rates, use)
     extra = use["layout"] * work.bytes / (rates.bytes * use["memory"])

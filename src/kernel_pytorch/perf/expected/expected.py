@@ -17,7 +17,7 @@ from kernel_pytorch.perf.roofline.forms import Collective, HostCopy, Routed
 from kernel_pytorch.perf.roofline.work import Work
 
 # Whose coefficients stand in, in this order.
-MEASURED = {"amd": ("mi300x", "mi355x", "h100"), "nvidia": ("h100", "mi300x", "mi355x")}
+MEASURED = {"amd": ("mi300x", "mi355x", "h200", "h100"), "nvidia": ("h200", "h100", "mi300x", "mi355x")}
 # A kind that is much like another one.
 LIKE = {
     "generated pointwise": "function",
@@ -125,8 +125,9 @@ def _candidates(gpu: GPU, kind: str, work: Work, tuned: bool, table: Table) -> I
     """Rows that may serve, the best first: (row, factor on the interval, what it is based on)."""
     for alias in (gpu.alias, *MEASURED[gpu.vendor]):
         for name, slack in _kinds(kind, work, tuned):
-            narrow = name in (TUNED_GEMM, "routed gemm") and work.arithmetic in ("fp8", "fp4")
-            row = table.get((alias, name, work.arithmetic if narrow else ""))
+            row = table.get((alias, name, work.arithmetic if work.arithmetic in ("fp8", "fp4") else ""))
+            if name == "gemm":  # not every GPU has narrow products of its own
+                row = row or table.get((alias, name, ""))
             if row is not None:
                 there = gpu_by_alias(alias).name
                 own = alias == gpu.alias

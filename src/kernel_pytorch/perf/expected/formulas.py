@@ -33,8 +33,10 @@ SPLITS = (1, 2, 4, 8, 16)
 LARGEST_TILE = 256 * 256
 FEW_QUERIES = 16
 PART_OF_KEYS = 256
-LEAST_SHARE = 8192  # of a row: 512 threads with 16 elements each
-WAVES_OF_GROUP, ELEMENTS_AT_ONCE = 8, 4
+# Of torch's sums: 512 threads with 16 elements each are a workgroup's share of a row, which is shared among workgroups
+# if each thread had 256 elements or more.
+LEAST_SHARE, LEAST_SHARED = 512 * 16, 512 * 256
+ELEMENTS_AT_ONCE = 4
 MANY, SMALLEST_TILE = 2048, 16
 LANES_OF_UNIT, SIMDS_OF_UNIT = 64, 4
 USUAL_KERNELS = 5.5  # of a convolution, forward
@@ -53,6 +55,7 @@ class Rates:
     links: float = 0.0  # bytes per microsecond that leave a GPU for its peers, over all links together
     convert: float = 0.0  # instructions that make 16 bits of a weight of 4
     waits: bool = False  # whether such a loop waits for its loads where its steps do not divide K
+    waves: int = 8  # of a workgroup of 512 threads
     cycles: int = 4  # from one instruction of a lane to its next
     peers: int = 0  # with how many peers it shares them out: 0 where a switch gives all of it to any
 
@@ -169,13 +172,15 @@ def _loop(form: Streamed, rates: Rates, use: Coefficients) -> float:
 def _longest_row(form: Rows, rates: Rates, use: Coefficients) -> float:
     """One workgroup takes a row, four are at work on a compute unit, and each has its latency.
 
-    torch's sums give a short row to one wave of the eight in a workgroup, and share a long one among workgroups.
+    torch's sums give a short row to one wave of a workgroup, or to several where there are few rows, and share a long one
+    among workgroups.
     """
     rows, length = float(form.rows), float(form.length)
     if form.shared and length < LEAST_SHARE:
-        rows, length = rows / WAVES_OF_GROUP, length * WAVES_OF_GROUP / ELEMENTS_AT_ONCE
-    elif form.shared:
-        length = max(LEAST_SHARE, length * rows / (4 * rates.units))
+        together = min(rates.waves, 1 << max(0, form.rows.bit_length() - 1))
+        rows, length = rows / together, length * together / ELEMENTS_AT_ONCE
+    elif form.shared and length >= LEAST_SHARED:
+        length = max(LEAST_SHARE, length * min(1.0, rows / (4 * rates.units)))
     return max(1.0, rows / (4 * rates.units)) * (use["row"] + length * use["element"])
 
 
@@ -271,6 +276,8 @@ def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients, k
         return _product(form.product, work.bytes, work.flops, rates, use)
     if form.taps == 1 and not form.backward and kernels <= 1:
         return _product(form.product, work.bytes, work.flops, rates, use)
+    if form.taps == 1 and form.backward and 1 < kernels <= passes + 1:  # the products, and one that clears a sum
+        return passes * _product(form.product, work.bytes / passes, work.flops / passes, rates, use)
     extra = use["layout"] * work.bytes / (rates.bytes * use["memory"])
     product = _product(form.product, work.bytes / passes, work.flops / passes, rates, use)
     others = (kernels - 1) / (USUAL_KERNELS - 1) if kernels > 1 and not form.backward else 1.0

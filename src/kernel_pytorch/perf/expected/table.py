@@ -73,5 +73,5 @@ def rates_of(gpu: GPU, work: Work) -> Rates:
     convert, waits = CONVERTED[bool(gpu.peak_tflops("fp4"))] if gpu.vendor == "amd" else (0.0, False)
     return Rates(
         gpu.bandwidth_gbs * 1e3, peak * 1e6, gpu.compute_units, steps, gpu.l2_mib * 2**20, gpu.links_gbs * 1e3,
-        convert, waits, CYCLES[gpu.vendor], gpu.link_peers,
+        convert, waits, 512 // gpu.target.wave_size, CYCLES[gpu.vendor], gpu.link_peers,
     )  # fmt: skip

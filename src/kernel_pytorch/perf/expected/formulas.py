@@ -38,7 +38,7 @@ PART_OF_KEYS = 256
 LEAST_SHARE, LEAST_SHARED = 512 * 16, 512 * 256
 ELEMENTS_AT_ONCE = 4
 MANY, SMALLEST_TILE = 2048, 16
-LANES_OF_UNIT, SIMDS_OF_UNIT = 64, 4
+LANES_OF_UNIT, CYCLES_OF_INSTRUCTION, SIMDS_OF_UNIT = 64, 4, 4
 USUAL_KERNELS = 5.5  # of a convolution, forward
 GROUPS_OF_UNIT = 6.6  # workgroups that a compute unit can be given in a microsecond
 
@@ -56,7 +56,7 @@ class Rates:
     convert: float = 0.0  # instructions that make 16 bits of a weight of 4
     waits: bool = False  # whether such a loop waits for its loads where its steps do not divide K
     waves: int = 8  # of a workgroup of 512 threads
-    cycles: int = 4  # from one instruction of a lane to its next
+    cycles: int = 4  # from one instruction of a lane to its next, where it need not wait for what it loads or computes
     peers: int = 0  # with how many peers it shares them out: 0 where a switch gives all of it to any
 
     def link(self, members: int) -> float:
@@ -161,10 +161,12 @@ def _streamed_bytes(moved: float, rates: Rates, use: Coefficients) -> float:
 def _loop(form: Streamed, rates: Rates, use: Coefficients) -> float:
     """Instructions, cache lines (a compute unit gets half of one a cycle), or workgroups to hand out.
 
-    However few elements there are, a lane needs its cycles for each instruction that it goes through.
+    However few elements there are, a lane needs its cycles for each instruction that it goes through. Where it takes
+    one element at a time, each waits for the one before.
     """
     lines = form.lines / (rates.steps / LANES_OF_UNIT / 2 * use.get("line", 1.0))
-    one_lane = form.depth * rates.cycles / (rates.steps / (rates.units * LANES_OF_UNIT))
+    cycles = rates.cycles if form.access == "same" else CYCLES_OF_INSTRUCTION
+    one_lane = form.depth * cycles / (rates.steps / (rates.units * LANES_OF_UNIT))
     issued = form.steps / (rates.steps * use.get("issue", 1.0))
     return max(issued, one_lane, lines, form.groups / (rates.units * GROUPS_OF_UNIT))
 

@@ -340,9 +340,7 @@ def main() -> int:
             continue
         gpus = {row.gpu for row in rows}
         # What is fitted again goes, with the kinds that it does not have any more.
-        found = {
-            key: row for key, row in found.items() if row.gpu not in gpus or is_tuned(row.kind) != rows[0].tuned
-        }
+        found = {key: row for key, row in found.items() if row.gpu not in gpus or is_tuned(row.kind) != rows[0].tuned}
         for key, one in fit_all(row for row in rows if is_for_fit(row)).items():
             found[key] = Fitted(*key, one.use, one.low, one.high, one.rows, one.models, source)
             print(*key, one.rows, f"{one.low:.2f}..{one.high:.2f}", one.use, flush=True)

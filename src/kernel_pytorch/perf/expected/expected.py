@@ -157,7 +157,11 @@ def _places(gpu: GPU, kind: str, work: Work, tuned: bool, table: Table) -> Itera
 def _kinds(kind: str, work: Work, tuned: bool) -> list[tuple[str, float]]:
     """The kind, and those that may stand in for it, each with its factor on the interval."""
     if kind == "gemm":
-        return [(TUNED_GEMM, 1.0), ("gemm", 1.0)] if tuned or work.arithmetic in NARROW else [("gemm", 1.0), (TUNED_GEMM, OTHER_KIND)]
+        return (
+            [(TUNED_GEMM, 1.0), ("gemm", 1.0)]
+            if tuned or work.arithmetic in NARROW
+            else [("gemm", 1.0), (TUNED_GEMM, OTHER_KIND)]
+        )
     names, slack = [(kind, 1.0)], 1.0
     while kind in LIKE:
         kind, slack = LIKE[kind], slack * OTHER_KIND

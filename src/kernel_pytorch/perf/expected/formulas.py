@@ -174,8 +174,8 @@ def _loop(form: Streamed, rates: Rates, use: Coefficients) -> float:
 def _longest_row(form: Rows, rates: Rates, use: Coefficients) -> float:
     """One workgroup takes a row, four are at work on a compute unit, and each has its latency.
 
-    torch's sums give a short row to one wave of a workgroup, or to several where there are few rows, and share a long one
-    among workgroups.
+    torch's sums give a short row to one wave of a workgroup, or to several where there are few rows, and share a long
+    one among workgroups.
     """
     rows, length = float(form.rows), float(form.length)
     if form.shared and length < LEAST_SHARE:

@@ -20,8 +20,8 @@ TUNED_GEMM = "tuned gemm"
 # out of it and its scale, without those of the matrix units; whether the loop waits for its loads where the steps along
 # K do not divide it. From the machine code of Triton's products of experts (benchmarks/expert_loops.py).
 CONVERTED = {False: (5.8, True), True: (1.8, False)}
-# From one instruction of a lane to its next: a SIMD of CDNA takes four cycles for its 64 lanes, a quarter of an NVIDIA SM
-# one for its 32, and a lane's elements do not wait for each other.
+# From one instruction of a lane to its next: a SIMD of CDNA takes four cycles for its 64 lanes, a quarter of an NVIDIA
+# SM one for its 32, where a lane's elements do not wait for each other.
 CYCLES = {"amd": 4, "nvidia": 1}
 
 

@@ -22,6 +22,8 @@ from kernel_pytorch.perf.expected.expected import expected_time  # noqa: E402
 from kernel_pytorch.perf.expected.formulas import Launched, kind_of  # noqa: E402
 from kernel_pytorch.perf.expected.table import fitted, rates_of  # noqa: E402
 from kernel_pytorch.perf.roofline.forms import Convolved, HostCopy, Product, Rows, Streamed  # noqa: E402
+from kernel_pytorch.perf.roofline.loops import streamed  # noqa: E402
+from kernel_pytorch.perf.roofline.shapes import Tensor  # noqa: E402
 from kernel_pytorch.perf.roofline.work import Work, work_of  # noqa: E402
 from kernel_pytorch.perf.trace.recording import Signature  # noqa: E402
 
@@ -147,3 +149,9 @@ def test_a_filter_of_one_tap_with_few_kernels_changes_no_layout_on_the_way_back(
     work = Work(1 << 30, 1 << 24, "fp16", True, Convolved(Product(1, 25088, 64, 64), 1, backward=2))
     few, many = (expected_time(H200, work, launched=Launched(kernels=count)) for count in (3.0, 8.0))
     assert few is not None and many is not None and few.us < 0.5 * many.us
+
+
+def test_truth_values_that_choose_are_not_converted() -> None:
+    x, mask = Tensor((1 << 24,), "c10::Half", (1,)), Tensor((1 << 24,), "bool", (1,))
+    assert streamed("elementwise", (x, mask), masked=True).steps == 0
+    assert streamed("elementwise", (x, mask)).steps > 0  # a product with a mask converts it

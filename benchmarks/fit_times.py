@@ -1,6 +1,10 @@
-"""Fits the coefficients of `kernel_pytorch.perf.expected` to published measurements, and writes its table.
+"""Fits the coefficients of `kernel_pytorch.perf.expected` to measurements, and writes its table.
 
+    python benchmarks/fit_times.py --h200
     python benchmarks/fit_times.py --tracelens ../TraceLens --aiter ../aiter
+
+Rows of the table whose source is not given stay as they are. --h200 needs nothing else: the times of our own H200 are
+kept beside this script (h200_rows.py), with a fit and a test side that were chosen before they were measured.
 
 The split is by model. Traces: four models are fitted on (FIT_MODELS); what those four do not contain at all
 (convolutions with several taps, batch norms) is fitted on FURTHER_MODELS, whose rows of that kind are then not tested
@@ -23,11 +27,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
+from h200_rows import GPU, h200_rows, is_h200_fit, provenance
 from times_data import Measured, collective_rows, revision, trace_rows, tuned_rows
 
 from kernel_pytorch.core.hardware import gpu_by_alias
 from kernel_pytorch.perf.expected.formulas import kind_of, microseconds
-from kernel_pytorch.perf.expected.table import COLUMNS, TABLE, TUNED_GEMM, fitted, rates_of
+from kernel_pytorch.perf.expected.table import COLUMNS, TABLE, TUNED_GEMM, Fitted, fitted, rates_of
 from kernel_pytorch.perf.roofline.forms import Rows, Streamed
 
 FIT_MODELS = (
@@ -86,11 +91,13 @@ PRIORS: dict[str, dict[str, tuple[float, float]]] = {
     **dict.fromkeys(("strided access", "transposed access"), _ACROSS),
     **dict.fromkeys(("attention", "aiter attention", "decode attention"), _ATTENTION),
     **dict.fromkeys(("convolution", "convolution backward"), _CONVOLUTION),
+    "channels-last convolution": _PRODUCT,
+    "depthwise convolution": {"memory": (0.5, 0.5), "vector": (0.5, 0.7)},
     **dict.fromkeys(ROW_KINDS, _ROWS),
     "generated row": _ROWS,
     "generated loop": {**_ROWS, "element": (8e-4, 0.4)},
     "group norm": {"start": (8.0, 0.5), "memory": (0.6, 0.15)},  # aiter's own: two passes in one kernel
-    **dict.fromkeys(("elementwise", "copy"), _ALIKE),
+    **dict.fromkeys(("elementwise", "copy", "cast"), _ALIKE),
     "function": {"memory": (0.7, 0.4), "issue": (1.0, 0.5)},
     "generated pointwise": {**_ALIKE, "issue": (0.7, 0.4)},
     "softmax": {"memory": (0.7, 0.3)},
@@ -99,6 +106,8 @@ PRIORS: dict[str, dict[str, tuple[float, float]]] = {
 _OVER_LINKS: dict[str, dict[str, tuple[float, float]]] = {
     "copy to the GPU": {"link": (4e4, 0.7)},
     "copy from the GPU": {"link": (4e4, 0.7)},
+    "pinned copy to the GPU": {"link": (4e4, 0.7)},
+    "pinned copy from the GPU": {"link": (4e4, 0.7)},
     "collective": {"start": (9.0, 0.5), "share": (0.6, 0.3)},
 }
 
@@ -142,6 +151,8 @@ class Fit:
 
 def is_for_fit(row: Measured) -> bool:
     """Which side of the split a row is on."""
+    if row.gpu == GPU:
+        return is_h200_fit(row)
     if row.tuned:
         return "qwen" not in row.source.lower()
     return row.model in FIT_MODELS or row.model in FURTHER_MODELS.get(kind_of(row.work) or "", ())
@@ -293,37 +304,47 @@ def nelder_mead(loss: Callable[[numpy.ndarray], float], start: numpy.ndarray, st
     return simplex[0][2]
 
 
-def write(path: Path, fits: dict[tuple[str, str, str], Fit], sources: dict[bool, str]) -> None:
+def write(path: Path, rows: Iterable[Fitted]) -> None:
     """The table that the package ships."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for (gpu, kind, arithmetic), one in fits.items():
-            text = " ".join(f"{name}={value:g}" for name, value in one.use.items())
-            source = sources[is_tuned(kind)]
+        for row in rows:
+            text = " ".join(f"{name}={value:g}" for name, value in row.use.items())
             writer.writerow(
-                [gpu, kind, arithmetic, text, f"{one.low:.3g}", f"{one.high:.3g}", one.rows, one.models, source]
-            )
+                [row.gpu, row.kind, row.arithmetic, text, f"{row.low:.3g}", f"{row.high:.3g}", row.rows, row.models,
+                 row.source]
+            )  # fmt: skip
 
 
 def main() -> int:
-    """Fit everything and write the table."""
+    """Fit what was given and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tracelens", type=Path, required=True, help="a clone of AMD-AGI/TraceLens")
-    parser.add_argument("--aiter", type=Path, help="a clone of ROCm/aiter; without it, tuned kernels stay as they are")
+    parser.add_argument("--h200", action="store_true", help="fit the rows of the H200")
+    parser.add_argument("--tracelens", type=Path, help="a clone of AMD-AGI/TraceLens: fit what traces are for")
+    parser.add_argument("--aiter", type=Path, help="a clone of ROCm/aiter: fit tuned kernels")
     args = parser.parse_args()
-    traces = f"torch traces of AMD-AGI/TraceLens@{revision(args.tracelens)}"
-    tuned = f"tuned kernels of ROCm/aiter@{revision(args.aiter)}" if args.aiter else ""
-    rows = [*trace_rows(args.tracelens), *collective_rows(args.tracelens)]
-    rows += tuned_rows(args.aiter) if args.aiter else []
-    fits = fit_all(row for row in rows if is_for_fit(row))
-    if not args.aiter:
-        kept = {key: row for key, row in fitted().items() if is_tuned(row.kind)}
-        fits |= {key: Fit(dict(row.use), row.low, row.high, row.rows, row.models) for key, row in kept.items()}
-        tuned = next(row.source for row in kept.values())
-    write(TABLE, dict(sorted(fits.items())), {False: traces, True: tuned})
-    for key, one in fits.items():
-        print(*key, one.rows, f"{one.low:.2f}..{one.high:.2f}", one.use)
+    given: list[tuple[str, list[Measured]]] = []
+    if args.h200:
+        given.append((provenance(), list(h200_rows())))
+    if args.tracelens:
+        rows = [*trace_rows(args.tracelens), *collective_rows(args.tracelens)]
+        given.append((f"torch traces of AMD-AGI/TraceLens@{revision(args.tracelens)}", rows))
+    if args.aiter:
+        given.append((f"tuned kernels of ROCm/aiter@{revision(args.aiter)}", tuned_rows(args.aiter)))
+    if not given:
+        parser.error("--h200, --tracelens or --aiter says what to fit to")
+    found = dict(fitted())
+    for source, rows in given:
+        if not rows:
+            continue
+        gpus = {row.gpu for row in rows}
+        # What is fitted again goes, with the kinds that it does not have any more.
+        found = {key: row for key, row in found.items() if row.gpu not in gpus or is_tuned(row.kind) != rows[0].tuned}
+        for key, one in fit_all(row for row in rows if is_for_fit(row)).items():
+            found[key] = Fitted(*key, one.use, one.low, one.high, one.rows, one.models, source)
+            print(*key, one.rows, f"{one.low:.2f}..{one.high:.2f}", one.use, flush=True)
+    write(TABLE, (found[key] for key in sorted(found)))
     return 0
 
 

@@ -86,11 +86,7 @@ class RecordedRows:
             return kernel_work(signature, kernel, grid, self._kernels[row.signature])
         if self._is_paged(row.signature):
             return paged_attention(signature, self._batches[row.batch] if row.batch != NONE else None)
-        work = work_of(_with_element_size(signature, kernel))
-        over_the_link = _OVER_THE_LINK.match(kernel)
-        if work is not None and over_the_link:
-            return replace(work, form=HostCopy(to_gpu=over_the_link[1] == "HtoD"))
-        return work
+        return kernel_aware_work(signature, kernel)
 
     def window(self, row: Row) -> int | None:
         """The window of attention that the row's layers have, where the model's configuration tells."""
@@ -161,6 +157,15 @@ class RecordedRows:
         if not self._batches:
             return []
         return [steps.label[one] if one != NONE else NONE for one in enclosing(recording.calls, steps)]
+
+
+def kernel_aware_work(signature: Signature, kernel: str) -> Work | None:
+    """The work of an operator whose first kernel is known: its name tells copies over the link, and sizes of types."""
+    work = work_of(_with_element_size(signature, kernel))
+    over_the_link = _OVER_THE_LINK.match(kernel)
+    if work is not None and over_the_link:
+        return replace(work, form=HostCopy(over_the_link[1] == "HtoD", pinned="Pinned" in kernel))
+    return work
 
 
 def _with_element_size(signature: Signature, kernel: str) -> Signature:

@@ -17,7 +17,7 @@ from kernel_pytorch.perf.roofline.forms import Collective, HostCopy, Routed
 from kernel_pytorch.perf.roofline.work import Work
 
 # Whose coefficients stand in, in this order.
-MEASURED = {"amd": ("mi300x", "mi355x", "h100"), "nvidia": ("h100", "mi300x", "mi355x")}
+MEASURED = {"amd": ("mi300x", "mi355x", "h100", "h200"), "nvidia": ("h100", "h200", "mi300x", "mi355x")}
 # A kind that is much like another one.
 LIKE = {
     "generated pointwise": "function",
@@ -33,15 +33,21 @@ LIKE = {
     "channel norm": "row norm",
     "long softmax": "row norm",
     "convolution backward": "convolution",
+    "channels-last convolution": "convolution",
+    "depthwise convolution": "grouped convolution",
     "grouped convolution": "convolution",  # nobody's traces have any
     "grouped convolution backward": "convolution backward",
     "row norm backward": "row norm",
     "channel norm backward": "channel norm",
+    "cast": "copy",
     "copy": "elementwise",
+    "pinned copy to the GPU": "copy to the GPU",
+    "pinned copy from the GPU": "copy from the GPU",
     "copy from the GPU": "copy to the GPU",
     "broadcast access": "elementwise",
     "transposed access": "strided access",
 }
+NARROW = ("fp8", "fp4")  # products in these have coefficients of their own
 # What carrying coefficients elsewhere may add, on either side.
 OTHER_GPU = 1.3
 OTHER_KIND = 1.2
@@ -118,23 +124,44 @@ def total(times: Sequence[Expected]) -> Total | None:
 
 def _candidates(gpu: GPU, kind: str, work: Work, tuned: bool, table: Table) -> Iterator[tuple[Fitted, float, str]]:
     """Rows that may serve, the best first: (row, factor on the interval, what it is based on)."""
-    for alias in (gpu.alias, *MEASURED[gpu.vendor]):
-        for name, slack in _kinds(kind, work, tuned):
-            narrow = name in (TUNED_GEMM, "routed gemm") and work.arithmetic in ("fp8", "fp4")
-            row = table.get((alias, name, work.arithmetic if narrow else ""))
-            if row is not None:
-                there = gpu_by_alias(alias).name
-                own = alias == gpu.alias
-                like = f" as {name}" if name != kind else ""
-                basis = f"fitted to {row.rows} measurements on {there}{like}: {row.source}"
-                yield row, slack * (1 if own else OTHER_GPU), basis if own else f"derived from {there}{like}"
+    for alias, name, slack in _places(gpu, kind, work, tuned, table):
+        row = table.get((alias, name, work.arithmetic if work.arithmetic in NARROW else ""))
+        if row is None and name not in (TUNED_GEMM, "routed gemm"):
+            row = table.get((alias, name, ""))
+        if row is not None:
+            there = gpu_by_alias(alias).name
+            own = alias == gpu.alias
+            like = f" as {name}" if name != kind else ""
+            basis = f"fitted to {row.rows} measurements on {there}{like}: {row.source}"
+            yield row, slack * (1 if own else OTHER_GPU), basis if own else f"derived from {there}{like}"
+
+
+def _places(gpu: GPU, kind: str, work: Work, tuned: bool, table: Table) -> Iterator[tuple[str, str, float]]:
+    """Where to look: (GPU, kind, factor on the interval).
+
+    The very kind on a GPU with the same compute units goes before another kind on the GPU itself; where nothing was
+    measured on it, the kind on any GPU of its vendor does.
+    """
+    names, others = _kinds(kind, work, tuned), MEASURED[gpu.vendor]
+    yield gpu.alias, *names[0]
+    if kind in LIKE:
+        known = any(alias == gpu.alias for alias, _, _ in table)
+        for other in map(gpu_by_alias, others):
+            if other.target == gpu.target or (other.vendor == gpu.vendor and not known):
+                yield other.alias, *names[0]
+    for alias in (gpu.alias, *others):
+        for name, slack in names:
+            yield alias, name, slack
 
 
 def _kinds(kind: str, work: Work, tuned: bool) -> list[tuple[str, float]]:
     """The kind, and those that may stand in for it, each with its factor on the interval."""
     if kind == "gemm":
-        narrow = work.arithmetic in ("fp8", "fp4")
-        return [(TUNED_GEMM, 1.0), ("gemm", 1.0)] if tuned or narrow else [("gemm", 1.0), (TUNED_GEMM, OTHER_KIND)]
+        return (
+            [(TUNED_GEMM, 1.0), ("gemm", 1.0)]
+            if tuned or work.arithmetic in NARROW
+            else [("gemm", 1.0), (TUNED_GEMM, OTHER_KIND)]
+        )
     names, slack = [(kind, 1.0)], 1.0
     while kind in LIKE:
         kind, slack = LIKE[kind], slack * OTHER_KIND

@@ -33,8 +33,10 @@ SPLITS = (1, 2, 4, 8, 16)
 LARGEST_TILE = 256 * 256
 FEW_QUERIES = 16
 PART_OF_KEYS = 256
-LEAST_SHARE = 8192  # of a row: 512 threads with 16 elements each
-WAVES_OF_GROUP, ELEMENTS_AT_ONCE = 8, 4
+# Of torch's sums: 512 threads with 16 elements each are a workgroup's share of a row, which is shared among workgroups
+# if each thread had 256 elements or more.
+LEAST_SHARE, LEAST_SHARED = 512 * 16, 512 * 256
+ELEMENTS_AT_ONCE = 4
 MANY, SMALLEST_TILE = 2048, 16
 LANES_OF_UNIT, CYCLES_OF_INSTRUCTION, SIMDS_OF_UNIT = 64, 4, 4
 USUAL_KERNELS = 5.5  # of a convolution, forward
@@ -53,6 +55,8 @@ class Rates:
     links: float = 0.0  # bytes per microsecond that leave a GPU for its peers, over all links together
     convert: float = 0.0  # instructions that make 16 bits of a weight of 4
     waits: bool = False  # whether such a loop waits for its loads where its steps do not divide K
+    waves: int = 8  # of a workgroup of 512 threads
+    cycles: int = 4  # from one instruction of a lane to its next, where it need not wait for what it loads or computes
     peers: int = 0  # with how many peers it shares them out: 0 where a switch gives all of it to any
 
     def link(self, members: int) -> float:
@@ -74,11 +78,15 @@ def kind_of(work: Work) -> str | None:
             return "decode attention"
         return "aiter attention" if form.library == "aiter" else "attention"
     if isinstance(form, Convolved):
+        if form.product.batch > 1 and form.product.n == 1 and not form.backward:
+            return "depthwise convolution"
+        if form.last and form.product.batch == 1 and not form.backward:
+            return "channels-last convolution"
         return f"{'grouped ' if form.product.batch > 1 else ''}convolution{' backward' if form.backward else ''}"
     if isinstance(form, Streamed):
         return form.what if form.access == "same" else f"{form.access} access"
     if isinstance(form, HostCopy):
-        return "copy to the GPU" if form.to_gpu else "copy from the GPU"
+        return f"{'pinned ' if form.pinned else ''}copy {'to' if form.to_gpu else 'from'} the GPU"
     return form.what if isinstance(form, Rows) else None
 
 
@@ -153,10 +161,12 @@ def _streamed_bytes(moved: float, rates: Rates, use: Coefficients) -> float:
 def _loop(form: Streamed, rates: Rates, use: Coefficients) -> float:
     """Instructions, cache lines (a compute unit gets half of one a cycle), or workgroups to hand out.
 
-    However few elements there are, a lane needs four cycles for each instruction that it goes through.
+    However few elements there are, a lane needs its cycles for each instruction that it goes through. Where it takes
+    one element at a time, each waits for the one before.
     """
     lines = form.lines / (rates.steps / LANES_OF_UNIT / 2 * use.get("line", 1.0))
-    one_lane = form.depth * CYCLES_OF_INSTRUCTION / (rates.steps / (rates.units * LANES_OF_UNIT))
+    cycles = rates.cycles if form.access == "same" else CYCLES_OF_INSTRUCTION
+    one_lane = form.depth * cycles / (rates.steps / (rates.units * LANES_OF_UNIT))
     issued = form.steps / (rates.steps * use.get("issue", 1.0))
     return max(issued, one_lane, lines, form.groups / (rates.units * GROUPS_OF_UNIT))
 
@@ -164,13 +174,15 @@ def _loop(form: Streamed, rates: Rates, use: Coefficients) -> float:
 def _longest_row(form: Rows, rates: Rates, use: Coefficients) -> float:
     """One workgroup takes a row, four are at work on a compute unit, and each has its latency.
 
-    torch's sums give a short row to one wave of the eight in a workgroup, and share a long one among workgroups.
+    torch's sums give a short row to one wave of a workgroup, or to several where there are few rows, and share a long
+    one among workgroups.
     """
     rows, length = float(form.rows), float(form.length)
     if form.shared and length < LEAST_SHARE:
-        rows, length = rows / WAVES_OF_GROUP, length * WAVES_OF_GROUP / ELEMENTS_AT_ONCE
-    elif form.shared:
-        length = max(LEAST_SHARE, length * rows / (4 * rates.units))
+        together = min(rates.waves, 1 << max(0, form.rows.bit_length() - 1))
+        rows, length = rows / together, length * together / ELEMENTS_AT_ONCE
+    elif form.shared and length >= LEAST_SHARED:
+        length = max(LEAST_SHARE, length * min(1.0, rows / (4 * rates.units)))
     return max(1.0, rows / (4 * rates.units)) * (use["row"] + length * use["element"])
 
 
@@ -254,11 +266,20 @@ def _is_many_small(form: Product) -> bool:
 def _convolution(form: Convolved, work: Work, rates: Rates, use: Coefficients, kernels: float) -> float:
     """Libraries change the layout, do a product and change it back, but mostly not for filters of one tap.
 
+    Where the library takes the channels as they lie, the table has no coefficients for such changes.
+
     How many kernels a forward pass takes is known from a recording; without one, it is as many as usual.
     """
     passes = max(1, form.backward)
+    if form.product.batch > 1 and form.product.n == 1:
+        # One channel gives one: no matrix unit helps. Four FLOPs in the time of an integer instruction.
+        return max(_memory(work.bytes, rates, use), work.flops / (4 * rates.steps * use.get("vector", 0.5)))
+    if "kernels" not in use:
+        return _product(form.product, work.bytes, work.flops, rates, use)
     if form.taps == 1 and not form.backward and kernels <= 1:
         return _product(form.product, work.bytes, work.flops, rates, use)
+    if form.taps == 1 and form.backward and 1 < kernels <= passes + 1:  # the products, and one that clears a sum
+        return passes * _product(form.product, work.bytes / passes, work.flops / passes, rates, use)
     extra = use["layout"] * work.bytes / (rates.bytes * use["memory"])
     product = _product(form.product, work.bytes / passes, work.flops / passes, rates, use)
     others = (kernels - 1) / (USUAL_KERNELS - 1) if kernels > 1 and not form.backward else 1.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.perf.expected.formulas import Rates
+from kernel_pytorch.perf.roofline.forms import Convolved
 from kernel_pytorch.perf.roofline.work import Work
 
 TABLE = Path(__file__).with_name("data") / "expected_times.csv"
@@ -19,6 +20,9 @@ TUNED_GEMM = "tuned gemm"
 # out of it and its scale, without those of the matrix units; whether the loop waits for its loads where the steps along
 # K do not divide it. From the machine code of Triton's products of experts (benchmarks/expert_loops.py).
 CONVERTED = {False: (5.8, True), True: (1.8, False)}
+# From one instruction of a lane to its next: a SIMD of CDNA takes four cycles for its 64 lanes, a quarter of an NVIDIA
+# SM one for its 32, where a lane's elements do not wait for each other.
+CYCLES = {"amd": 4, "nvidia": 1}
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,17 @@ def _row(entry: dict[str, str]) -> Fitted:
 
 
 def rates_of(gpu: GPU, work: Work) -> Rates:
-    """The peak rates that this work's coefficients are shares of."""
+    """The peak rates that this work's coefficients are shares of.
+
+    torch lets cuDNN round the inputs of a convolution in fp32 to TF32, unless it is told not to; MIOpen does not.
+    """
     peak = gpu.peak_tflops(work.arithmetic, matrix=work.matrix) or gpu.peak_tflops("fp32", matrix=False) or 1.0
     # A multiply-add is two FLOPs, and the peak of both vendors has two of them in the time of one integer instruction.
     steps = (gpu.peak_tflops("fp32", matrix=False) or peak) * 1e6 / 4
+    if isinstance(work.form, Convolved) and work.arithmetic == "fp32" and gpu.vendor == "nvidia":
+        peak = gpu.peak_tflops("tf32") or peak
     convert, waits = CONVERTED[bool(gpu.peak_tflops("fp4"))] if gpu.vendor == "amd" else (0.0, False)
     return Rates(
         gpu.bandwidth_gbs * 1e3, peak * 1e6, gpu.compute_units, steps, gpu.l2_mib * 2**20, gpu.links_gbs * 1e3,
-        convert, waits, gpu.link_peers,
+        convert, waits, 512 // gpu.target.wave_size, CYCLES[gpu.vendor], gpu.link_peers,
     )  # fmt: skip

@@ -71,7 +71,12 @@ def _forward(
     taps = math.prod(kernel) if max((*kernel, *stride)) > 1 else 1
     depth = products // outputs if outputs else 0
     product = Product(groups, outputs // channels if channels else 0, channels // groups, depth)
-    return Work(flops, moved, x.arithmetic, matrix=True, form=Convolved(product, taps))
+    return Work(flops, moved, x.arithmetic, matrix=True, form=Convolved(product, taps, last=_channels_last(x)))
+
+
+def _channels_last(x: Tensor) -> bool:
+    """Whether a pixel's channels are neighbours; with one channel, or one pixel, nothing can tell."""
+    return len(x.strides) == len(x.shape) and x.shape[1] > 1 and x.strides[1] == 1 and math.prod(x.shape[2:]) > 1
 
 
 def _per_axis(values: tuple[int, ...], axes: int) -> tuple[int, ...]:
@@ -129,6 +134,18 @@ def _plain(
     )  # fmt: skip
 
 
+def depthwise(signature: Signature) -> Work | None:
+    """_conv_depthwise2d: input, weight, kernel size, bias, stride, padding, dilation; a group for each channel."""
+    x, weight = tensor(signature, 0), tensor(signature, 1)
+    stride, padding, dilation = (integers(signature, place) for place in (4, 5, 6))
+    if x is None or weight is None or stride is None or padding is None or dilation is None:
+        return None
+    return _forward(
+        x, weight, bias=tensor(signature, 3), stride=stride, padding=padding, dilation=dilation, transposed=False,
+        extra=(0,), groups=x.shape[1],
+    )  # fmt: skip
+
+
 def backward(signature: Signature) -> Work | None:
     """aten::convolution_backward: grad, input, weight, bias sizes, stride, ..., groups, mask of wanted gradients."""
     grad, x, weight = (tensor(signature, i) for i in range(3))
@@ -162,5 +179,6 @@ MODELS: dict[str, Model] = {
     "miopen_convolution": miopen_convolution,
     "miopen_depthwise_convolution": miopen_convolution,
     "mkldnn_convolution": miopen_convolution,
+    "_conv_depthwise2d": depthwise,
     "convolution_backward": backward,
 }

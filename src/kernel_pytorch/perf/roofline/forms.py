@@ -80,11 +80,15 @@ class Attended:
 
 @dataclass(frozen=True)
 class Convolved:
-    """A convolution as the product it amounts to. `backward` counts gradients: 0 is the forward pass."""
+    """A convolution as the product it amounts to. `backward` counts gradients: 0 is the forward pass.
+
+    `last`: the channels of a pixel lie next to each other, as the matrix units want them.
+    """
 
     product: Product
     taps: int
     backward: int = 0
+    last: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Streamed:
     next to nothing to do. `depth` are the instructions that one lane has to go through after each other.
     """
 
-    what: str  # "elementwise", "function" (exp, tanh: many instructions), "copy", "softmax", "generated pointwise", ...
+    what: str  # "elementwise", "function" (exp, tanh: many instructions), "copy", "cast" (to another type), ...
     access: str
     steps: int = 0
     lines: int = 0
@@ -106,9 +110,13 @@ class Streamed:
 
 @dataclass(frozen=True)
 class HostCopy:
-    """A copy between the host's memory and the GPU's: the link counts, not the GPU. It is faster one way."""
+    """A copy between the host's memory and the GPU's: the link counts, not the GPU. It is faster one way.
+
+    `pinned`: the host's memory stays where it is, so that the GPU can copy by itself. Not every profiler tells.
+    """
 
     to_gpu: bool = True
+    pinned: bool = False
 
 
 @dataclass(frozen=True)

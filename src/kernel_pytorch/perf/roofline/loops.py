@@ -31,14 +31,17 @@ _VECTORISED = frozenset({"float", "c10::Half", "c10::BFloat16"})
 _BYTES_OF_LANE, _MOST_OF_LANE = 16, 8
 
 
-def streamed(what: str, tensors: Sequence[Tensor], results: int = 1, function: int = 0) -> Streamed:
+def streamed(
+    what: str, tensors: Sequence[Tensor], results: int = 1, function: int = 0, masked: bool = False
+) -> Streamed:
     """The form of a loop over tensors that are walked together, and over `results` more that take their layout.
 
     Where they do not lie alike, torch goes one element at a time and works out the place of each from its number.
-    `function` are the instructions of what is computed for each element.
+    `function` are the instructions of what is computed for each element. `masked`: one of them chooses, and its truth
+    values are no numbers that would be converted.
     """
     access, steps = access_of(tensors), function
-    kinds = {one.dtype for one in tensors if one.shape}
+    kinds = {one.dtype for one in tensors if one.shape and not (masked and one.dtype == "bool")}
     if len(kinds) > 1 and not kinds <= _VECTORISED:
         steps += _CONVERSION
     if access != "same":

@@ -19,7 +19,8 @@ def copy(signature: Signature) -> Work | None:
     target, source = tensor(signature, 0), tensor(signature, 1)
     if target is None or source is None:
         return None
-    form = streamed("copy", (target, source), results=0)
+    # Same types: the runtime's copy does it where both lie alike, which converts nothing.
+    form = streamed("copy" if target.dtype == source.dtype else "cast", (target, source), results=0)
     return Work(0, source.bytes + target.count * target.element_bytes, target.arithmetic, form=form)
 
 

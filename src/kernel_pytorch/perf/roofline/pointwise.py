@@ -24,6 +24,7 @@ _REDUCING = "sum mean amax amin prod any all max min argmax argmin var std"
 REDUCTIONS = {**dict.fromkeys(_REDUCING.split(), 1), "linalg_vector_norm": 2}
 _TRUTHS = "eq ne lt le gt ge logical_and logical_or logical_not isnan isinf isfinite"
 _COMPARISONS = frozenset(_TRUTHS.split())
+_CHOOSING = frozenset({"masked_fill", "where"})
 _INDEX_RESULTS = frozenset({"argmax", "argmin"})
 _BOOLEAN_RESULTS = frozenset({"any", "all"})
 _FLOPS_PER_ELEMENT = {"var": 3, "std": 3, "addcmul": 3, "addcdiv": 3, "lerp": 3, "linalg_vector_norm": 2}
@@ -55,7 +56,7 @@ def _elementwise(signature: Signature) -> Work | None:
     written = 1 if name in _COMPARISONS else widest.element_bytes
     flops = _FLOPS_PER_ELEMENT.get(name, 1) * count
     what = "function" if name in INSTRUCTIONS else "elementwise"
-    form = streamed(what, inputs, function=INSTRUCTIONS.get(name, 0))
+    form = streamed(what, inputs, function=INSTRUCTIONS.get(name, 0), masked=name in _CHOOSING)
     return Work(flops, sum(one.bytes for one in inputs) + count * written, widest.arithmetic, form=form)
 
 

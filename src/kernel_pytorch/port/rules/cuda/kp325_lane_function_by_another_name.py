@@ -8,7 +8,8 @@ Fix: On AMD the macro gets named parameters and CUDA's width, `#define shfl(valu
     ballot keeps the 32 bits of the lane's own group, `(unsigned)(__ballot(x) >> (__lane_id() & 32))`. kpt writes that
     where every use is a call with two arguments (one for a ballot), in the project's files seen together. Else it is
     left to you: do the same, or write the calls out, and kpt ports them.
-Source: hip/amd_detail/amd_warp_functions.h, ROCm 7.2
+Source: https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_cpp_language_extensions.html (warp cross-lane
+    functions); hip/amd_detail/amd_warp_functions.h, ROCm 7.2
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from kernel_pytorch.emulate import torch_locks
@@ -27,23 +27,35 @@ from kernel_pytorch.emulate.first_configuration import (
     run_first_that_fits,
     time_first_that_fits,
 )
-from kernel_pytorch.emulate.torch_device.legacy_types import unlock_legacy_types
 
 COMPLETE_COMMAND = "KPT_EMULATE_TORCH_EXTENSION"
 # What a ROCm torch has and a CPU torch lacks. A C++ extension is linked against them.
 TORCH_LIBRARIES = ("libc10_hip.so", "libtorch_hip.so")
 
 
-def adjust_on_import() -> None:
-    """From now on the modules named below are adjusted right after they are imported. A second call does nothing."""
+def adjust_on_import(more: Mapping[str, Callable[[Any], None]] = MappingProxyType({})) -> None:
+    """From now on the modules named below and in `more` are adjusted right after they are imported.
+
+    A second call does nothing.
+    """
     if any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
         return
-    pending = {name: adjust for name, adjust in ADJUSTMENTS.items() if name not in sys.modules}
-    for name in ADJUSTMENTS.keys() - pending.keys():
-        ADJUSTMENTS[name](sys.modules[name])
+    every = {**more, **ADJUSTMENTS}
+    pending = {name: _in_turn(name, more) for name in every if name not in sys.modules}
+    for name in every.keys() - pending.keys():
+        _in_turn(name, more)(sys.modules[name])
     sys.meta_path.insert(0, _AfterImport(pending))
     modules: Any = importlib.machinery.ExtensionFileLoader
     modules.create_module = _with_torch_libraries(modules.create_module)
+
+
+def _in_turn(name: str, more: Mapping[str, Callable[[Any], None]]) -> Callable[[Any], None]:
+    def adjust(module: Any) -> None:
+        for table in (ADJUSTMENTS, more):
+            if name in table:
+                table[name](module)
+
+    return adjust
 
 
 def _triton_autotuner(module: Any) -> None:
@@ -128,17 +140,7 @@ def _complete(cpp_extension: Any) -> None:
 
 
 def _loaded_libraries(module: Any) -> None:
-    load = _with_torch_libraries(module._Ops.load_library)
-
-    @functools.wraps(load)
-    def load_library(*arguments: Any, **named: Any) -> Any:
-        from kernel_pytorch.emulate.torch_device.install import operators_again
-
-        done = load(*arguments, **named)
-        operators_again()  # torchvision's and torchaudio's kernels for the CPU come with such a library
-        return done
-
-    module._Ops.load_library = load_library
+    module._Ops.load_library = _with_torch_libraries(module._Ops.load_library)
 
 
 def _with_torch_libraries(load: Callable[..., Any]) -> Callable[..., Any]:
@@ -172,7 +174,6 @@ ADJUSTMENTS: dict[str, Callable[[Any], None]] = {
     "torch._inductor.select_algorithm": _inductor_choices,
     "torch.utils.cpp_extension": _cpp_extension,
     "torch._ops": _loaded_libraries,
-    "torch.func": lambda _: unlock_legacy_types(),  # late in torch's own import: the types are there
     "torch.utils.file_baton": torch_locks.adjust,
 }
 

@@ -30,7 +30,7 @@ from kernel_pytorch.core.hardware import GPU
 from kernel_pytorch.emulate.events import Fault, Launch, read_events
 from kernel_pytorch.emulate.run import RunSettings, emulation_environment
 from kernel_pytorch.emulate.torch_device.cuda_build import installed_torch, is_cuda_build, take_its_place
-from kernel_pytorch.emulate.torch_device.install import ROCM, load, names, set_version, storage_on_device
+from kernel_pytorch.emulate.torch_device.install import ADJUSTMENTS, ROCM, load, names, set_version, storage_on_device
 from kernel_pytorch.emulate.torch_device.native import Native
 from kernel_pytorch.emulate.torch_device.nccl import install_nccl
 from kernel_pytorch.emulate.torch_device.report import operator_calls
@@ -112,7 +112,7 @@ def emulated_gpu(
         set_version(ROCM)
         stack.callback(storage_on_device(torch.UntypedStorage, native))
         stack.callback(install_nccl())
-        adjust_on_import()  # these stay: without a GPU nothing calls what they adjust
+        adjust_on_import(ADJUSTMENTS)  # these stay: without a GPU nothing calls what they adjust
         for module in _MODULES:
             stack.enter_context(_content_kept(module))
         native.set_open(1)

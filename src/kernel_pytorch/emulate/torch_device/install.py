@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -14,6 +15,7 @@ from kernel_pytorch.emulate.torch_device.bindings import cuda_names
 from kernel_pytorch.emulate.torch_device.build import TorchDeviceError, device_library
 from kernel_pytorch.emulate.torch_device.environment import RUNTIME
 from kernel_pytorch.emulate.torch_device.graphs import graph_names
+from kernel_pytorch.emulate.torch_device.legacy_types import unlock_legacy_types
 from kernel_pytorch.emulate.torch_device.native import Native
 from kernel_pytorch.emulate.torch_device.nccl import install_nccl
 from kernel_pytorch.emulate.torch_device.places import name_places
@@ -39,7 +41,7 @@ def install_from_environment() -> None:
     set_version(ROCM)
     storage_on_device(sys.modules["torch.storage"].UntypedStorage, native)
     install_nccl()
-    adjust_on_import()
+    adjust_on_import(ADJUSTMENTS)
     from kernel_pytorch.emulate.torch_device.report import report_at_exit
 
     report_at_exit(native)
@@ -61,10 +63,25 @@ def load() -> Native:
     return _loaded[0]
 
 
-def operators_again() -> None:
-    """Operators that a library brought since: those of torchvision and torchaudio are computed on the CPU too."""
-    for native in _loaded:
-        native.check(native.register_operators())
+def _libraries_with_operators(module: Any) -> None:
+    """Operators that a library brings: those of torchvision and torchaudio are computed on the CPU too."""
+    load = module._Ops.load_library
+
+    @functools.wraps(load)
+    def load_library(*arguments: Any, **named: Any) -> Any:
+        done = load(*arguments, **named)
+        for native in _loaded:
+            native.check(native.register_operators())
+        return done
+
+    module._Ops.load_library = load_library
+
+
+# torch.func comes late in torch's own import: the types are there.
+ADJUSTMENTS: dict[str, Callable[[Any], None]] = {
+    "torch._ops": _libraries_with_operators,
+    "torch.func": lambda module: unlock_legacy_types(),
+}
 
 
 def names(native: Native) -> dict[str, Any]:

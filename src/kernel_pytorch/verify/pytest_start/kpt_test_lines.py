@@ -55,7 +55,7 @@ def _why(report: Any) -> dict[str, str]:
 
 
 def _inner(message: str) -> str:
-    """Some errors carry the traceback of another one, of TorchScript or a process: its last line is the reason."""
+    """Some errors carry the traceback of another one (of TorchScript, of a process): its last line is the reason."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     return lines[-1] if any("Traceback " in line for line in lines) else message
 

@@ -157,3 +157,12 @@ def test_operators_of_torchvision_that_come_with_a_library_are_the_cpus() -> Non
     torch.ops.load_library(f"{Path(torch.__file__).parent}/lib/libc10.so")  # any library: it is what comes after
     found = torch.ops.torchvision.of_a_test(x)
     assert found.device.type == "cuda" and torch.equal(found.cpu(), x.cpu().cos())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_torchscript_indexes_with_a_tensor_of_the_gpu() -> None:
+    def taken(x: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+        return x[at]
+
+    x, at = torch.rand(4, 2, device="cuda"), torch.tensor([2, 0], device="cuda")
+    assert torch.equal(torch.jit.script(taken)(x, at), x[at])

@@ -117,6 +117,15 @@ void exchange_list(IValue &value, bool written, Pairs &pairs, Devices &devices) 
             after.push_back(std::move(one));
         }
         value = IValue(std::move(after));
+    } else if (value.isList()) { /* TorchScript's, whose elements have another type than the schema says */
+        auto before = value.toList();
+        c10::impl::GenericList after(before.elementType());
+        for (size_t i = 0; i < before.size(); i++) {
+            IValue one = before.get(i);
+            bool tensor = one.isTensor() && one.toTensor().defined();
+            after.push_back(tensor ? IValue(exchanged(one.toTensor(), written, pairs, devices)) : one);
+        }
+        value = IValue(std::move(after));
     }
 }
 

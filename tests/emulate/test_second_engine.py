@@ -86,7 +86,9 @@ def test_without_it_the_error_says_what_was_looked_for(
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match="rocjitsu is not on this machine"):
         find_launcher(GPU, {"PATH": str(tmp_path)})
-    assert main(["emulate", __file__, "--engine", "rocjitsu", "--compare", "mi300x,rx7900xtx"]) == 2
+    program = tmp_path / "program.hip"
+    program.write_text("int main() {}")
+    assert main(["emulate", str(program), "--engine", "rocjitsu", "--compare", "mi300x,rx7900xtx"]) == 2
     assert "leave --compare" in capsys.readouterr().err
 
 

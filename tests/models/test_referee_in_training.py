@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from kernel_pytorch.models.check.reference import Reference, take_reference
+from kernel_pytorch.models.check.reference import Reference, call_referee, take_reference
 from kernel_pytorch.models.inputs import Inputs
 
 ROWS, TERMS = 8, 640
@@ -61,7 +61,9 @@ def changed(model: Summed, **values: Any) -> Iterator[Summed]:
 @pytest.fixture
 def reference() -> Reference:
     torch.manual_seed(5)
-    return take_reference(Summed().train(), Inputs((torch.randn(ROWS * TERMS, 64).bfloat16(),), {}))
+    taken = take_reference(Summed().train(), Inputs((torch.randn(ROWS * TERMS, 64).bfloat16(),), {}))
+    call_referee(taken, stays=True)
+    return taken
 
 
 def against(reference: Reference, **values: Any) -> Any:
@@ -94,6 +96,31 @@ def test_the_referee_is_asked_only_where_it_is_needed(reference: Reference) -> N
     assert all(reference.truths[key] is one for key, one in kept.items()), "it computed again what it knew"
 
 
+def test_of_a_model_that_is_changed_in_place_it_is_not_asked(reference: Reference) -> None:
+    """What AMDOptimizer compares is the model itself: a referee made of it now would have the fault, too."""
+    reference.stays = False
+    found = against(reference, backwards=True)
+    assert not found.is_right and not found.referee and not reference.truths
+
+
+def test_a_gradient_that_the_original_has_not_is_wrong() -> None:
+    class Unused(nn.Module):
+        def __init__(self, is_used: bool) -> None:
+            super().__init__()
+            torch.manual_seed(6)
+            self.used, self.other = nn.Parameter(torch.randn(4)), nn.Parameter(torch.randn(4))
+            self.is_used = is_used
+
+        def forward(self, x: Any) -> Any:
+            return x * self.used + (self.other - self.other.detach() if self.is_used else 0)
+
+    taken = take_reference(Unused(False).train(), Inputs((torch.randn(3, 4),), {}))
+    call_referee(taken, stays=True)
+    candidate = Unused(True).train()
+    found = taken.compare(candidate, candidate)
+    assert "gradient of other" in found.reason and "no such gradient" in found.reason
+
+
 def test_rows_that_nobody_used_do_not_count() -> None:
     """Of an embedding most rows have no gradient: their errors of zero hide no fault."""
 
@@ -109,5 +136,6 @@ def test_rows_that_nobody_used_do_not_count() -> None:
             return kept[words].float().sin().sum()
 
     taken = take_reference(Words().train(), Inputs((torch.arange(20).view(4, 5) * 7,), {}))
+    call_referee(taken, stays=True)
     candidate = Words(1.1).train()
     assert not taken.compare(candidate, candidate).is_right

@@ -65,7 +65,7 @@ def done(numbers: Numbers, *patches: Patch) -> Verification:
 def test_the_plots_are_on_the_page_and_escaped() -> None:
     program = compared(launch(0), launch(1), launch(2, "differs", "lanes"), launch(3))
     text = verify_page(done(Numbers((replay("strict"), replay("production")), (program,))))
-    assert text.count("<svg") == 3 and text.count("<circle") == 4 + 4 + 4
+    assert text.count("<svg") == 2 * 3 and text.count("<circle") == 2 * (4 + 4 + 4)  # for a desk and for a phone
     assert EVIL not in text and "alert(1)" in text
     assert "first: layer2" in text and "worst: layer3" in text
     assert "The same places as in the strict replay" in text and "1 more place differs" in text
@@ -104,4 +104,4 @@ def test_a_relative_path_finds_the_record(
     model, program = json.loads(capsys.readouterr().out)["levels"][0]["checks"]
     assert model["status"] == "pass" and "same in strict, production" in model["detail"]
     assert program["status"] == "not_run" and "golden record" in program["detail"]
-    assert page.read_text().count("<svg") == 2
+    assert page.read_text().count("<svg") == 2 * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 import time
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -190,6 +191,7 @@ def _settings(native: Native) -> dict[str, Callable[..., Any]]:
         return (lambda: kept[0]), (lambda new: kept.__setitem__(0, new))
 
     filename = ["tunableop_results0.csv"]
+    freeing = threading.Lock()
     names: dict[str, Callable[..., Any]] = {}
     for get, put, value in (
         ("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit", 10),
@@ -213,6 +215,12 @@ def _settings(native: Native) -> dict[str, Callable[..., Any]]:
         "_cuda_tunableop_get_results": lambda: (),
         "_cuda_tunableop_get_validators": lambda: (),
         "_cuda_tunableop_read_file": lambda name: False,
+        # Up to torch 2.9.
+        "_cuda_tunableop_write_file": lambda name=None: False,
+        "_cuda_tunableop_write_file_on_exit": lambda enabled: None,
+        "_cuda_cudaCachingAllocator_set_allocator_settings": lambda settings: None,
+        "_cuda_lock_mutex": freeing.acquire,
+        "_cuda_unlock_mutex": freeing.release,
         "_cuda_tunableop_set_numerical_check_tolerances": lambda enabled, atol=1e-5, rtol=1e-5: None,
         "_cuda_clearCublasWorkspaces": lambda: None,
         "_cuda_getCompiledVersion": lambda: 0,

@@ -48,6 +48,8 @@ def truths_in_training(
 ) -> Truths:
     """Run forward and backward once more in higher precision, for the places that are wanted."""
     places = tuple(one for one in wanted if expected.at(one) is not None)
+    if not places:
+        return Truths(why_none="the original has no such gradient")
 
     def chosen(found: Run) -> tuple[Tensor, ...]:
         return tuple(item for one in places if (item := found.at(one)) is not None)

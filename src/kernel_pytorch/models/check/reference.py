@@ -66,6 +66,8 @@ class Reference:
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     """By conditions: what the original gave for each of the sets."""
     referee: Referee = field(default_factory=Referee)
+    stays: bool = False
+    """Nobody changes the model while candidates are compared: in train mode the referee is made of it when needed."""
     truths: dict[tuple[str, int], Truths] = field(default_factory=dict)
     """In train mode: what the referee was asked for, by conditions and set."""
     precision: str = "fp32"
@@ -142,7 +144,7 @@ class Reference:
                         continue
                     reason, heard = self._within_tolerance(difference, answers[place][-1])
                     words = heard or words
-                elif self.training and not exact and not difference.is_acceptable and difference.limit:
+                elif self.training and self.stays and not exact and not difference.is_acceptable and difference.limit:
                     late[place] = difference
                     continue
                 else:
@@ -274,10 +276,13 @@ def take_reference(
     return reference
 
 
-def call_referee(reference: Reference) -> None:
-    """Let the referee see the sets. Apart from `take_reference`, since it may take long and can be left out."""
+def call_referee(reference: Reference, *, stays: bool = False) -> None:
+    """Let the referee see the sets. Apart from `take_reference`, since it may take long and can be left out.
+
+    In train mode it is only asked where a difference is too large, of a model that `stays` as it is until then."""
     if reference.training:
-        reference.referee = Referee(why_none="in train mode it is only asked where a difference is too large")
+        reference.stays = stays
+        reference.referee = Referee(why_none="" if stays else "the model is in train mode")
         return
     reference.referee = hear_referee(
         reference.model,

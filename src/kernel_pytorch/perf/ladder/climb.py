@@ -106,7 +106,7 @@ def _prepare(state: ClimbState) -> None:
         raise AMDOptimizationError(f"the model does not run on its inputs: {type(error).__name__}: {error}") from error
     try:
         with time_limit(max(1.0, _REFEREE_SHARE * state.rules.budget_s)):
-            call_referee(state.reference)
+            call_referee(state.reference, stays=True)
     except OutOfTime:
         state.note("no referee: the model in double precision takes too long")
     referee = state.reference.referee

@@ -49,7 +49,7 @@ def extra_cycles(place: str, words: int, wave: int) -> int:
     return extra
 
 
-@pytest.mark.parametrize("gpu", ["mi300x", "rx7900xtx"])
+@pytest.mark.parametrize("gpu", ["mi300x", pytest.param("rx7900xtx", marks=pytest.mark.slow)])
 def test_words_of_one_bank_take_a_cycle_each(gpu: str, tmp_path: Path) -> None:
     kernels = launches = ""
     for number, (place, words) in enumerate(PATTERNS.items()):

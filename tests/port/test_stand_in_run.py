@@ -259,7 +259,7 @@ def test_the_rocm_side_runs_with_none_of_nvidias_libraries(trees: Path, unported
         ("aiter flash_attn", "aiter"),
         pytest.param("flash_attn", "flash_attn", marks=pytest.mark.slow),
         ("broken_aiter flash_attn", "flash_attn"),
-        ("broken_aiter", "sdpa"),
+        pytest.param("broken_aiter", "sdpa", marks=pytest.mark.slow),
     ],
 )
 def test_the_first_attention_that_works_serves(trees: Path, unported: dict[str, Any], fakes: str, tier: str) -> None:

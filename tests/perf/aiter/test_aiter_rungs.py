@@ -143,7 +143,7 @@ class Attends(nn.Module):
         return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal).transpose(1, 2)
 
 
-@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("causal", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_attention_goes_to_aiter_without_repeated_heads(calls: list[Any], causal: bool) -> None:
     torch._dynamo.reset()
     model = Attends(causal).bfloat16().eval()

@@ -145,7 +145,7 @@ print("all close")
 
 @pytest.mark.parametrize(
     "checks",
-    [CHECKS, FORM_CHECKS, pytest.param(MORE_CHECKS, marks=pytest.mark.slow)],
+    [CHECKS, *(pytest.param(checks, marks=pytest.mark.slow) for checks in (FORM_CHECKS, MORE_CHECKS))],
     ids=["usual", "forms", "more"],
 )
 def test_numbers_are_those_of_torch_through_the_interpreter(checks: str) -> None:

@@ -64,7 +64,7 @@ STAND_IN = "import runpy, sys, torch; torch.version.hip = '7.2'\n"
     "own",
     [
         pytest.param(b"", id="by-itself", marks=pytest.mark.slow),
-        pytest.param(b"from pkg import other\n", id="imports-its-package"),
+        pytest.param(b"from pkg import other\n", id="imports-its-package", marks=pytest.mark.slow),
     ],
 )
 def test_a_script_inside_a_package_runs_either_way(tmp_path: Path, own: bytes) -> None:

@@ -13,6 +13,8 @@ _NOT_THERE = {
     "_cuda_cudaHostAllocator": "an allocator of pinned memory: use torch.empty(pin_memory=True)",
     "_cuda_customAllocator": "torch.cuda.memory.CUDAPluggableAllocator: memory is the emulated runtime's",
     "_cuda_getAllocator": "an allocator of the program's own: memory is the emulated runtime's",
+    "_cuda_busy_wait_for_flag": "torch.cuda._busy_wait_for_flag of torch 2.10: wait for an event",
+    "_cuda_clear_flag": "torch.cuda._clear_flag of torch 2.10: wait for an event",
     "_cuda_changeCurrentAllocator": "torch.cuda.memory.change_current_allocator: memory is the emulated runtime's",
 }
 

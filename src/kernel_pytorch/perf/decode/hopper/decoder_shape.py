@@ -164,7 +164,7 @@ class DecoderShape:
         return self.slots * self.parts
 
     # A thread has 232 registers. What does not fit goes to memory and back, at places where everybody waits: that took
-    # 14 % of the time of Llama-3-8B's layers. So a program holds fewer weights where rows or heads are long.
+    # 6 to 11 % of a layer's time. So a program holds fewer weights where rows or heads are long.
 
     @property
     def has_short_rows(self) -> bool:
